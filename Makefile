@@ -1,0 +1,33 @@
+# The commands of SensorStream. A fresh machine needs Python 3.11+ and make, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint bench clean
+
+demo: $(READY)  ## the main job, live, on embedded defaults; ends by itself
+	$(BIN)/sensorstream demo
+
+test: $(READY)  ## the whole test suite
+	$(BIN)/python -m pytest
+
+lint: $(READY)  ## format, style, types and layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## the paper's scenario: phase times and their ratios
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist
+
+$(READY): requirements.txt requirements-dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("SensorStream needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -c 'import venv, ensurepip' || { echo "Python's venv module is missing: install your system's python3-venv package"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $(READY)

@@ -1,0 +1,1 @@
+"""Semantic stream processing: XML sensor messages become knowledge, alerts and history."""

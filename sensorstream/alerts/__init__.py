@@ -1,0 +1,1 @@
+"""Alerts on their way out: outbox, signatures, delivery."""

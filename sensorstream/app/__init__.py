@@ -1,0 +1,1 @@
+"""The one place that wires all parts and their life cycle."""

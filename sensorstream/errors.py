@@ -1,0 +1,154 @@
+"""Every error SensorStream raises on purpose.
+
+::
+
+    SensorStreamError
+    ├── SettingsError            a setting is missing, unknown or of the wrong kind
+    ├── TermError                a literal, IRI or time that is not what its datatype says
+    ├── LanguageError            a rule file that cannot be read (has a position)
+    ├── OntologyError            an ontology that cannot be loaded or used
+    ├── MessageError             one message; the system goes on
+    │   ├── MalformedMessage     not well-formed XML, or XML we refuse (DOCTYPE, depth)
+    │   ├── MessageTooLarge      more bytes than the limit
+    │   ├── MappingError         a rule matched, but a value is missing or invalid
+    │   ├── Inconsistent         the message contradicts the ontology
+    │   └── RuleCycle            semantic rules kept changing the knowledge base
+    ├── QueryError               a SPARQL or SQL text that cannot be run
+    ├── ReasonerError            the reasoner's process failed
+    ├── HistoryError             the persistent knowledge base failed
+    ├── WebhookError             a webhook that cannot be registered
+    └── SparkError               Spark could not be started or used
+
+``code`` is stable: clients may switch on it. It names the problem type in REST answers,
+the fault code in SOAP and the line a command prints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a text file; ``line`` and ``column`` count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class SensorStreamError(Exception):
+    """Root of the tree. ``message`` says what, where, and what was expected."""
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, position: Position | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.position = position
+
+    def __str__(self) -> str:
+        return self.message if self.position is None else f"{self.position}: {self.message}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.message, self.position)
+
+
+def _rebuild(
+    kind: type[SensorStreamError], message: str, position: Position | None
+) -> SensorStreamError:
+    return kind(message, position=position)
+
+
+class SettingsError(SensorStreamError):
+    """A setting is missing, unknown or of the wrong kind."""
+
+    code = "settings"
+
+
+class TermError(SensorStreamError):
+    """A literal, IRI, time or duration is not what its datatype says."""
+
+    code = "term"
+
+
+class LanguageError(SensorStreamError):
+    """A rule file that cannot be read or compiled."""
+
+    code = "language"
+
+
+class OntologyError(SensorStreamError):
+    """An ontology that cannot be loaded or used."""
+
+    code = "ontology"
+
+
+class MessageError(SensorStreamError):
+    """One message cannot be taken in; the knowledge base is as before."""
+
+    code = "message"
+
+
+class MalformedMessage(MessageError):
+    """Not well-formed XML, or XML that is refused (DOCTYPE, depth)."""
+
+    code = "malformed-message"
+
+
+class MessageTooLarge(MessageError):
+    """More bytes than the limit in the settings."""
+
+    code = "message-too-large"
+
+
+class MappingError(MessageError):
+    """A mapping rule matched, but a value it needs is missing or invalid."""
+
+    code = "mapping"
+
+
+class Inconsistent(MessageError):
+    """The message contradicts the ontology."""
+
+    code = "inconsistent"
+
+
+class RuleCycle(MessageError):
+    """Semantic rules kept changing the knowledge base beyond the bound of rounds."""
+
+    code = "rule-cycle"
+
+
+class QueryError(SensorStreamError):
+    """A SPARQL or SQL text that cannot be run."""
+
+    code = "query"
+
+
+class ReasonerError(SensorStreamError):
+    """The reasoner's process failed."""
+
+    code = "reasoner"
+
+
+class HistoryError(SensorStreamError):
+    """The persistent knowledge base failed."""
+
+    code = "history"
+
+
+class WebhookError(SensorStreamError):
+    """A webhook that cannot be registered."""
+
+    code = "webhook"
+
+
+class SparkError(SensorStreamError):
+    """Spark could not be started or used."""
+
+    code = "spark"

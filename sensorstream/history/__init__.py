@@ -1,0 +1,1 @@
+"""The persistent knowledge base: journal, history and its SQL."""

@@ -1,0 +1,1 @@
+"""The rule language: text to syntax tree and back."""

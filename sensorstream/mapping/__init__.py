@@ -1,0 +1,1 @@
+"""Mapping rules: an XML message becomes an event."""

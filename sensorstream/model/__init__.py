@@ -1,0 +1,1 @@
+"""Terms, time, events and deltas: what everything else speaks of."""

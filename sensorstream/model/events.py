@@ -1,0 +1,145 @@
+"""What flows: messages come in, events enter the window, deltas leave every change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sensorstream.model.terms import IRI, Subject, Triple
+from sensorstream.model.timeline import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One XML document as it arrived.
+
+    ``id`` is given by the journal and never reused; ``received`` is the arrival time on the
+    deployment's time line and stands in where the message names no time of its own.
+    """
+
+    id: str
+    content: bytes
+    received: Instant
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An RDF graph that holds at one time (design section 3; paper section 4, eq. 6).
+
+    ``triples`` keep the order in which the message gave them and hold no duplicates.
+    ``replaces`` names (individual, property) pairs whose earlier values this event
+    supersedes: the *update* of a known individual.
+    ``time`` is the application time; a mapped message has start = end.
+    """
+
+    triples: tuple[Triple, ...]
+    time: Instant
+    message: str
+    replaces: frozenset[tuple[Subject, IRI]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """The change of a set of triples at one instant: a Z-set of weights +1 and -1.
+
+    No triple stands in both tuples and none twice; both keep the order of the change, so
+    that whatever is computed from a delta comes out the same in every run.
+    """
+
+    time: Instant
+    added: tuple[Triple, ...] = ()
+    removed: tuple[Triple, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
+    def inverse(self) -> Delta:
+        """The delta that takes this one back."""
+        return Delta(self.time, added=self.removed, removed=self.added)
+
+
+def net_delta(time: Instant, changes: Iterable[Delta]) -> Delta:
+    """The sum of several deltas, in order; what was added and removed again cancels out."""
+    weights: dict[Triple, int] = {}
+    for change in changes:
+        for weight, triples in ((1, change.added), (-1, change.removed)):
+            for triple in triples:
+                total = weights.pop(triple, 0) + weight
+                if total:
+                    weights[triple] = total
+    return Delta(
+        time,
+        added=tuple(t for t, w in weights.items() if w > 0),
+        removed=tuple(t for t, w in weights.items() if w < 0),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Which message said a statement, and for what application time."""
+
+    message: str
+    time: Instant
+
+
+@dataclass(slots=True)
+class Individual:
+    """One stay of an individual in the window: the unit the window keeps and expires.
+
+    ``time`` is the individual timestamp t_ind (eq. 6); ``arrival`` breaks ties between equal
+    times; ``stay`` numbers the stays of a deployment, so that an individual that comes back
+    after it expired is told apart in history. ``statements`` holds every triple it is the
+    subject of, and those of the blank nodes it owns.
+    """
+
+    name: Subject
+    stay: int
+    entered: Instant
+    time: Instant
+    arrival: int
+    message: str
+    statements: dict[Triple, Provenance] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """A statement that an update or a rule took out while its individual stayed."""
+
+    name: Subject
+    stay: int
+    triple: Triple
+    provenance: Provenance
+    until: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """An individual on its way from the window to history, whole.
+
+    ``individual`` is the very object the window held; ``inferred`` are the triples derived
+    for it at that moment; ``expired_at`` is the instant that pushed it out.
+    """
+
+    individual: Individual
+    expired_at: Instant
+    inferred: tuple[Triple, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """Something a rule, or the system itself, wants people or machines to know.
+
+    ``id`` derives from the message and a count, so that replaying the journal raises the same
+    alert under the same id. ``kind`` is ``rule`` for alerts of semantic rules, else the name
+    of a condition of the system (``unmatched-message``, ``rejected-message``).
+    """
+
+    id: str
+    rule: str
+    kind: str
+    severity: str
+    text: str
+    key: str
+    time: Instant
+    message: str

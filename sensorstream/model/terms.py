@@ -1,0 +1,152 @@
+"""RDF 1.1 terms as strings.
+
+A term *is* a string: an IRI its own text, a blank node ``_:label``, a literal its canonical
+N-Triples form. The three forms cannot coincide (an IRI starts with a letter, a blank node
+with ``_``, a literal with ``"``), so Python's own cached string hash and C comparison give
+RDF term equality (RDF 1.1 Concepts, section 3) with no dictionary of terms to grow.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from sensorstream.errors import TermError
+from sensorstream.model import datatypes
+from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING, Value
+
+_BAD_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`]')
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*\Z")
+_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
+
+
+class IRI(str):
+    """An absolute IRI. The constructor trusts its text; :func:`iri` checks it."""
+
+    __slots__ = ()
+
+    @property
+    def n3(self) -> str:
+        return f"<{self}>"
+
+
+class BlankNode(str):
+    """A blank node; its text is ``_:label``."""
+
+    __slots__ = ()
+
+    @property
+    def n3(self) -> str:
+        return str(self)
+
+
+class Literal(str):
+    """A literal; its text is its N-Triples form, its parts are attributes.
+
+    ``Literal("72", XSD_INTEGER).value == 72``. The value is parsed once, when first asked for.
+    """
+
+    __slots__ = ("_value", "datatype", "language", "lexical")
+
+    lexical: str
+    datatype: str
+    language: str | None
+    _value: Value | None
+
+    def __new__(
+        cls, lexical: str, datatype: str = XSD_STRING, language: str | None = None
+    ) -> Literal:
+        text = f'"{lexical.translate(_ESCAPES)}"'
+        if language is not None:
+            datatype = RDF_LANG_STRING
+            text = f"{text}@{language}"
+        elif datatype != XSD_STRING:
+            text = f"{text}^^<{datatype}>"
+        self = super().__new__(cls, text)
+        self.lexical = lexical
+        self.datatype = datatype
+        self.language = language
+        self._value = None
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Literal, (self.lexical, self.datatype, self.language)
+
+    @property
+    def n3(self) -> str:
+        return str(self)
+
+    @property
+    def value(self) -> Value:
+        """The Python value.
+
+        Raises:
+            TermError: the lexical form is not in the datatype's lexical space.
+        """
+        if self._value is None:
+            self._value = datatypes.parse(self.lexical, self.datatype)
+        return self._value
+
+
+Subject: TypeAlias = IRI | BlankNode
+Term: TypeAlias = IRI | BlankNode | Literal
+Triple: TypeAlias = tuple[Subject, IRI, Term]
+
+
+def iri(text: str) -> IRI:
+    """An absolute IRI, checked.
+
+    Raises:
+        TermError: ``text`` has no scheme or a character RFC 3987 forbids.
+    """
+    if not _SCHEME.match(text):
+        raise TermError(f"'{text}' is not an absolute IRI: expected a scheme such as http:")
+    if bad := _BAD_IRI.search(text):
+        raise TermError(f"'{text}' is not an IRI: {bad.group()!r} must be percent-encoded")
+    return IRI(text)
+
+
+def literal(lexical: str, datatype: str = XSD_STRING, language: str | None = None) -> Literal:
+    """A literal, checked against its datatype (and its language tag against BCP 47).
+
+    Raises:
+        TermError: the lexical form is not in the datatype's lexical space.
+    """
+    if language is not None and not _LANGUAGE.match(language):
+        raise TermError(f"'{language}' is not a language tag: expected a form such as en or en-GB")
+    made = Literal(lexical, datatype, language)
+    _ = made.value
+    return made
+
+
+_NTRIPLES_LITERAL = re.compile(
+    r'"(?P<lexical>(?:[^"\\]|\\.)*)"(?:\^\^<(?P<datatype>[^>]*)>|@(?P<language>[\w-]+))?\Z', re.S
+)
+_UNESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.S)
+_SINGLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match.group(1) or match.group(2)
+    if code:
+        return chr(int(code, 16))
+    return _SINGLE.get(match.group(3), match.group(3))
+
+
+def term(n3: str) -> Term:
+    """The term that an N-Triples text writes: ``<iri>``, ``_:label`` or ``"literal"…``.
+
+    Raises:
+        TermError: the text is none of the three.
+    """
+    if n3.startswith("<") and n3.endswith(">"):
+        return IRI(n3[1:-1])
+    if n3.startswith("_:"):
+        return BlankNode(n3)
+    if match := _NTRIPLES_LITERAL.match(n3):
+        lexical = match["lexical"]
+        if "\\" in lexical:
+            lexical = _UNESCAPE.sub(_unescape, lexical)
+        return Literal(lexical, match["datatype"] or XSD_STRING, match["language"])
+    raise TermError(f"'{n3}' is not an N-Triples term: expected <iri>, _:label or \"literal\"")

@@ -1,0 +1,85 @@
+"""Application time: one time line a deployment (design: "integers and xsd:dateTime")."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from typing import Final, TypeAlias
+
+from sensorstream.errors import TermError
+from sensorstream.model.datatypes import (
+    XSD_DATE_TIME,
+    XSD_INTEGER,
+    parse,
+    parse_date_time,
+    parse_duration,
+)
+from sensorstream.model.terms import Literal
+
+Instant: TypeAlias = int
+"""A point of the time line: the integer itself, or microseconds since 1970-01-01T00:00:00Z."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+class Timeline(Enum):
+    """How the times of a deployment's messages are written."""
+
+    INTEGER = "integer"
+    DATETIME = "datetime"
+
+    def instant(self, text: str) -> Instant:
+        """The instant a message writes.
+
+        Raises:
+            TermError: not an integer, or not an ``xsd:dateTime``.
+        """
+        if self is Timeline.INTEGER:
+            value = parse(text, XSD_INTEGER)
+            assert isinstance(value, int)
+            if not -(2**63) <= value < 2**63:
+                raise TermError(f"'{text}' is not a time: outside 64 bits")
+            return value
+        return self.of(parse_date_time(text.strip()))
+
+    def of(self, moment: datetime) -> Instant:
+        """The instant of a wall-clock moment: arrival time, where a message says none.
+
+        On the integer line that is whole seconds since 1970.
+        """
+        since = moment - _EPOCH
+        if self is Timeline.INTEGER:
+            return since // timedelta(seconds=1)
+        return since // _MICROSECOND
+
+    def moment(self, instant: Instant) -> datetime:
+        """The datetime of an instant of the dateTime line."""
+        return _EPOCH + instant * _MICROSECOND
+
+    def format(self, instant: Instant) -> str:
+        """The text that :meth:`instant` reads back."""
+        if self is Timeline.INTEGER:
+            return str(instant)
+        return self.moment(instant).isoformat().replace("+00:00", "Z")
+
+    def literal(self, instant: Instant) -> Literal:
+        """The instant as an RDF literal (``xsd:integer`` or ``xsd:dateTime``)."""
+        datatype = XSD_INTEGER if self is Timeline.INTEGER else XSD_DATE_TIME
+        return Literal(self.format(instant), datatype)
+
+    def duration(self, text: str) -> int:
+        """A length of the time line: a positive integer, or an ``xsd:dayTimeDuration``.
+
+        Raises:
+            TermError: not a length of this time line, or not above zero.
+        """
+        if self is Timeline.INTEGER:
+            value = parse(text, XSD_INTEGER)
+            assert isinstance(value, int)
+            length = value
+        else:
+            length = parse_duration(text.strip()) // _MICROSECOND
+        if length <= 0:
+            raise TermError(f"'{text}' is not a length of time: expected more than zero")
+        return length

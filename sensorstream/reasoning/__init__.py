@@ -1,0 +1,1 @@
+"""What follows from the ontology: the plain closure, HermiT and Pellet."""

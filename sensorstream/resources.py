@@ -1,0 +1,15 @@
+"""Files that come with SensorStream: ontologies, rules, migrations.
+
+They stand at the top of the source tree; a built wheel carries them inside the package.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def bundled(name: str) -> Path:
+    """The folder ``name`` (``ontologies``, ``mapping_rules``, ``alembic``, ``persistent``)."""
+    package = Path(__file__).parent
+    inside = package / "bundled" / name
+    return inside if inside.exists() else package.parent / name

@@ -1,0 +1,1 @@
+"""Semantic rules: a situation in the knowledge base becomes an action."""

@@ -1,0 +1,1 @@
+"""REST, SOAP, SPARQL and SQL over HTTP."""

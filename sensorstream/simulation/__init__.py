@@ -1,0 +1,1 @@
+"""Streams to try SensorStream with: tracker messages and city sensors."""

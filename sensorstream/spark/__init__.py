@@ -1,0 +1,1 @@
+"""The same history in bulk on Spark."""

@@ -1,0 +1,1 @@
+"""Individual-based windows over the stream: which individuals stay and which leave."""
