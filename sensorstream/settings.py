@@ -1,0 +1,318 @@
+"""Settings: one table of names, kinds, defaults and a sentence each.
+
+Read from ``sensorstream.toml``; an environment variable ``SENSORSTREAM_<SECTION>_<NAME>``
+wins over the file. Relative paths are read from the file's folder.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from sensorstream.errors import Position, SettingsError
+from sensorstream.model.timeline import Timeline
+
+PREFIX: Final = "SENSORSTREAM_"
+
+
+def _setting(default: Any, sentence: str, choices: Sequence[str] = ()) -> Any:
+    return field(default=default, metadata={"sentence": sentence, "choices": tuple(choices)})
+
+
+@dataclass(frozen=True, slots=True)
+class OntologySettings:
+    """``[ontology]``."""
+
+    files: tuple[Path, ...] = _setting((), "Ontology files: RDF/XML, Turtle, N-Triples or OWL/XML.")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSettings:
+    """``[rules]``."""
+
+    files: tuple[Path, ...] = _setting((), "Rule files: mapping and semantic rules.")
+    max_rounds: int = _setting(16, "Rounds of semantic rules per message before it is a cycle.")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSettings:
+    """``[time]``."""
+
+    line: str = _setting(
+        "integer",
+        "How messages write their times: integer or datetime (xsd:dateTime).",
+        [line.value for line in Timeline],
+    )
+
+    @property
+    def timeline(self) -> Timeline:
+        return Timeline(self.line)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSettings:
+    """``[window]``; the words are the paper's (section 4, eq. 6-8 and 11)."""
+
+    kind: str = _setting(
+        "sliding",
+        "sliding, tumbling (waits until full) or filling (gradually filling tumbling).",
+        ["sliding", "tumbling", "filling"],
+    )
+    unit: str = _setting(
+        "individuals",
+        "individuals (physical window) or time (logical window).",
+        ["individuals", "time"],
+    )
+    size: str = _setting("1000", "A number of individuals, or a length of time (PT10M, or 600).")
+    step: str = _setting("", "Progression step of a sliding window, in the unit of size; one.")
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningSettings:
+    """``[reasoning]``."""
+
+    profile: str = _setting(
+        "plain",
+        "none, plain (subclass, subproperty, domain, range), hermit or pellet.",
+        ["none", "plain", "hermit", "pellet"],
+    )
+    java: str = _setting("", "A Java 25+ home; empty uses the runtime that comes as a wheel.")
+    timeout: float = _setting(30.0, "Seconds the reasoner may take for one message.")
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySettings:
+    """``[history]``: the persistent knowledge base."""
+
+    url: str = _setting("", "postgresql://… of a server; empty starts an embedded PostgreSQL.")
+    folder: Path = _setting(Path("data"), "Where the embedded PostgreSQL keeps its files.")
+    statement_timeout: float = _setting(30.0, "Seconds an SQL query over history may take.")
+    row_limit: int = _setting(10_000, "Rows an SQL query over history may return.")
+    checkpoint_every: int = _setting(5_000, "Messages between two checkpoints of the window.")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """``[server]``."""
+
+    host: str = _setting("127.0.0.1", "The address to listen on.")
+    port: int = _setting(8080, "The port to listen on; 0 takes a free one.")
+    max_message_bytes: int = _setting(1_048_576, "The largest message accepted, in bytes.")
+    max_depth: int = _setting(64, "The deepest nesting of elements accepted.")
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookSettings:
+    """``[webhooks]``."""
+
+    allow_private: bool = _setting(False, "Whether webhooks may go to private addresses.")
+    timeout: float = _setting(10.0, "Seconds a receiver may take to answer.")
+    max_attempts: int = _setting(8, "Deliveries tried before an alert is set aside as dead.")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSettings:
+    """``[spark]``."""
+
+    master: str = _setting("local[*]", "Spark's master: local[*], or spark://host:port.")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All of one deployment. ``path`` is the file it was read from."""
+
+    path: Path
+    ontology: OntologySettings = OntologySettings()
+    rules: RuleSettings = RuleSettings()
+    time: TimeSettings = TimeSettings()
+    window: WindowSettings = WindowSettings()
+    reasoning: ReasoningSettings = ReasoningSettings()
+    history: HistorySettings = HistorySettings()
+    server: ServerSettings = ServerSettings()
+    webhooks: WebhookSettings = WebhookSettings()
+    spark: SparkSettings = SparkSettings()
+
+    @property
+    def folder(self) -> Path:
+        """The deployment's folder: relative paths start here."""
+        return self.path.parent
+
+
+SECTIONS: Final[Mapping[str, type[Any]]] = {
+    "ontology": OntologySettings,
+    "rules": RuleSettings,
+    "time": TimeSettings,
+    "window": WindowSettings,
+    "reasoning": ReasoningSettings,
+    "history": HistorySettings,
+    "server": ServerSettings,
+    "webhooks": WebhookSettings,
+    "spark": SparkSettings,
+}
+
+
+def load_settings(path: Path, environment: Mapping[str, str] | None = None) -> Settings:
+    """Read a settings file.
+
+    Raises:
+        SettingsError: the file cannot be read, is not TOML, or a setting is unknown or of the
+            wrong kind; the message names the setting and what was expected.
+    """
+    path = path.absolute()
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"cannot read the settings file {path}: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: not a TOML file: {error}") from None
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for name, value in table.items():
+        if name not in SECTIONS:
+            raise _unknown("section", f"[{name}]", name, SECTIONS, _find(path, lines, name))
+        if not isinstance(value, dict):
+            raise SettingsError(f"'{name}' is a section: expected [{name}]")
+    environment = os.environ if environment is None else environment
+    sections = {
+        name: _section(kind, name, table.get(name, {}), environment, path, lines)
+        for name, kind in SECTIONS.items()
+    }
+    return Settings(path=path, **sections)
+
+
+S = TypeVar("S")
+
+
+def _section(
+    kind: type[S],
+    section: str,
+    table: Mapping[str, object],
+    environment: Mapping[str, str],
+    path: Path,
+    lines: Sequence[str],
+) -> S:
+    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    for name in table:
+        if name not in known:
+            raise _unknown(
+                "setting", f"{section}.{name}", name, known, _find(path, lines, name, section)
+            )
+    values: dict[str, object] = {}
+    for name, each in known.items():
+        where: Position | None = None
+        variable = f"{PREFIX}{section}_{name}".upper()
+        if variable in environment:
+            given: object = environment[variable]
+            label = variable
+        elif name in table:
+            given = table[name]
+            label = f"{section}.{name}"
+            where = _find(path, lines, name, section)
+        else:
+            default = each.default
+            values[name] = path.parent / default if isinstance(default, Path) else default
+            continue
+        try:
+            values[name] = _READERS[str(each.type)](given, path.parent)
+        except (TypeError, ValueError) as error:
+            raise SettingsError(f"{label}: {error}, not {given!r}", position=where) from None
+        choices = each.metadata["choices"]
+        if choices and values[name] not in choices:
+            raise SettingsError(
+                f"{label}: expected one of {', '.join(choices)}, not {given!r}", position=where
+            )
+    return kind(**values)
+
+
+def _paths(given: object, folder: Path) -> tuple[Path, ...]:
+    patterns = given.split(os.pathsep) if isinstance(given, str) else given
+    if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
+        raise TypeError("expected a list of file names")
+    found: list[Path] = []
+    for pattern in patterns:
+        if any(sign in pattern for sign in "*?["):
+            matches = sorted(folder.glob(pattern))
+            if not matches:
+                raise ValueError(f"no file matches '{pattern}' in {folder}")
+            found.extend(matches)
+        else:
+            found.append(folder / pattern)
+    return tuple(dict.fromkeys(found))
+
+
+def _path(given: object, folder: Path) -> Path:
+    if not isinstance(given, str):
+        raise TypeError("expected a path in quotes")
+    return folder / given
+
+
+def _text(given: object, _folder: Path) -> str:
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        raise TypeError("expected a text in quotes")
+    return str(given)
+
+
+def _whole(given: object, _folder: Path) -> int:
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        raise TypeError("expected a whole number")
+    number = int(given) if str(given).strip().isdigit() else -1
+    if number < 0:
+        raise ValueError("expected a whole number, zero or more")
+    return number
+
+
+def _number(given: object, _folder: Path) -> float:
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
+        raise TypeError("expected a number")
+    try:
+        number = float(given)
+    except ValueError:
+        raise ValueError("expected a number") from None
+    if not 0 < number < float("inf"):
+        raise ValueError("expected a number above zero")
+    return number
+
+
+def _flag(given: object, _folder: Path) -> bool:
+    if given in (True, "true", "1"):
+        return True
+    if given in (False, "false", "0"):
+        return False
+    raise TypeError("expected true or false")
+
+
+_READERS: Final[Mapping[str, Callable[[object, Path], object]]] = {
+    "tuple[Path, ...]": _paths,
+    "Path": _path,
+    "str": _text,
+    "int": _whole,
+    "float": _number,
+    "bool": _flag,
+}
+
+
+def _unknown(
+    what: str, label: str, name: str, known: Mapping[str, object], where: Position | None
+) -> SettingsError:
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
+    return SettingsError(f"unknown {what} {label}: {hint}", position=where)
+
+
+def _find(path: Path, lines: Sequence[str], name: str, section: str = "") -> Position | None:
+    """Where the file writes a name; tomllib gives no positions."""
+    inside = not section
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if text.startswith("["):
+            here = text.strip("[] ")
+            if not section and here == name:
+                return Position(str(path), number, line.index(name) + 1)
+            inside = here == section
+        elif inside and text.split("=")[0].strip() == name:
+            return Position(str(path), number, line.index(name) + 1)
+    return None
