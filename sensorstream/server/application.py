@@ -1,0 +1,204 @@
+"""What the server asks of the application behind it.
+
+Structural: :class:`sensorstream.app.application.Application` fulfils it without knowing of it,
+and so does the small in-memory one of the tests. Every method is thread-safe and may block
+briefly; the server calls them from worker threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+from prometheus_client import CollectorRegistry
+from pyoxigraph import QueryBoolean, QuerySolutions, QueryTriples
+
+from sensorstream.alerts.feed import AlertFeed
+from sensorstream.alerts.records import RaisedAlert, Webhook
+from sensorstream.model.events import Alert, Message
+from sensorstream.model.timeline import Instant, Timeline
+
+QueryAnswer: TypeAlias = QuerySolutions | QueryBoolean | QueryTriples
+
+
+class ServedOutcome(Protocol):
+    """What became of one message (the engine's Outcome)."""
+
+    @property
+    def message(self) -> Message: ...
+    @property
+    def matched(self) -> Sequence[str]: ...
+    @property
+    def individuals(self) -> Sequence[str]: ...
+    @property
+    def alerts(self) -> Sequence[Alert]: ...
+    @property
+    def replies(self) -> Sequence[str]: ...
+    @property
+    def departures(self) -> Sequence[object]: ...
+    @property
+    def timings(self) -> Mapping[str, float]:
+        """Seconds by phase: ``t_i``, ``t_w``, ``t_m``, ``t_s`` (paper section 5.2)."""
+
+    @property
+    def warnings(self) -> Sequence[str]: ...
+
+
+class ServedTable(Protocol):
+    """The answer to an SQL query (``history.sql.Table``); values are Python's own."""
+
+    @property
+    def columns(self) -> Sequence[str]: ...
+    @property
+    def rows(self) -> Sequence[Sequence[object]]: ...
+    @property
+    def truncated(self) -> bool:
+        """Whether the row limit cut rows off."""
+
+
+class ServedIndividual(Protocol):
+    """One individual of the window; ``types`` are asserted and inferred class IRIs."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def types(self) -> Sequence[str]: ...
+    @property
+    def entered(self) -> Instant: ...
+    @property
+    def time(self) -> Instant: ...
+    @property
+    def statements(self) -> int:
+        """How many asserted statements it has."""
+
+    @property
+    def message(self) -> str: ...
+
+
+class ServedWindow(Protocol):
+    """The window as it stands: its definition, totals, and one page of its individuals."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def size(self) -> str | int: ...
+    @property
+    def step(self) -> str | int: ...
+    @property
+    def total(self) -> int:
+        """Individuals in the window."""
+
+    @property
+    def statements(self) -> int:
+        """Asserted statements in the window."""
+
+    @property
+    def inferred(self) -> int:
+        """Statements inferred with the window's help."""
+
+    @property
+    def individuals(self) -> Sequence[ServedIndividual]:
+        """The page asked for, oldest individual first."""
+
+
+class ServedQuarantined(Protocol):
+    """A message that was kept but not taken in; ``status`` is ``unmatched`` or ``rejected``."""
+
+    @property
+    def seq(self) -> int: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def received_at(self) -> datetime: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def content(self) -> bytes: ...
+
+
+class ServedPart(Protocol):
+    """The state of one part of the system: ``journal``, ``reasoner``, ``dispatcher``…"""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def ready(self) -> bool: ...
+    @property
+    def detail(self) -> str: ...
+
+
+class ServedApplication(Protocol):
+    """The application as the server sees it."""
+
+    @property
+    def timeline(self) -> Timeline: ...
+    @property
+    def metrics(self) -> CollectorRegistry:
+        """Holds at least ``sensorstream_phase_seconds{phase}`` (histogram) and counters."""
+
+    @property
+    def alert_feed(self) -> AlertFeed:
+        """``announce()`` is called after each commit that holds alerts, ``close()`` at the end."""
+
+    def submit(self, content: bytes, source: str) -> Future[ServedOutcome]:
+        """Take one message in; done when its effects are committed.
+
+        The future raises :class:`sensorstream.errors.MessageError` and its kinds.
+        """
+
+    def query(
+        self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
+    ) -> QueryAnswer:
+        """One-shot SPARQL over the cache, evaluated in the calling thread.
+
+        The answer is lazy, may only be read in that thread, and sees one state of the cache.
+
+        Raises:
+            QueryError: the text is no SPARQL query, or cannot be answered.
+        """
+
+    def sql(self, text: str) -> ServedTable:
+        """One read-only SQL statement over history.
+
+        Raises:
+            QueryError: the text cannot be run.
+        """
+
+    def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
+        """Kept alerts, newest first, with ``seq`` below ``before``."""
+
+    def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
+        """Kept alerts, oldest first, with ``seq`` above the given one."""
+
+    def register_webhook(self, url: str, secret: str | None = None) -> Webhook:
+        """Deliver alerts raised from now on to ``url``; makes a secret if none is given.
+
+        Raises:
+            WebhookError: the URL or the secret is not acceptable.
+        """
+
+    def webhooks(self) -> Sequence[Webhook]:
+        """All registered webhooks, oldest first."""
+
+    def delete_webhook(self, webhook_id: str) -> bool:
+        """Stop delivering to a webhook; False when there is none of this id."""
+
+    def window_view(self, limit: int, offset: int = 0) -> ServedWindow:
+        """The window and one page of its individuals."""
+
+    def quarantine(self, limit: int, before: int | None = None) -> Sequence[ServedQuarantined]:
+        """Unmatched and rejected messages, newest first, with ``seq`` below ``before``."""
+
+    def healthy(self) -> bool:
+        """Whether the pipeline runs; False means: restart me."""
+
+    def ready(self) -> Sequence[ServedPart]:
+        """Every part and whether it can do its work now."""
