@@ -18,6 +18,7 @@ from sensorstream.errors import Position, SettingsError
 from sensorstream.model.timeline import Timeline
 
 PREFIX: Final = "SENSORSTREAM_"
+DATA_FOLDER: Final = Path("data")
 
 
 def _setting(default: Any, sentence: str, choices: Sequence[str] = ()) -> Any:
@@ -90,7 +91,7 @@ class HistorySettings:
     """``[history]``: the persistent knowledge base."""
 
     url: str = _setting("", "postgresql://… of a server; empty starts an embedded PostgreSQL.")
-    folder: Path = _setting(Path("data"), "Where the embedded PostgreSQL keeps its files.")
+    folder: Path = _setting(DATA_FOLDER, "Where the embedded PostgreSQL keeps its files.")
     statement_timeout: float = _setting(30.0, "Seconds an SQL query over history may take.")
     row_limit: int = _setting(10_000, "Rows an SQL query over history may return.")
     checkpoint_every: int = _setting(5_000, "Messages between two checkpoints of the window.")
