@@ -1,0 +1,259 @@
+"""What an ontology says about its names: kinds, hierarchies, domains, ranges, labels.
+
+Pure data: mapping rules, views of the history and Spark read it without any reasoner. Only
+what the axioms *tell* stands here (RDF Schema 1.1, section 2-3, and the named parts of OWL 2
+class axioms); what follows from them in full is the reasoner's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from sensorstream.model.datatypes import XSD
+from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
+from sensorstream.model.vocabulary import (
+    OWL,
+    RDF,
+    RDF_TYPE,
+    RDFS,
+    RDFS_DOMAIN,
+    RDFS_RANGE,
+    RDFS_SUBCLASS_OF,
+    RDFS_SUBPROPERTY_OF,
+)
+
+Closure: TypeAlias = Mapping[IRI, frozenset[IRI]]
+
+_CLASS_KINDS: Final = frozenset({f"{OWL}Class", f"{RDFS}Class"})
+_EQUIVALENT_CLASS: Final = IRI(f"{OWL}equivalentClass")
+_EQUIVALENT_PROPERTY: Final = IRI(f"{OWL}equivalentProperty")
+_INTERSECTION: Final = IRI(f"{OWL}intersectionOf")
+_ON_DATATYPE: Final = IRI(f"{OWL}onDatatype")
+_FIRST: Final = IRI(f"{RDF}first")
+_REST: Final = IRI(f"{RDF}rest")
+_LABEL: Final = IRI(f"{RDFS}label")
+_LITERAL_TYPES: Final = frozenset({f"{RDFS}Literal", f"{RDF}langString", f"{RDF}PlainLiteral"})
+_NONE: Final[frozenset[IRI]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The names of an ontology and what is told about them.
+
+    ``superclasses_of``, ``superproperties_of`` and their inverses are transitive and leave out
+    the name itself and ``owl:Thing``; names that are told equivalent stand above each other.
+    ``domains_of`` and ``ranges_of`` are as told, without what the property inherits.
+    """
+
+    classes: frozenset[IRI] = _NONE
+    object_properties: frozenset[IRI] = _NONE
+    datatype_properties: frozenset[IRI] = _NONE
+    superclasses_of: Closure = field(default_factory=dict)
+    subclasses_of: Closure = field(default_factory=dict)
+    superproperties_of: Closure = field(default_factory=dict)
+    subproperties_of: Closure = field(default_factory=dict)
+    domains_of: Closure = field(default_factory=dict)
+    ranges_of: Closure = field(default_factory=dict)
+    labels_of: Mapping[IRI, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, triples: Iterable[Triple]) -> Schema:
+        """Read the schema out of an ontology's triples.
+
+        A cycle in a hierarchy makes its members equivalent. ``owl:equivalentClass``, named
+        members of ``owl:intersectionOf`` and the base of a datatype with facets are followed;
+        every other class expression is the reasoner's affair.
+        """
+        return _Reader(triples).schema()
+
+    def superclasses(self, name: IRI) -> frozenset[IRI]:
+        """Every class above ``name``, without ``name`` and ``owl:Thing``."""
+        return self.superclasses_of.get(name, _NONE)
+
+    def subclasses(self, name: IRI) -> frozenset[IRI]:
+        """Every class below ``name``, without ``name``."""
+        return self.subclasses_of.get(name, _NONE)
+
+    def superproperties(self, name: IRI) -> frozenset[IRI]:
+        """Every property above ``name``, without ``name``."""
+        return self.superproperties_of.get(name, _NONE)
+
+    def subproperties(self, name: IRI) -> frozenset[IRI]:
+        """Every property below ``name``, without ``name``."""
+        return self.subproperties_of.get(name, _NONE)
+
+    def domains(self, name: IRI) -> frozenset[IRI]:
+        """The classes told as domain of a property or of a property above it."""
+        return self._inherited(self.domains_of, name)
+
+    def ranges(self, name: IRI) -> frozenset[IRI]:
+        """The classes or datatypes told as range of a property or of a property above it."""
+        return self._inherited(self.ranges_of, name)
+
+    def datatype_of(self, name: IRI) -> str | None:
+        """The datatype of a property's values, or None where none is told.
+
+        Of several, the one told nearest to the property wins; of equally near ones the
+        first by name, so that the answer is the same in every run.
+        """
+        if name in self.object_properties:
+            return None
+        # Nearer properties have more properties above them.
+        above = sorted(self.superproperties(name), key=lambda p: -len(self.superproperties(p)))
+        for each in (name, *above):
+            told = [r for r in self.ranges_of.get(each, _NONE) if _is_datatype(r)]
+            if told:
+                return min(told)
+        return None
+
+    def properties_of(self, name: IRI) -> frozenset[IRI]:
+        """The properties whose told domain is ``name`` or a class above it."""
+        own = {name, *self.superclasses(name)}
+        known = self.object_properties | self.datatype_properties
+        return frozenset(p for p in known if not own.isdisjoint(self.domains(p)))
+
+    def label(self, name: IRI) -> str:
+        """The ``rdfs:label`` (English or without language first), else the local name."""
+        return self.labels_of.get(name) or local_name(name)
+
+    def _inherited(self, told: Closure, name: IRI) -> frozenset[IRI]:
+        return told.get(name, _NONE).union(
+            *(told.get(p, _NONE) for p in self.superproperties(name))
+        )
+
+
+def local_name(name: str) -> str:
+    """What follows the last ``#``, ``/`` or ``:`` of an IRI."""
+    stripped = name.rstrip("#/")
+    return stripped[max(stripped.rfind(mark) for mark in "#/:") + 1 :]
+
+
+def transitive(edges: Mapping[IRI, Iterable[IRI]]) -> dict[IRI, frozenset[IRI]]:
+    """For every name all that is reachable from it, without the name itself; cycles are fine."""
+    closed: dict[IRI, frozenset[IRI]] = {}
+    for start in edges:
+        seen: set[IRI] = set()
+        ahead = list(edges[start])
+        while ahead:
+            name = ahead.pop()
+            if name not in seen:
+                seen.add(name)
+                # What is closed already brings all that lies beyond it.
+                ahead.extend(closed.get(name) or edges.get(name, ()))
+        seen.discard(start)
+        closed[start] = frozenset(seen)
+    return closed
+
+
+def _inverted(closed: Closure) -> dict[IRI, frozenset[IRI]]:
+    below: dict[IRI, set[IRI]] = {}
+    for name, above in closed.items():
+        for each in above:
+            below.setdefault(each, set()).add(name)
+    return {name: frozenset(names) for name, names in below.items()}
+
+
+def _is_datatype(name: str) -> bool:
+    return name.startswith(XSD) or name in _LITERAL_TYPES
+
+
+def _is_user(name: Term) -> bool:
+    """Whether a term is a name the ontology's author made, not one of RDF's or OWL's own."""
+    return isinstance(name, IRI) and not name.startswith((RDF, RDFS, OWL, XSD))
+
+
+class _Reader:
+    """One pass over the triples, then questions to the index it left."""
+
+    def __init__(self, triples: Iterable[Triple]) -> None:
+        self._objects: dict[tuple[Subject, IRI], dict[Term, None]] = {}
+        self._pairs: dict[IRI, dict[tuple[Subject, Term], None]] = {}
+        for s, p, o in triples:
+            self._objects.setdefault((s, p), {})[o] = None
+            self._pairs.setdefault(p, {})[s, o] = None
+
+    def schema(self) -> Schema:
+        classes = self._typed(*_CLASS_KINDS)
+        super_edges = self._edges(RDFS_SUBCLASS_OF, _EQUIVALENT_CLASS)
+        classes.update(super_edges, *super_edges.values())
+        property_edges = self._edges(RDFS_SUBPROPERTY_OF, _EQUIVALENT_PROPERTY)
+        ranges = self._named(RDFS_RANGE)
+        of_objects = self._typed(
+            f"{OWL}ObjectProperty",
+            f"{OWL}SymmetricProperty",
+            f"{OWL}TransitiveProperty",
+            f"{OWL}InverseFunctionalProperty",
+        )
+        of_data = self._typed(f"{OWL}DatatypeProperty")
+        for name in self._typed(f"{RDF}Property") - of_objects - of_data:
+            # Plain RDF Schema does not say which kind it is; its range does.
+            told = ranges.get(name, _NONE)
+            (of_data if any(map(_is_datatype, told)) else of_objects).add(name)
+        superclasses, superproperties = transitive(super_edges), transitive(property_edges)
+        return Schema(
+            classes=frozenset(classes),
+            object_properties=frozenset(of_objects),
+            datatype_properties=frozenset(of_data),
+            superclasses_of=superclasses,
+            subclasses_of=_inverted(superclasses),
+            superproperties_of=superproperties,
+            subproperties_of=_inverted(superproperties),
+            domains_of=self._named(RDFS_DOMAIN),
+            ranges_of=ranges,
+            labels_of=self._labels(),
+        )
+
+    def _typed(self, *kinds: str) -> set[IRI]:
+        pairs = self._pairs.get(RDF_TYPE, {})
+        return {s for s, o in pairs if o in kinds and isinstance(s, IRI) and _is_user(s)}
+
+    def _edges(self, below: IRI, equal: IRI) -> dict[IRI, set[IRI]]:
+        edges: dict[IRI, set[IRI]] = {}
+        for s, o in self._pairs.get(below, {}):
+            self._connect(edges, s, o)
+        for s, o in self._pairs.get(equal, {}):
+            self._connect(edges, s, o)
+            if isinstance(o, IRI):
+                self._connect(edges, o, s)
+        return edges
+
+    def _connect(self, edges: dict[IRI, set[IRI]], below: Subject, above: Term) -> None:
+        if isinstance(below, IRI) and _is_user(below):
+            edges.setdefault(below, set()).update(n for n in self._names(above) if _is_user(n))
+
+    def _named(self, predicate: IRI) -> dict[IRI, frozenset[IRI]]:
+        found: dict[IRI, set[IRI]] = {}
+        for s, o in self._pairs.get(predicate, {}):
+            if isinstance(s, IRI):
+                names = (n for n in self._names(o) if _is_user(n) or _is_datatype(n))
+                found.setdefault(s, set()).update(names)
+        return {name: frozenset(names) for name, names in found.items() if names}
+
+    def _names(self, expression: Term) -> Iterator[IRI]:
+        """The names that an expression is told to lie below."""
+        if isinstance(expression, IRI):
+            yield expression
+        elif not isinstance(expression, Literal):
+            for base in self._objects.get((expression, _ON_DATATYPE), ()):
+                yield from self._names(base)
+            for members in self._objects.get((expression, _INTERSECTION), ()):
+                for member in self._list(members):
+                    yield from self._names(member)
+
+    def _list(self, head: Term) -> Iterator[Term]:
+        seen: set[Term] = set()
+        while not isinstance(head, Literal) and head not in seen:
+            seen.add(head)
+            yield from self._objects.get((head, _FIRST), ())
+            head = next(iter(self._objects.get((head, _REST), ())), Literal(""))
+
+    def _labels(self) -> dict[IRI, str]:
+        best: dict[IRI, tuple[int, str]] = {}
+        for s, o in self._pairs.get(_LABEL, {}):
+            if isinstance(s, IRI) and isinstance(o, Literal):
+                language = (o.language or "en").partition("-")[0].lower()
+                offer = (0 if language == "en" else 1, o.lexical)
+                best[s] = min(best.get(s, offer), offer)
+        return {name: text for name, (_, text) in best.items()}

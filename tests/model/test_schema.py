@@ -1,0 +1,205 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.schema import Schema, local_name, transitive
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from sensorstream.model.vocabulary import (
+    OWL,
+    OWL_THING,
+    RDF,
+    RDF_TYPE,
+    RDFS,
+    RDFS_DOMAIN,
+    RDFS_RANGE,
+    RDFS_SUBCLASS_OF,
+    RDFS_SUBPROPERTY_OF,
+)
+
+CLASS = IRI(f"{OWL}Class")
+OBJECT_PROPERTY = IRI(f"{OWL}ObjectProperty")
+DATATYPE_PROPERTY = IRI(f"{OWL}DatatypeProperty")
+
+
+def x(name: str) -> IRI:
+    return IRI(f"http://x.example/#{name}")
+
+
+def owl(name: str) -> IRI:
+    return IRI(f"{OWL}{name}")
+
+
+def listed(*members: Term) -> tuple[Subject, list[Triple]]:
+    nodes: list[Subject] = [BlankNode(f"_:l{i}") for i in range(len(members))]
+    rest = [*nodes[1:], IRI(f"{RDF}nil")]
+    triples: list[Triple] = []
+    for node, member, following in zip(nodes, members, rest, strict=True):
+        triples += [(node, IRI(f"{RDF}first"), member), (node, IRI(f"{RDF}rest"), following)]
+    return nodes[0], triples
+
+
+def test_hierarchies_are_closed_transitively_without_owl_thing() -> None:
+    schema = Schema.of(
+        [
+            (x("Human"), RDFS_SUBCLASS_OF, x("Actor")),
+            (x("Actor"), RDFS_SUBCLASS_OF, x("Entity")),
+            (x("Entity"), RDFS_SUBCLASS_OF, OWL_THING),
+        ]
+    )
+    assert schema.superclasses(x("Human")) == {x("Actor"), x("Entity")}
+    assert schema.subclasses(x("Entity")) == {x("Actor"), x("Human")}
+    assert schema.superclasses(x("Entity")) == frozenset()
+    assert schema.classes == {x("Human"), x("Actor"), x("Entity")}
+
+
+def test_a_cycle_makes_its_members_equivalent() -> None:
+    schema = Schema.of(
+        [
+            (x("A"), RDFS_SUBCLASS_OF, x("B")),
+            (x("B"), RDFS_SUBCLASS_OF, x("C")),
+            (x("C"), RDFS_SUBCLASS_OF, x("A")),
+            (x("C"), RDFS_SUBCLASS_OF, x("D")),
+            (x("D"), RDFS_SUBCLASS_OF, x("D")),
+        ]
+    )
+    assert schema.superclasses(x("A")) == {x("B"), x("C"), x("D")}
+    assert schema.superclasses(x("B")) == {x("A"), x("C"), x("D")}
+    assert schema.superclasses(x("D")) == frozenset()
+
+
+def test_equivalent_names_stand_above_each_other() -> None:
+    schema = Schema.of([(x("Person"), owl("equivalentClass"), x("Human"))])
+    assert schema.superclasses(x("Human")) == {x("Person")}
+    assert schema.superclasses(x("Person")) == {x("Human")}
+
+
+def test_the_named_members_of_an_intersection_stand_above_the_class() -> None:
+    head, members = listed(x("Human"), BlankNode("_:restriction"))
+    both = BlankNode("_:both")
+    schema = Schema.of(
+        [
+            *members,
+            (both, owl("intersectionOf"), head),
+            (x("Sure"), owl("equivalentClass"), both),
+            (x("Human"), RDFS_SUBCLASS_OF, x("Actor")),
+        ]
+    )
+    assert schema.superclasses(x("Sure")) == {x("Human"), x("Actor")}
+    assert schema.superclasses(x("Human")) == {x("Actor")}
+
+
+def test_a_list_that_bites_its_own_tail_ends() -> None:
+    node, both = BlankNode("_:l"), BlankNode("_:both")
+    schema = Schema.of(
+        [
+            (node, IRI(f"{RDF}first"), x("A")),
+            (node, IRI(f"{RDF}rest"), node),
+            (both, owl("intersectionOf"), node),
+            (x("B"), RDFS_SUBCLASS_OF, both),
+        ]
+    )
+    assert schema.superclasses(x("B")) == {x("A")}
+
+
+def test_kinds_domains_and_ranges_are_inherited_from_above() -> None:
+    schema = Schema.of(
+        [
+            (x("located"), RDF_TYPE, OBJECT_PROPERTY),
+            (x("located"), RDFS_DOMAIN, x("Entity")),
+            (x("located"), RDFS_RANGE, x("Place")),
+            (x("inRoom"), RDF_TYPE, OBJECT_PROPERTY),
+            (x("inRoom"), RDFS_SUBPROPERTY_OF, x("located")),
+            (x("inRoom"), RDFS_RANGE, x("Room")),
+        ]
+    )
+    assert schema.object_properties == {x("located"), x("inRoom")}
+    assert schema.superproperties(x("inRoom")) == {x("located")}
+    assert schema.subproperties(x("located")) == {x("inRoom")}
+    assert schema.domains(x("inRoom")) == {x("Entity")}
+    assert schema.ranges(x("inRoom")) == {x("Room"), x("Place")}
+    assert schema.datatype_of(x("inRoom")) is None
+
+
+def test_the_nearest_told_datatype_wins() -> None:
+    schema = Schema.of(
+        [
+            (x("value"), RDF_TYPE, DATATYPE_PROPERTY),
+            (x("value"), RDFS_RANGE, IRI(f"{RDFS}Literal")),
+            (x("number"), RDFS_SUBPROPERTY_OF, x("value")),
+            (x("number"), RDFS_RANGE, IRI(XSD_INTEGER)),
+            (x("age"), RDFS_SUBPROPERTY_OF, x("number")),
+            (x("unknown"), RDF_TYPE, DATATYPE_PROPERTY),
+        ]
+    )
+    assert schema.datatype_of(x("age")) == XSD_INTEGER
+    assert schema.datatype_of(x("value")) == f"{RDFS}Literal"
+    assert schema.datatype_of(x("unknown")) is None
+
+
+def test_a_datatype_with_facets_counts_as_its_base() -> None:
+    faceted = BlankNode("_:band")
+    schema = Schema.of(
+        [
+            (x("certainty"), RDFS_RANGE, faceted),
+            (faceted, owl("onDatatype"), IRI(XSD_INTEGER)),
+        ]
+    )
+    assert schema.datatype_of(x("certainty")) == XSD_INTEGER
+
+
+def test_the_range_of_a_plain_rdf_property_tells_its_kind() -> None:
+    rdf_property = IRI(f"{RDF}Property")
+    schema = Schema.of(
+        [
+            (x("age"), RDF_TYPE, rdf_property),
+            (x("age"), RDFS_RANGE, IRI(XSD_INTEGER)),
+            (x("knows"), RDF_TYPE, rdf_property),
+        ]
+    )
+    assert schema.datatype_properties == {x("age")}
+    assert schema.object_properties == {x("knows")}
+
+
+def test_a_class_has_the_properties_of_the_classes_above_it() -> None:
+    schema = Schema.of(
+        [
+            (x("Human"), RDFS_SUBCLASS_OF, x("Actor")),
+            (x("hasName"), RDF_TYPE, DATATYPE_PROPERTY),
+            (x("hasName"), RDFS_DOMAIN, x("Actor")),
+            (x("hasWidth"), RDF_TYPE, DATATYPE_PROPERTY),
+            (x("hasWidth"), RDFS_DOMAIN, x("Room")),
+        ]
+    )
+    assert schema.properties_of(x("Human")) == {x("hasName")}
+
+
+def test_labels_prefer_english_and_fall_back_to_the_local_name() -> None:
+    label = IRI(f"{RDFS}label")
+    schema = Schema.of(
+        [
+            (x("Human"), label, Literal("Mensch", language="de")),
+            (x("Human"), label, Literal("human being", language="en")),
+            (x("Room"), label, Literal("Raum", language="de")),
+        ]
+    )
+    assert schema.label(x("Human")) == "human being"
+    assert schema.label(x("Room")) == "Raum"
+    assert schema.label(x("Actor")) == "Actor"
+
+
+def test_local_names_of_hash_slash_and_urn() -> None:
+    assert local_name("http://x/a#B") == "B"
+    assert local_name("http://x/a/B/") == "B"
+    assert local_name("urn:x:B") == "B"
+
+
+NAMES = st.sampled_from([x(c) for c in "ABCDEF"])
+
+
+@given(st.dictionaries(NAMES, st.sets(NAMES)))
+def test_the_transitive_closure_equals_the_textbook_one(edges: dict[IRI, set[IRI]]) -> None:
+    pairs = {(a, b) for a, ends in edges.items() for b in ends}
+    while more := {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs:
+        pairs |= more
+    expected = {a: {b for c, b in pairs if c == a and b != a} for a in edges}
+    assert transitive(edges) == expected
