@@ -17,7 +17,9 @@
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
     ├── WebhookError             a webhook that cannot be registered
-    └── SparkError               Spark could not be started or used
+    ├── SparkError               Spark could not be started or used
+    ├── SimulationError          recorded data that cannot be read
+    └── ServerUnreachable        a command's server that does not answer, or not as one
 
 ``code`` is stable: clients may switch on it. It names the problem type in REST answers,
 the fault code in SOAP and the line a command prints.
@@ -152,3 +154,15 @@ class SparkError(SensorStreamError):
     """Spark could not be started or used."""
 
     code = "spark"
+
+
+class SimulationError(SensorStreamError):
+    """Recorded data to simulate with that cannot be read."""
+
+    code = "simulation"
+
+
+class ServerUnreachable(SensorStreamError):
+    """A server that a command talks to does not answer, or not as SensorStream does."""
+
+    code = "server-unreachable"

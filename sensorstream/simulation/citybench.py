@@ -1,0 +1,100 @@
+"""The recorded streams of the CityBench benchmark: sensors of Aarhus, 2014 (gzipped CSV)."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from sensorstream.errors import SimulationError
+from sensorstream.resources import bundled
+from sensorstream.simulation.observation import Observation, merge, read_time, written
+
+EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+LATEST: Final = datetime.max.replace(tzinfo=UTC)
+
+Row: TypeAlias = Mapping[str, str]
+
+# The name of a stream's file says what it holds and which sensor measured it.
+_FILE = re.compile(r"Aarhus(?P<kind>Traffic|Weather|Pollution)Data(?P<sensor>\w+)\.csv\.gz\Z")
+
+WEATHER_FIELDS: Final = ("hum", "tempm", "wspdm")
+POLLUTANTS: Final = (
+    "ozone",
+    "particullate_matter",
+    "carbon_monoxide",
+    "sulfure_dioxide",
+    "nitrogen_dioxide",
+)
+
+
+def beside_the_source() -> Path | None:
+    """The benchmark's folder where a source checkout keeps it, ``../shared/data/citybench``."""
+    folder = bundled("ontologies").parent.parent / "shared" / "data" / "citybench"
+    return folder if (folder / "streams").is_dir() else None
+
+
+def recorded(
+    folder: Path, start: datetime = EARLIEST, end: datetime = LATEST
+) -> Iterator[Observation]:
+    """All traffic, weather and pollution observations with ``start <= time < end``, merged.
+
+    Args:
+        folder: the benchmark's folder; its ``streams`` hold the files.
+
+    Raises:
+        SimulationError: there is no stream, or a row is not as the benchmark writes it.
+    """
+    files = sorted((folder / "streams").glob("Aarhus*.csv.gz"))
+    named = [(file, match) for file in files if (match := _FILE.match(file.name))]
+    if not named:
+        raise SimulationError(
+            f"no city streams in {folder}: expected streams/AarhusTrafficData<ID>.csv.gz and others"
+        )
+    return merge(
+        [each for each in _read(file, match["kind"], match["sensor"]) if start <= each.time < end]
+        for file, match in named
+    )
+
+
+def _read(file: Path, kind: str, sensor: str) -> Iterator[Observation]:
+    observe = _READERS[kind]
+    with gzip.open(file, "rt", encoding="utf-8", newline="") as text:
+        rows = csv.DictReader(text)
+        for row in rows:
+            try:
+                yield observe(row, sensor)
+            except (KeyError, TypeError, ValueError) as error:
+                raise SimulationError(
+                    f"{file}:{rows.line_num}: not a row of {kind.lower()} data: {error}"
+                ) from None
+
+
+def _traffic(row: Row, sensor: str) -> Observation:
+    fields = tuple((name, row[name]) for name in ("vehicleCount", "avgSpeed", "avgMeasuredTime"))
+    time = read_time(row["TIMESTAMP"])
+    return Observation("traffic", sensor, row["_id"], time, fields)
+
+
+def _weather(row: Row, sensor: str) -> Observation:
+    time = read_time(row["TIMESTAMP"])
+    fields = tuple((name, row[name]) for name in WEATHER_FIELDS)
+    return Observation("weather", sensor, f"w-{sensor}-{written(time)}", time, fields)
+
+
+def _pollution(row: Row, sensor: str) -> Observation:
+    # Written with a space between day and hour; the message writes the T of xsd:dateTime.
+    time = read_time(row["timestamp"])
+    fields = tuple((name, row[name]) for name in POLLUTANTS)
+    place = (row["longitude"], row["latitude"])
+    return Observation("pollution", sensor, f"p-{sensor}-{written(time)}", time, fields, place)
+
+
+_READERS: Final[Mapping[str, Callable[[Row, str], Observation]]] = MappingProxyType(
+    {"Traffic": _traffic, "Weather": _weather, "Pollution": _pollution}
+)

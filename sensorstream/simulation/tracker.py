@@ -1,0 +1,67 @@
+"""The tracker messages of the paper's scenario (SensorStream, section 5.2)."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from typing import Final
+
+PAPER_MESSAGE: Final = b"""\
+<?xml version='1.0' encoding='UTF-8'?>
+<Message>
+  <Event id='9'>
+    <Tracker type='FaceTracker'>
+      <TimeStamp value = '2678' />
+      <person id='2678' certainty='100' >
+        <location2d x='72' y='8' />
+      </person>
+    </Tracker>
+  </Event>
+</Message>
+"""
+"""The message as the paper prints it."""
+
+_TEMPLATE: Final = b"""\
+<?xml version='1.0' encoding='UTF-8'?>
+<Message>
+  <Event id='%d'>
+    <Tracker type='FaceTracker'>
+      <TimeStamp value = '%d' />
+      <person id='%d' certainty='%d' >
+        <location2d x='%d' y='%d' />
+      </person>
+    </Tracker>
+  </Event>
+</Message>
+"""
+
+WIDTH: Final = 640
+HEIGHT: Final = 480
+
+
+def tracker_messages(
+    count: int | None = None, *, seed: int = 2678, start: int = 1, people: int | None = None
+) -> Iterator[bytes]:
+    """Messages of a face tracker, in time order; the same seed gives the same bytes.
+
+    The event id and the time stamp count up by one from ``start``. Each message names a person
+    of its own (the paper's stream, where every message brings a new individual), or one of
+    ``people`` known persons, who then move. Certainty is 50 to 100, the place a pixel of a
+    640 x 480 image.
+
+    Args:
+        count: how many messages; ``None`` never ends.
+    """
+    dice = random.Random(seed)
+    moments = itertools.count(start) if count is None else range(start, start + count)
+    for moment in moments:
+        person = moment if people is None else dice.randint(1, people)
+        yield _TEMPLATE % (
+            moment,
+            moment,
+            person,
+            dice.randint(50, 100),
+            dice.randrange(WIDTH),
+            dice.randrange(HEIGHT),
+        )

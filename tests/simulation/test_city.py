@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from itertools import islice, pairwise
+
+import pytest
+
+from sensorstream.simulation.city import RECORDED_START, STRETCH, city_messages, made_up
+from sensorstream.simulation.citybench import beside_the_source
+from sensorstream.simulation.observation import Observation, read_time, written
+
+
+def morning() -> list[Observation]:
+    six = read_time("2030-06-03T06:00")
+    return list(made_up(six, six + STRETCH))
+
+
+def value(observation: Observation, name: str) -> float:
+    return float(dict(observation.fields)[name])
+
+
+def test_made_up_messages_are_the_same_for_the_same_seed() -> None:
+    assert list(city_messages(seed=3)) == list(city_messages(seed=3))
+    assert list(city_messages(seed=3)) != list(city_messages(seed=4))
+
+
+def test_made_up_observations_come_in_time_order_with_distinct_ids() -> None:
+    observations = list(islice(made_up(read_time("2030-06-03"), read_time("2030-06-06")), 5000))
+    assert all(one.time <= other.time for one, other in pairwise(observations))
+    assert len({each.id for each in observations}) == len(observations)
+
+
+def test_a_made_up_morning_holds_jams_free_roads_and_high_ozone() -> None:
+    traffic = [each for each in morning() if each.kind == "traffic"]
+    jams = [t for t in traffic if value(t, "avgSpeed") < 20 and value(t, "vehicleCount") >= 10]
+    assert 0 < len(jams) < len(traffic) / 2
+    air = [value(each, "ozone") for each in morning() if each.kind == "pollution"]
+    assert min(air) < 120 <= max(air)
+
+
+def test_a_made_up_weather_station_leaves_fields_empty_at_times() -> None:
+    days = made_up(read_time("2030-06-03"), read_time("2030-06-13"))
+    wind = [dict(each.fields)["wspdm"] for each in days if each.kind == "weather"]
+    assert "" in wind
+    assert any(wind)
+
+
+def test_a_count_goes_past_the_default_stretch() -> None:
+    assert len(list(city_messages(count=2000))) == 2000
+
+
+def test_an_end_ends_it() -> None:
+    start = read_time("2031-01-01T00:00")
+    end = read_time("2031-01-01T00:05")
+    assert len(list(city_messages(start=start, end=end))) == 8
+
+
+@pytest.mark.skipif(beside_the_source() is None, reason="the benchmark's data are not at hand")
+def test_the_recorded_stretch_starts_where_it_says() -> None:
+    first = next(city_messages(beside_the_source()))
+    assert f'time="{written(RECORDED_START)}"'.encode() in first
