@@ -1,1 +1,6 @@
-"""The rule language: text to syntax tree and back."""
+"""The rule language: text to syntax tree and back, for mapping and for semantic rules."""
+
+from sensorstream.language.parser import parse
+from sensorstream.language.syntax import MappingRule, RuleFile, SemanticRule
+
+__all__ = ["MappingRule", "RuleFile", "SemanticRule", "parse"]

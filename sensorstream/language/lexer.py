@@ -1,0 +1,168 @@
+"""Characters to tokens.
+
+Written by hand, because braces hold foreign text: XPath after most words, SPARQL after
+``select``, ``ask``, ``sparql`` and ``delete``. Both may hold strings, IRIs and comments with
+braces of their own, which no single regular expression can balance.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Final
+
+from lark import Token
+from lark.lexer import Lexer
+
+from sensorstream.errors import LanguageError, Position
+
+# XPath 1.0 has no braces outside its strings, and its strings know no escapes.
+_HOLE = r"""\{(?:[^{}'"]|'[^']*'|"[^"]*")*\}"""
+
+_TOKENS: Final = tuple(
+    (name, re.compile(pattern))
+    for name, pattern in (
+        ("SPACE", r"(?:\s+|\#[^\n]*)+"),
+        ("TEXT", rf'"""(?:\\.|\{{\{{|\}}\}}|{_HOLE}|"{{1,2}}(?!")|[^"\\{{}}])*"""'),
+        ("TEXT", rf'"(?!"")(?:\\.|\{{\{{|\}}\}}|{_HOLE}|[^"\\{{}}\n])*"'),
+        (
+            "LOCAL_NAME",
+            rf"(?:[^\W\d_][\w-]*)?:(?:[\w:-]|%[0-9A-Fa-f]{{2}}|{_HOLE}|\.(?=[\w:{{-]))+",
+        ),
+        ("NAMESPACE", r"(?:[^\W\d_][\w-]*)?:"),
+        ("IRI", rf"<(?:[^\s<>\"{{}}|\\^`]|{_HOLE})+>"),
+        ("NUMBER", r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"),
+        ("NAME", r"[^\W\d][\w-]*"),
+        ("VARIABLE", r"\?[^\W\d]\w*"),
+        ("NODE_VARIABLE", r"\$[^\W\d][\w-]*"),
+        ("LANGUAGE", r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"),
+        ("_DATATYPE", r"\^\^"),
+        ("COMPARISON", r"!=|<=|>=|<|>"),
+        ("EQUALS", r"="),
+        ("_SEMICOLON", r";"),
+        ("_COMMA", r","),
+        ("_DOT", r"\."),
+        ("OPEN", r"\["),
+        ("_CLOSE", r"\]"),
+    )
+)
+
+# Lark keeps tokens with an underscore out of the tree.
+_SILENT: Final = (
+    *("prefix", "xmlns", "mapping", "rule", "on", "for", "each", "in", "if", "and", "then"),
+    *("individual", "a", "at", "as", "key"),
+)
+_KEPT: Final = (
+    *("message", "change", "insert", "update", "expire", "every", "not", "exists", "count"),
+    *("select", "ask", "alert", "delete", "sparql", "reply", "true", "false"),
+)
+KEYWORDS: Final = {word: f"_{word.upper()}" for word in _SILENT} | {
+    word: word.upper() for word in _KEPT
+}
+
+# A brace that follows one of these opens SPARQL.
+_SPARQL_WORDS: Final = frozenset(("SELECT", "ASK", "SPARQL", "DELETE"))
+_SPARQL_SKIP: Final = re.compile(
+    r'"""(?:\\.|"{1,2}(?!")|[^"\\])*"""'
+    r"|'''(?:\\.|'{1,2}(?!')|[^'\\])*'''"
+    r'|"(?:\\.|[^"\\\n])*"'
+    r"|'(?:\\.|[^'\\\n])*'"
+    r'|<[^<>"{}|^`\\\s]*>'
+    r"|\#[^\n]*",
+    re.S,
+)
+
+
+class Source:
+    """A rule file's text, with the way from offsets to lines and columns."""
+
+    __slots__ = ("_starts", "file", "text")
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text = text
+        self.file = file
+        self._starts = [0, *(match.end() for match in re.finditer(r"\n", text))]
+
+    def position(self, offset: int) -> Position:
+        """The place of a character; ``offset`` counts from 0."""
+        line = bisect_right(self._starts, offset)
+        return Position(self.file, line, offset - self._starts[line - 1] + 1)
+
+
+def tokens(source: Source) -> Iterator[Token]:
+    """The tokens of a rule file; holes and texts keep their braces and quotes.
+
+    Raises:
+        LanguageError: a brace or quote without its partner, or a character with no meaning.
+    """
+    text, offset, before = source.text, 0, ""
+    while offset < len(text):
+        kind, end = _next(source, offset, before)
+        if kind != "SPACE":
+            written = text[offset:end]
+            if kind == "NAME":
+                kind = KEYWORDS.get(written, "NAME")
+            position = source.position(offset)
+            yield Token(kind, written, offset, position.line, position.column, end_pos=end)
+            before = kind
+        offset = end
+
+
+def _next(source: Source, offset: int, before: str) -> tuple[str, int]:
+    text = source.text
+    if text[offset] == "{":
+        if before in _SPARQL_WORDS:
+            return "SPARQL_TEXT", _end_of_sparql(source, offset)
+        if match := _HOLE_PATTERN.match(text, offset):
+            return "HOLE", match.end()
+        raise _unclosed(source, offset, "'{' is never closed: expected '}' after the XPath")
+    for kind, pattern in _TOKENS:
+        if match := pattern.match(text, offset):
+            return kind, match.end()
+    raise _no_token(source, offset)
+
+
+_HOLE_PATTERN: Final = re.compile(_HOLE)
+
+
+def _end_of_sparql(source: Source, start: int) -> int:
+    """The offset behind the brace that closes the one at ``start``."""
+    text, offset, depth = source.text, start, 0
+    while offset < len(text):
+        if skipped := _SPARQL_SKIP.match(text, offset):
+            offset = skipped.end()
+            continue
+        depth += {"{": 1, "}": -1}.get(text[offset], 0)
+        offset += 1
+        if depth == 0:
+            return offset
+    raise _unclosed(source, start, "'{' is never closed: expected '}' after the SPARQL text")
+
+
+def _no_token(source: Source, offset: int) -> LanguageError:
+    character = source.text[offset]
+    if character == '"':
+        return _unclosed(
+            source,
+            offset,
+            "the text is never closed or holds a lone brace: expected '\"' on the same line, "
+            "{hole}, {{ or }}",
+        )
+    hint = ": write names with double quotes" if character == "'" else ""
+    return _unclosed(source, offset, f"unexpected character '{character}'{hint}")
+
+
+def _unclosed(source: Source, offset: int, message: str) -> LanguageError:
+    return LanguageError(message, position=source.position(offset))
+
+
+class RuleLexer(Lexer):
+    """The door through which Lark takes :func:`tokens`."""
+
+    def __init__(self, lexer_conf: object) -> None:
+        """Take Lark's configuration, of which nothing is needed."""
+
+    # Lark's older interface for custom lexers: it hands over what was given to parse().
+    def lex(self, data: Source) -> Iterator[Token]:  # type: ignore[override]
+        return tokens(data)

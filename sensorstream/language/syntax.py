@@ -1,0 +1,400 @@
+"""The syntax tree of a rule file: what was written, before it means anything.
+
+Every node that an error may point at carries its position; positions take no part in
+comparison, so a tree equals the tree of its own printed text.
+
+Two kinds of braces share the node :class:`Hole`. In a mapping rule a hole holds XPath 1.0, in a
+semantic rule it holds ``?variable`` or ``new`` (paper section 4.1: the rules of the annotation
+layer and of the knowledge layer are both event-condition-action rules).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from sensorstream.errors import Position
+from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.model.terms import IRI
+
+NOWHERE: Final = Position("", 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """``{…}``: XPath, or in a semantic rule ``?variable`` or ``new``, without outer space.
+
+    ``position`` is that of the first character of ``text``.
+    """
+
+    text: str
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+Part: TypeAlias = str | Hole
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Quoted text with holes. No part is empty and no two strings stand side by side."""
+
+    parts: tuple[Part, ...]
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An IRI, written ``prefix:local`` or ``<iri>`` (then ``prefix`` is None); may have holes."""
+
+    prefix: str | None
+    parts: tuple[Part, ...]
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def is_constant(self) -> bool:
+        return all(isinstance(part, str) for part in self.parts)
+
+    @property
+    def holes(self) -> tuple[Hole, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Hole))
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """``?name`` in a semantic rule; ``name`` is without the question mark."""
+
+    name: str
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class XPathValue:
+    """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value a node found."""
+
+    xpath: Hole
+    datatype: Name | None = None
+    language: str | None = None
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TextValue:
+    """``"text {hole}"``, with a datatype or a language if one is written."""
+
+    text: Template
+    datatype: Name | None = None
+    language: str | None = None
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number or boolean as written: ``12``, ``7.4``, ``1e3``, ``true``."""
+
+    text: str
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def datatype(self) -> str:
+        """The datatype such a text has in SPARQL (1.1, section 19.8)."""
+        if self.text in ("true", "false"):
+            return XSD_BOOLEAN
+        if "e" in self.text.lower():
+            return XSD_DOUBLE
+        return XSD_DECIMAL if "." in self.text else XSD_INTEGER
+
+
+@dataclass(frozen=True, slots=True)
+class BlankValue:
+    """``[ a :C ; :p {x} ]``: a node without a name, owned by the individual (mapping rules)."""
+
+    classes: tuple[Name, ...]
+    properties: tuple[PropertyValues, ...]
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+Value: TypeAlias = XPathValue | TextValue | Number | Name | Variable | BlankValue
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyValues:
+    """``; :p value, value``; ``property`` has no holes, ``values`` is not empty."""
+
+    property: Name
+    values: tuple[Value, ...]
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IndividualAction:
+    """``insert|update individual NAME a CLASS, … at {xpath} ; property values … .``
+
+    ``update`` is update-or-insert: the earlier values of the named properties are replaced.
+    ``at`` (mapping rules only) is the application time; None stands for the time of arrival.
+    """
+
+    kind: Literal["insert", "update"]
+    name: Name | Variable
+    classes: tuple[Name, ...]
+    properties: tuple[PropertyValues, ...]
+    at: Hole | None = None
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+# Mapping rules
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """``for each $variable in {xpath}``; ``variable`` is without the dollar sign."""
+
+    variable: str
+    xpath: Hole
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MappingRule:
+    """``mapping NAME on message {…} for each … if {…} and {…} then …``.
+
+    ``guards`` must all hold; ``actions`` is not empty. ``position`` is that of the name.
+    """
+
+    name: str
+    message: Hole
+    for_each: tuple[ForEach, ...]
+    guards: tuple[Hole, ...]
+    actions: tuple[IndividualAction, ...]
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+# Semantic rules
+
+
+@dataclass(frozen=True, slots=True)
+class Sparql:
+    """SPARQL text from between two braces, outer space cut.
+
+    The prefixes of the file apply. ``position`` is that of the first character of ``text``.
+    """
+
+    text: str
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A quoted length of the time line: ``"PT1M"``, or ``"10"`` on the integer line."""
+
+    text: str
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OnChange:
+    """``on change``: whenever a message or a rule changed the cache knowledge base."""
+
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OnMessage:
+    """``on message``: once a message."""
+
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OnInsert:
+    """``on insert CLASS as ?variable``: for each individual that became a member of the class."""
+
+    class_name: Name
+    variable: Variable
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OnExpire:
+    """``on expire CLASS as ?variable``: for each member of the class that left the window."""
+
+    class_name: Name
+    variable: Variable
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """``every "PT10S"``: each time application time has moved on by that much."""
+
+    duration: Duration
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+Trigger: TypeAlias = OnChange | OnMessage | OnInsert | OnExpire | Every
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """``[not] exists CLASS``."""
+
+    class_name: Name
+    negated: bool = False
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+Comparison: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """``[not] count CLASS > 20``: the number of members of the class."""
+
+    class_name: Name
+    comparison: Comparison
+    number: int
+    negated: bool = False
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """``[not] select { SELECT … }``: has solutions, which bind their variables; or has none."""
+
+    query: Sparql
+    negated: bool = False
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """``[not] ask { ASK … }``."""
+
+    query: Sparql
+    negated: bool = False
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+Condition: TypeAlias = Exists | Count | Select | Ask
+
+Severity: TypeAlias = Literal["info", "warning", "critical"]
+
+
+@dataclass(frozen=True, slots=True)
+class AlertAction:
+    """``alert SEVERITY "text" key "key" for "PT1M"``.
+
+    ``key`` says which alerts are the same one, ``duration`` how long the same one is not raised
+    again; both may be missing.
+    """
+
+    severity: Severity
+    text: Template
+    key: Template | None = None
+    duration: Duration | None = None
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteIndividual:
+    """``delete individual ?x .``"""
+
+    name: Name | Variable
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePattern:
+    """``delete { ?s :p ?o . }``: every triple of the window that matches the pattern."""
+
+    pattern: Sparql
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SparqlUpdate:
+    """``sparql { DELETE … INSERT … WHERE … }``: SPARQL 1.1 Update."""
+
+    update: Sparql
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """``reply "<Command …/>"``: a command in the answer to the message's sender."""
+
+    text: Template
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+Action: TypeAlias = (
+    AlertAction | IndividualAction | DeleteIndividual | DeletePattern | SparqlUpdate | Reply
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticRule:
+    """``rule NAME on … if … and … then …``.
+
+    All conditions must hold (there may be none); ``actions`` is not empty. ``position`` is
+    that of the name.
+    """
+
+    name: str
+    trigger: Trigger
+    conditions: tuple[Condition, ...]
+    actions: tuple[Action, ...]
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+Rule: TypeAlias = MappingRule | SemanticRule
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """``prefix name: <iri>`` (``name`` without the colon, may be empty)."""
+
+    name: str
+    iri: str
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class XmlNamespace:
+    """``xmlns name = "uri"``: a namespace prefix for the XPaths of the file."""
+
+    name: str
+    uri: str
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFile:
+    """One file: its declarations, then its rules in order; ``file`` is for error messages."""
+
+    prefixes: tuple[Prefix, ...]
+    xml_namespaces: tuple[XmlNamespace, ...]
+    rules: tuple[Rule, ...]
+    file: str = field(default="", compare=False)
+
+    @property
+    def mapping_rules(self) -> tuple[MappingRule, ...]:
+        return tuple(rule for rule in self.rules if isinstance(rule, MappingRule))
+
+    @property
+    def semantic_rules(self) -> tuple[SemanticRule, ...]:
+        return tuple(rule for rule in self.rules if isinstance(rule, SemanticRule))
+
+    @property
+    def prefix_map(self) -> dict[str, str]:
+        """Prefix to IRI; ``xsd``, ``rdf``, ``rdfs`` and ``owl`` must be declared like any other."""
+        return {prefix.name: prefix.iri for prefix in self.prefixes}
+
+    @property
+    def namespace_map(self) -> dict[str, str]:
+        """XML namespace prefix to URI, as lxml wants it."""
+        return {namespace.name: namespace.uri for namespace in self.xml_namespaces}
+
+    def resolve(self, name: Name) -> IRI:
+        """The IRI of a name without holes, whose prefix is declared."""
+        start = "" if name.prefix is None else self.prefix_map[name.prefix]
+        return IRI(start + "".join(part for part in name.parts if isinstance(part, str)))

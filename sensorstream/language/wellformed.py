@@ -1,0 +1,147 @@
+"""What every rule file must satisfy beyond its grammar, whatever the ontology says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from sensorstream.errors import LanguageError, Position, TermError
+from sensorstream.language import syntax
+from sensorstream.language.walk import nodes
+from sensorstream.model.terms import iri
+
+_RULE_HOLE: Final = re.compile(r"(\?[^\W\d]\w*|new)\Z")
+
+
+def faults(file: syntax.RuleFile) -> Iterator[LanguageError]:
+    """Every fault of the file's names, variables and braces."""
+    yield from _declarations(file)
+    yield from same_names([file])
+    for rule in file.rules:
+        yield from _undeclared_prefixes(rule, file.prefix_map)
+        yield from _misplaced_holes(rule)
+        for action in nodes(rule, syntax.IndividualAction):
+            if not action.classes and not action.properties:
+                yield LanguageError(
+                    "the individual gets neither a class nor a property: "
+                    "expected 'a CLASS' or '; PROPERTY VALUE'",
+                    position=action.position,
+                )
+        if isinstance(rule, syntax.MappingRule):
+            yield from _mapping_rule(rule)
+        else:
+            yield from _semantic_rule(rule)
+
+
+def same_names(files: Iterable[syntax.RuleFile]) -> Iterator[LanguageError]:
+    """Rules that share a name, within a file and across files."""
+    first: dict[str, Position] = {}
+    for file in files:
+        for rule in file.rules:
+            if rule.name in first:
+                yield LanguageError(
+                    f"there is a rule '{rule.name}' already, at {first[rule.name]}: "
+                    "expected another name",
+                    position=rule.position,
+                )
+            first.setdefault(rule.name, rule.position)
+
+
+def _declarations(file: syntax.RuleFile) -> Iterator[LanguageError]:
+    prefixes: set[str] = set()
+    for prefix in file.prefixes:
+        if prefix.name in prefixes:
+            yield LanguageError(
+                f"prefix '{prefix.name}:' is declared twice", position=prefix.position
+            )
+        prefixes.add(prefix.name)
+        try:
+            iri(prefix.iri)
+        except TermError as error:
+            yield LanguageError(error.message, position=prefix.position)
+    spaces: set[str] = set()
+    for space in file.xml_namespaces:
+        if space.name in spaces:
+            yield LanguageError(f"xmlns '{space.name}' is declared twice", position=space.position)
+        spaces.add(space.name)
+        if not space.uri:
+            yield LanguageError(
+                f"xmlns '{space.name}' is empty: expected a namespace", position=space.position
+            )
+
+
+def _undeclared_prefixes(rule: syntax.Rule, prefixes: dict[str, str]) -> Iterator[LanguageError]:
+    for name in nodes(rule, syntax.Name):
+        if name.prefix is not None and name.prefix not in prefixes:
+            yield LanguageError(
+                f"undeclared prefix '{name.prefix}:': "
+                f"expected 'prefix {name.prefix}: <iri>' at the head of the file",
+                position=name.position,
+            )
+
+
+def _misplaced_holes(rule: syntax.Rule) -> Iterator[LanguageError]:
+    """Classes, properties and datatypes are what a rule is about: they have no holes."""
+    fixed: list[tuple[str, syntax.Name]] = []
+    for node in nodes(rule, object):
+        match node:
+            case syntax.IndividualAction(classes=names) | syntax.BlankValue(classes=names):
+                fixed += [("class", name) for name in names]
+            case (
+                syntax.OnInsert(class_name=name)
+                | syntax.OnExpire(class_name=name)
+                | syntax.Exists(class_name=name)
+                | syntax.Count(class_name=name)
+            ):
+                fixed.append(("class", name))
+            case syntax.PropertyValues(property=name):
+                fixed.append(("property", name))
+            case (
+                syntax.XPathValue(datatype=syntax.Name() as name)
+                | syntax.TextValue(datatype=syntax.Name() as name)
+            ):
+                fixed.append(("datatype", name))
+    for what, name in fixed:
+        if not name.is_constant:
+            yield LanguageError(f"a {what} cannot have holes", position=name.position)
+
+
+def _mapping_rule(rule: syntax.MappingRule) -> Iterator[LanguageError]:
+    seen: set[str] = set()
+    for loop in rule.for_each:
+        if loop.variable in seen:
+            yield LanguageError(
+                f"${loop.variable} is bound twice: expected another name", position=loop.position
+            )
+        seen.add(loop.variable)
+    for variable in nodes(rule.actions, syntax.Variable):
+        yield LanguageError(
+            f"?{variable.name} belongs to semantic rules: expected an XPath such as "
+            f"{{${variable.name}}}",
+            position=variable.position,
+        )
+
+
+def _semantic_rule(rule: syntax.SemanticRule) -> Iterator[LanguageError]:
+    for action in nodes(rule, syntax.IndividualAction):
+        if action.at is not None:
+            yield LanguageError(
+                "'at' belongs to mapping rules: what a semantic rule inserts has the time of "
+                "the message",
+                position=action.at.position,
+            )
+    for blank in nodes(rule, syntax.BlankValue):
+        yield LanguageError("'[' belongs to mapping rules", position=blank.position)
+    for value in nodes(rule, syntax.XPathValue):
+        yield LanguageError(
+            'an XPath belongs to mapping rules: expected a ?variable or a "text"',
+            position=value.position,
+        )
+    for hole in nodes(rule, syntax.Hole):
+        if not _RULE_HOLE.match(hole.text):
+            yield LanguageError(
+                f"unexpected '{hole.text}' in the braces of a semantic rule: "
+                "expected ?variable or new",
+                position=hole.position,
+            )
