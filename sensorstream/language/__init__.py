@@ -1,6 +1,7 @@
 """The rule language: text to syntax tree and back, for mapping and for semantic rules."""
 
 from sensorstream.language.parser import parse
+from sensorstream.language.printer import print_rules
 from sensorstream.language.syntax import MappingRule, RuleFile, SemanticRule
 
-__all__ = ["MappingRule", "RuleFile", "SemanticRule", "parse"]
+__all__ = ["MappingRule", "RuleFile", "SemanticRule", "parse", "print_rules"]

@@ -1,0 +1,181 @@
+"""Syntax tree to text: the layout every rule file is shown in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from sensorstream.language import syntax
+
+_ESCAPES: Final = str.maketrans(
+    {
+        "\\": "\\\\",
+        '"': '\\"',
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+        "{": "{{",
+        "}": "}}",
+    }
+)
+_INDENT: Final = "  "
+
+
+def print_rules(file: syntax.RuleFile) -> str:
+    """The text of a rule file; ``parse`` of it gives an equal tree. Comments are not kept."""
+    blocks = []
+    if file.prefixes:
+        blocks.append("".join(f"prefix {p.name}: <{p.iri}>\n" for p in file.prefixes))
+    if file.xml_namespaces:
+        blocks.append(
+            "".join(f'xmlns {n.name} = "{_escaped(n.uri)}"\n' for n in file.xml_namespaces)
+        )
+    blocks += (print_rule(rule) for rule in file.rules)
+    return "\n".join(blocks)
+
+
+def print_rule(rule: syntax.Rule) -> str:
+    """The text of one rule, which ends with a line break."""
+    lines = _mapping(rule) if isinstance(rule, syntax.MappingRule) else _semantic(rule)
+    return "\n".join(lines) + "\n"
+
+
+def _mapping(rule: syntax.MappingRule) -> Iterator[str]:
+    yield f"mapping {rule.name}"
+    yield f"on message {_hole(rule.message)}"
+    for loop in rule.for_each:
+        yield f"for each ${loop.variable} in {_hole(loop.xpath)}"
+    if rule.guards:
+        yield "if " + " and ".join(map(_hole, rule.guards))
+    yield "then"
+    for action in rule.actions:
+        yield _individual(action)
+
+
+def _semantic(rule: syntax.SemanticRule) -> Iterator[str]:
+    yield f"rule {rule.name}"
+    yield _trigger(rule.trigger)
+    if rule.conditions:
+        yield "if " + "\nand ".join(map(_condition, rule.conditions))
+    yield "then"
+    for action in rule.actions:
+        yield _action(action)
+
+
+def _trigger(trigger: syntax.Trigger) -> str:
+    match trigger:
+        case syntax.OnChange():
+            return "on change"
+        case syntax.OnMessage():
+            return "on message"
+        case syntax.OnInsert():
+            return f"on insert {_name(trigger.class_name)} as ?{trigger.variable.name}"
+        case syntax.OnExpire():
+            return f"on expire {_name(trigger.class_name)} as ?{trigger.variable.name}"
+        case syntax.Every():
+            return f"every {_quoted(trigger.duration.text)}"
+
+
+def _condition(condition: syntax.Condition) -> str:
+    return ("not " if condition.negated else "") + _test(condition)
+
+
+def _test(condition: syntax.Condition) -> str:
+    match condition:
+        case syntax.Exists():
+            return f"exists {_name(condition.class_name)}"
+        case syntax.Count():
+            counted = _name(condition.class_name)
+            return f"count {counted} {condition.comparison} {condition.number}"
+        case syntax.Select():
+            return f"select {_sparql(condition.query)}"
+        case syntax.Ask():
+            return f"ask {_sparql(condition.query)}"
+
+
+def _action(action: syntax.Action) -> str:
+    match action:
+        case syntax.IndividualAction():
+            return _individual(action)
+        case syntax.AlertAction():
+            key = "" if action.key is None else f" key {_template(action.key)}"
+            lasting = "" if action.duration is None else f" for {_quoted(action.duration.text)}"
+            return f"{_INDENT}alert {action.severity} {_template(action.text)}{key}{lasting}"
+        case syntax.DeleteIndividual():
+            return f"{_INDENT}delete individual {_subject(action.name)} ."
+        case syntax.DeletePattern():
+            return f"{_INDENT}delete {_sparql(action.pattern)}"
+        case syntax.SparqlUpdate():
+            return f"{_INDENT}sparql {_sparql(action.update)}"
+        case syntax.Reply():
+            return f"{_INDENT}reply {_template(action.text)}"
+
+
+def _individual(action: syntax.IndividualAction) -> str:
+    head = f"{_INDENT}{action.kind} individual {_subject(action.name)}{_classes(action.classes)}"
+    if action.at is not None:
+        head += f" at {_hole(action.at)}"
+    properties = (f"\n{_INDENT * 2}; {_property(values)}" for values in action.properties)
+    return f"{head}{''.join(properties)} ."
+
+
+def _classes(classes: Iterable[syntax.Name]) -> str:
+    names = ", ".join(map(_name, classes))
+    return f" a {names}" if names else ""
+
+
+def _property(values: syntax.PropertyValues) -> str:
+    return f"{_name(values.property)} {', '.join(map(_value, values.values))}"
+
+
+def _value(value: syntax.Value) -> str:
+    match value:
+        case syntax.XPathValue():
+            return _hole(value.xpath) + _annotation(value)
+        case syntax.TextValue():
+            return _template(value.text) + _annotation(value)
+        case syntax.Number():
+            return value.text
+        case syntax.BlankValue():
+            inside = [_classes(value.classes).strip(), *map(_property, value.properties)]
+            return f"[ {' ; '.join(part for part in inside if part)} ]"
+        case syntax.Name() | syntax.Variable():
+            return _subject(value)
+
+
+def _annotation(value: syntax.XPathValue | syntax.TextValue) -> str:
+    if value.datatype is not None:
+        return f"^^{_name(value.datatype)}"
+    return "" if value.language is None else f"@{value.language}"
+
+
+def _subject(subject: syntax.Name | syntax.Variable) -> str:
+    return f"?{subject.name}" if isinstance(subject, syntax.Variable) else _name(subject)
+
+
+def _name(name: syntax.Name) -> str:
+    written = "".join(part if isinstance(part, str) else _hole(part) for part in name.parts)
+    return f"<{written}>" if name.prefix is None else f"{name.prefix}:{written}"
+
+
+def _hole(hole: syntax.Hole) -> str:
+    return f"{{{hole.text}}}"
+
+
+def _sparql(sparql: syntax.Sparql) -> str:
+    # A comment in the last line would swallow the closing brace.
+    end = "\n}" if "#" in sparql.text.rpartition("\n")[2] else " }"
+    return f"{{ {sparql.text}{end}"
+
+
+def _template(template: syntax.Template) -> str:
+    inside = (_escaped(p) if isinstance(p, str) else _hole(p) for p in template.parts)
+    return f'"{"".join(inside)}"'
+
+
+def _quoted(text: str) -> str:
+    return f'"{_escaped(text)}"'
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_ESCAPES)
