@@ -6,7 +6,7 @@ an alert that is kept is also delivered, at least once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -14,13 +14,16 @@ from sensorstream.alerts.records import Delivery
 
 
 class Outbox(Protocol):
-    """Deliveries waiting for their time. Every method may be called from any thread."""
+    """Deliveries waiting for their time. Every method may be called from any thread.
 
-    def due(self, now: datetime, limit: int) -> Sequence[Delivery]:
-        """At most ``limit`` pending deliveries whose time has come, the longest due first."""
+    All of them raise :class:`sensorstream.errors.HistoryError` when the store is away.
+    """
 
-    def next_due(self) -> datetime | None:
-        """When the next pending delivery is due; None when none is pending."""
+    def due(self, now: datetime, limit: int, excluding: Collection[str] = ()) -> Sequence[Delivery]:
+        """At most ``limit`` pending deliveries whose time has come, the longest due first.
+
+        ``excluding`` are ids of webhooks to leave out: those already being delivered to.
+        """
 
     def delivered(self, delivery_id: int) -> None:
         """The receiver has it."""

@@ -1,0 +1,209 @@
+"""Takes deliveries from the outbox to their webhooks, at least once, from a thread of its own.
+
+One webhook is served by one worker at a time: its alerts arrive in order as long as none
+fails, and a receiver that hangs holds up nobody else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import groupby
+from threading import Event, Lock, Thread
+from typing import Final, TypeAlias
+
+import httpx
+from prometheus_client import CollectorRegistry, Counter
+
+from sensorstream.alerts import backoff
+from sensorstream.alerts.cloudevents import CONTENT_TYPE, cloud_event
+from sensorstream.alerts.outbox import Outbox
+from sensorstream.alerts.records import Delivery
+from sensorstream.alerts.signing import signed_headers
+from sensorstream.alerts.targets import Resolver, check_target, resolve
+from sensorstream.clock import Clock
+from sensorstream.errors import HistoryError, WebhookError
+from sensorstream.model.timeline import Timeline
+from sensorstream.settings import WebhookSettings
+
+_log = logging.getLogger(__name__)
+_BATCH: Final = 100
+_WORKERS: Final = 8
+_GONE: Final = 410
+
+Schedule: TypeAlias = Callable[[int, str], timedelta]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt failed; ``final`` means that trying again is pointless."""
+
+    reason: str
+    final: bool = False
+
+
+class Dispatcher:
+    """Delivers what is due, and looks again when woken or after ``poll`` seconds.
+
+    ``source`` is the CloudEvents source of this deployment, a URI reference. ``schedule``
+    gives the wait after the n-th failure of a delivery.
+    """
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        settings: WebhookSettings,
+        clock: Clock,
+        *,
+        source: str,
+        timeline: Timeline,
+        metrics: CollectorRegistry,
+        schedule: Schedule = backoff.wait_after,
+        resolver: Resolver = resolve,
+        poll: float = 1.0,
+    ) -> None:
+        self._outbox = outbox
+        self._settings = settings
+        self._clock = clock
+        self._source = source
+        self._timeline = timeline
+        self._schedule = schedule
+        self._resolver = resolver
+        self._poll = poll
+        self._attempts = Counter(
+            "sensorstream_webhook_attempts",
+            "Attempts to deliver an alert to a webhook, by result.",
+            ["result"],
+            registry=metrics,
+        )
+        self._news = Event()
+        self._stopping = Event()
+        self._lock = Lock()
+        self._busy: set[str] = set()
+        self._resting: dict[str, datetime] = {}
+        self._client = httpx.Client(
+            timeout=settings.timeout,
+            follow_redirects=False,  # a redirect could lead around the check of the target
+            trust_env=False,
+        )
+        self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="webhook")
+        self._thread = Thread(target=self._run, name="dispatcher", daemon=True)
+
+    @property
+    def running(self) -> bool:
+        """Whether the thread is alive and was not asked to stop."""
+        return self._thread.is_alive() and not self._stopping.is_set()
+
+    def start(self) -> None:
+        """Begin with what an earlier run left in the outbox."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """New deliveries are committed; may be called from any thread, never blocks."""
+        self._news.set()
+
+    def stop(self) -> None:
+        """Finish the attempts under way and end; what is left stays in the outbox."""
+        self._stopping.set()
+        self._news.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._workers.shutdown(wait=True, cancel_futures=True)
+        self._client.close()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._news.clear()
+            try:
+                taken = self._take()
+            except HistoryError as error:
+                _log.warning("the outbox cannot be read, trying again: %s", error)
+                taken = ()
+            for webhook, group in groupby(
+                sorted(taken, key=lambda each: each.webhook.id), lambda each: each.webhook.id
+            ):
+                with self._lock:
+                    self._busy.add(webhook)
+                done = self._workers.submit(self._serve, tuple(group))
+                done.add_done_callback(partial(self._free, webhook))
+            self._news.wait(self._poll)
+
+    def _take(self) -> Sequence[Delivery]:
+        now = self._clock.now()
+        with self._lock:
+            self._resting = {each: until for each, until in self._resting.items() if until > now}
+            excluded = self._busy | self._resting.keys()
+        return self._outbox.due(now, _BATCH, excluded)
+
+    def _free(self, webhook: str, done: Future[None]) -> None:
+        with self._lock:
+            self._busy.discard(webhook)
+        if not done.cancelled() and (error := done.exception()):
+            _log.error("a delivery broke off, it will be tried again", exc_info=error)
+        self._news.set()
+
+    def _serve(self, deliveries: Sequence[Delivery]) -> None:
+        """Deliver in order; after a failure leave the rest for later and let the webhook rest."""
+        for delivery in deliveries:
+            if self._stopping.is_set():
+                return
+            failure = self._attempt(delivery)
+            if failure is None:
+                self._outbox.delivered(delivery.id)
+                self._attempts.labels("delivered").inc()
+            else:
+                # Rest before the record: the outbox may be away, and must not be hammered.
+                rest = self._clock.now() + self._schedule(1, delivery.webhook.id)
+                with self._lock:
+                    self._resting[delivery.webhook.id] = rest
+                self._record(delivery, failure)
+                return
+
+    def _record(self, delivery: Delivery, failure: Failure) -> None:
+        attempts = delivery.attempts + 1
+        dead = failure.final or attempts >= self._settings.max_attempts
+        wait = self._schedule(attempts, str(delivery.id))
+        again = None if dead else self._clock.now() + wait
+        self._outbox.failed(delivery.id, failure.reason, again)
+        self._attempts.labels("dead" if dead else "failed").inc()
+        _log.warning(
+            "alert %s did not reach webhook %s (attempt %d, %s): %s",
+            delivery.alert.alert.id,
+            delivery.webhook.id,
+            attempts,
+            "given up" if dead else f"again at {again}",
+            failure.reason,
+        )
+
+    def _attempt(self, delivery: Delivery) -> Failure | None:
+        try:
+            target = check_target(
+                delivery.webhook.url,
+                allow_private=self._settings.allow_private,
+                resolver=self._resolver,
+            )
+        except WebhookError as error:
+            return Failure(error.message)
+        body = cloud_event(delivery.alert, self._source, self._timeline)
+        headers = {
+            "host": target.authority,
+            "content-type": CONTENT_TYPE,
+            "user-agent": "SensorStream",
+            **signed_headers(delivery, body, self._clock.now()),
+        }
+        extensions = {"sni_hostname": target.host} if target.secure else {}
+        try:
+            with self._client.stream(
+                "POST", target.connect_to, content=body, headers=headers, extensions=extensions
+            ) as response:  # the status is the answer; its body is left unread
+                status = response.status_code
+        except httpx.HTTPError as error:
+            return Failure(f"{type(error).__name__}: {error}")
+        if 200 <= status < 300:
+            return None
+        told = " (redirects are not followed)" if 300 <= status < 400 else ""
+        return Failure(f"answered {status}{told}", final=status == _GONE)

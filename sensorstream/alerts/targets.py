@@ -1,0 +1,98 @@
+"""Where webhooks may go: no way into the network behind us, unless the settings allow it.
+
+Checked when a webhook is registered and again at every delivery; the delivery then connects to
+the very address that was checked, so that a name cannot resolve to something else in between
+(DNS rebinding).
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+from sensorstream.errors import WebhookError
+
+Address: TypeAlias = IPv4Address | IPv6Address
+Resolver: TypeAlias = Callable[[str, int], Sequence[str]]
+
+_PORTS: Final = {"http": 80, "https": 443}
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A webhook URL taken apart, and the address to connect to.
+
+    ``host`` is what the Host header and the TLS certificate name; ``connect_to`` is the same
+    URL with the checked address in the host's place.
+    """
+
+    host: str
+    authority: str
+    connect_to: str
+    secure: bool
+
+
+def resolve(host: str, port: int) -> Sequence[str]:
+    """All addresses of a host, by the system's resolver, in its order."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(each[4][0]) for each in found))
+
+
+def check_target(url: str, *, allow_private: bool, resolver: Resolver = resolve) -> Target:
+    """The target of a webhook, if alerts may go there.
+
+    Raises:
+        WebhookError: not an absolute http(s) URL, a URL with a user name, password or
+            fragment, a name that does not resolve, or (unless ``allow_private``) any address
+            of it that is not public.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError as error:
+        raise WebhookError(f"'{url}' is not a URL: {error}") from None
+    if any(sign.isspace() or ord(sign) < 0x20 for sign in url):
+        raise WebhookError("the webhook URL holds white space or control characters")
+    if parts.scheme not in _PORTS or not parts.hostname:
+        raise WebhookError(f"'{url}' is not a webhook URL: expected http:// or https:// and a host")
+    if parts.username is not None or parts.password is not None:
+        raise WebhookError("a webhook URL may not hold a user name or password")
+    if parts.fragment:
+        raise WebhookError("a webhook URL may not hold a fragment (#…)")
+    host = parts.hostname
+    try:
+        addresses = resolver(host, port)
+    except (OSError, UnicodeError) as error:
+        raise WebhookError(f"the webhook's host '{host}' cannot be resolved: {error}") from None
+    if not addresses:
+        raise WebhookError(f"the webhook's host '{host}' has no address")
+    checked = [ip_address(each.partition("%")[0]) for each in addresses]
+    if not allow_private and (inner := [each for each in checked if not _public(each)]):
+        raise WebhookError(
+            f"the webhook's host '{host}' is at {inner[0]}, which is not a public address:"
+            " set webhooks.allow_private = true to allow it"
+        )
+    chosen = f"[{checked[0]}]" if isinstance(checked[0], IPv6Address) else str(checked[0])
+    query = f"?{parts.query}" if parts.query else ""
+    return Target(
+        host=host,
+        authority=parts.netloc,
+        connect_to=f"{parts.scheme}://{chosen}:{port}{parts.path or '/'}{query}",
+        secure=parts.scheme == "https",
+    )
+
+
+def _public(address: Address) -> bool:
+    if isinstance(address, IPv6Address):
+        # Addresses that carry an IPv4 one inside: IPv4-mapped, 6to4 and NAT64.
+        inner = address.ipv4_mapped or address.sixtofour
+        if address in _NAT64:
+            inner = IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            return _public(inner)
+    return address.is_global and not address.is_multicast

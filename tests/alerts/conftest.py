@@ -1,0 +1,163 @@
+"""An outbox in memory, a real receiver over HTTP, and alerts to send."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from sensorstream.alerts.records import Delivery, RaisedAlert, Webhook
+from sensorstream.alerts.signing import new_secret
+from sensorstream.errors import HistoryError
+from sensorstream.model.events import Alert
+
+
+class ListOutbox:
+    """The outbox protocol over lists; ``away`` makes every call fail."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.pending: dict[int, tuple[datetime, Delivery]] = {}
+        self.done: list[Delivery] = []
+        self.dead: list[tuple[Delivery, str]] = []
+        self.failures: list[tuple[int, str, datetime | None]] = []
+        self.away = False
+        self.refused = 0
+
+    def add(self, delivery: Delivery, due: datetime) -> None:
+        with self.lock:
+            self.pending[delivery.id] = (due, delivery)
+
+    def due(self, now: datetime, limit: int, excluding: Collection[str] = ()) -> Sequence[Delivery]:
+        with self.lock:
+            self._check()
+            waiting = sorted(
+                (due, key, delivery)
+                for key, (due, delivery) in self.pending.items()
+                if due <= now and delivery.webhook.id not in excluding
+            )
+            return [delivery for _, _, delivery in waiting[:limit]]
+
+    def delivered(self, delivery_id: int) -> None:
+        with self.lock:
+            self._check()
+            self.done.append(self.pending.pop(delivery_id)[1])
+
+    def failed(self, delivery_id: int, error: str, next_attempt_at: datetime | None) -> None:
+        with self.lock:
+            self._check()
+            self.failures.append((delivery_id, error, next_attempt_at))
+            _, delivery = self.pending.pop(delivery_id)
+            if next_attempt_at is None:
+                self.dead.append((delivery, error))
+            else:
+                again = replace(delivery, attempts=delivery.attempts + 1)
+                self.pending[delivery_id] = (next_attempt_at, again)
+
+    def _check(self) -> None:
+        if self.away:
+            self.refused += 1
+            raise HistoryError("the store is away")
+
+
+@dataclass
+class Received:
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class Receiver:
+    """A webhook receiver; answers the scripted statuses first, then 204."""
+
+    url: str = ""
+    script: list[int] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
+    answered: list[int] = field(default_factory=list)
+    hold: threading.Event = field(default_factory=threading.Event)
+    location: str = ""
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    state = Receiver()
+    state.hold.set()
+    lock = threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            with lock:
+                state.received.append(
+                    Received(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
+                )
+                status = state.script.pop(0) if state.script else 204
+            state.hold.wait(30)
+            self.send_response(status)
+            if state.location:
+                self.send_header("Location", state.location)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            with lock:
+                state.answered.append(status)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    state.url = f"http://127.0.0.1:{server.server_port}/hook?tenant=7"
+    yield state
+    state.hold.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def outbox() -> ListOutbox:
+    return ListOutbox()
+
+
+@pytest.fixture
+def make_delivery() -> Callable[..., Delivery]:
+    secrets: dict[str, str] = {}
+
+    def make(number: int, url: str, webhook: str = "w1", attempts: int = 0) -> Delivery:
+        alert = Alert(
+            id=f"m{number}-1",
+            rule="crowded-room",
+            kind="rule",
+            severity="warning",
+            text=f"{20 + number} people in Küche",
+            key="kitchen",
+            time=number,
+            message=f"m{number}",
+        )
+        raised = RaisedAlert(number, alert, datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
+        hook = Webhook(webhook, url, secrets.setdefault(webhook, new_secret()), raised.raised_at)
+        return Delivery(number, raised, hook, attempts)
+
+    return make
+
+
+@pytest.fixture
+def eventually() -> Callable[..., None]:
+    """Poll a condition until it holds; fail when it does not within the deadline."""
+
+    def wait(condition: Callable[[], object], seconds: float = 10.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, "did not happen in time"
+            time.sleep(0.005)
+
+    return wait

@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+from standardwebhooks import Webhook as Verifier
+
+from sensorstream.alerts.dispatcher import Dispatcher
+from sensorstream.clock import SystemClock
+from sensorstream.model.timeline import Timeline
+from sensorstream.settings import WebhookSettings
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def quickly(attempts: int, identity: str) -> timedelta:
+    return timedelta(milliseconds=20)
+
+
+class Bench:
+    """Makes dispatchers over one outbox and stops them at the end."""
+
+    def __init__(self, outbox: Any) -> None:
+        self.outbox = outbox
+        self.metrics = CollectorRegistry()
+        self.made: list[Dispatcher] = []
+
+    def start(self, **changes: Any) -> Dispatcher:
+        options = {"allow_private": True, "timeout": 0.5, "max_attempts": 3}
+        options.update({k: changes.pop(k) for k in list(changes) if k in options})
+        dispatcher = Dispatcher(
+            self.outbox,
+            WebhookSettings(**options),  # type: ignore[arg-type]
+            SystemClock(),
+            source="urn:test:deployment",
+            timeline=Timeline.INTEGER,
+            metrics=self.metrics,
+            **{"schedule": quickly, "poll": 0.01, **changes},
+        )
+        self.made.append(dispatcher)
+        dispatcher.start()
+        return dispatcher
+
+    def count(self, result: str) -> float:
+        name = "sensorstream_webhook_attempts_total"
+        return self.metrics.get_sample_value(name, {"result": result}) or 0.0
+
+
+@pytest.fixture
+def bench(outbox: Any) -> Iterator[Bench]:
+    made = Bench(outbox)
+    yield made
+    for dispatcher in made.made:
+        dispatcher.stop()
+        assert not dispatcher.running
+
+
+def test_an_alert_arrives_as_a_signed_cloud_event(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    delivery = make_delivery(1, receiver.url)
+    bench.outbox.add(delivery, NOW)
+    bench.start()
+    eventually(lambda: bench.outbox.done)
+
+    (request,) = receiver.received
+    event = Verifier(delivery.webhook.secret).verify(request.body, request.headers)
+    assert request.path == "/hook?tenant=7"
+    assert request.headers["content-type"] == "application/cloudevents+json"
+    assert request.headers["webhook-id"] == "m1-1.w1"
+    assert (event["id"], event["source"]) == ("m1-1", "urn:test:deployment")
+    assert event["data"]["text"] == "21 people in Küche"
+    assert bench.count("delivered") == 1
+
+
+def test_a_failing_receiver_is_tried_again_under_the_same_id_until_it_answers(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    receiver.script = [500, 503]
+    bench.outbox.add(make_delivery(1, receiver.url), NOW)
+    bench.start()
+    eventually(lambda: bench.outbox.done)
+
+    assert receiver.answered == [500, 503, 204]
+    assert {each.headers["webhook-id"] for each in receiver.received} == {"m1-1.w1"}
+    assert len({each.body for each in receiver.received}) == 1
+    assert [error for _, error, _ in bench.outbox.failures] == ["answered 500", "answered 503"]
+
+
+def test_after_the_last_attempt_the_delivery_is_a_dead_letter(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    receiver.script = [500] * 10
+    bench.outbox.add(make_delivery(1, receiver.url), NOW)
+    bench.start()
+    eventually(lambda: bench.outbox.dead)
+
+    assert len(receiver.received) == 3
+    assert bench.outbox.dead[0][1] == "answered 500"
+    assert (bench.count("failed"), bench.count("dead")) == (2, 1)
+
+
+def test_a_refused_connection_is_tried_again_then_given_up(
+    bench: Bench, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/"
+    bench.outbox.add(make_delivery(1, url), NOW)
+    bench.start()
+    eventually(lambda: bench.outbox.dead)
+    assert all("ConnectError" in error for _, error, _ in bench.outbox.failures)
+    assert [next_at is None for _, _, next_at in bench.outbox.failures] == [False, False, True]
+
+
+def test_a_receiver_that_says_gone_is_not_asked_again(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    receiver.script = [410]
+    bench.outbox.add(make_delivery(1, receiver.url), NOW)
+    bench.start()
+    eventually(lambda: bench.outbox.dead)
+    assert receiver.answered == [410]
+
+
+def test_a_redirect_is_a_failure_and_not_followed(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    receiver.script = [307]
+    receiver.location = receiver.url.replace("hook", "elsewhere")
+    bench.outbox.add(make_delivery(1, receiver.url), NOW)
+    bench.start()
+    eventually(lambda: bench.outbox.done)
+    assert {each.path for each in receiver.received} == {"/hook?tenant=7"}
+    assert bench.outbox.failures[0][1] == "answered 307 (redirects are not followed)"
+
+
+def test_a_slow_receiver_times_out_and_holds_up_nobody_else(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hanging = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        for number in range(1, 150):
+            bench.outbox.add(make_delivery(number, hanging, webhook="hangs"), NOW)
+        for number in range(200, 203):
+            due = NOW + timedelta(minutes=1)
+            bench.outbox.add(make_delivery(number, receiver.url, webhook="works"), due)
+        bench.start()
+        eventually(lambda: len(bench.outbox.done) == 3)
+        eventually(lambda: bench.outbox.failures)
+    assert "ReadTimeout" in bench.outbox.failures[0][1]
+    assert [each.id for each in bench.outbox.done] == [200, 201, 202]
+
+
+def test_a_private_address_is_refused_at_delivery_too(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    bench.outbox.add(make_delivery(1, receiver.url), NOW)
+    bench.start(allow_private=False, max_attempts=1)
+    eventually(lambda: bench.outbox.dead)
+    assert "not a public address" in bench.outbox.dead[0][1]
+    assert receiver.received == []
+
+
+def test_the_delivery_connects_to_the_address_that_was_checked(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    port = receiver.url.split(":")[2].split("/")[0]
+    asked: list[str] = []
+
+    def resolver(host: str, port: int) -> Sequence[str]:
+        asked.append(host)
+        return ["127.0.0.1"]
+
+    url = f"http://hooks.sensorstream.invalid:{port}/hook?tenant=7"
+    bench.outbox.add(make_delivery(1, url), NOW)
+    bench.start(resolver=resolver)
+    eventually(lambda: bench.outbox.done)
+    assert asked == ["hooks.sensorstream.invalid"]
+    assert receiver.received[0].headers["host"] == f"hooks.sensorstream.invalid:{port}"
+
+
+def test_waking_delivers_without_waiting_for_the_poll(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    dispatcher = bench.start(poll=60.0)
+    eventually(lambda: dispatcher.running)
+    bench.outbox.add(make_delivery(1, receiver.url), NOW)
+    dispatcher.wake()
+    eventually(lambda: bench.outbox.done)
+
+
+def test_the_dispatcher_outlives_a_store_that_is_away(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    bench.outbox.away = True
+    bench.start()
+    bench.outbox.add(make_delivery(1, receiver.url), NOW)
+    eventually(lambda: bench.outbox.refused > 1)
+    bench.outbox.away = False
+    eventually(lambda: bench.outbox.done)
+
+
+def test_a_delivery_that_could_not_be_recorded_is_sent_again_under_the_same_id(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    receiver.hold.clear()
+    bench.outbox.add(make_delivery(1, receiver.url), NOW)
+    bench.start(timeout=10.0)
+    eventually(lambda: receiver.received)
+    bench.outbox.away = True
+    receiver.hold.set()
+    eventually(lambda: bench.outbox.refused)
+    bench.outbox.away = False
+    eventually(lambda: bench.outbox.done)
+    assert len(receiver.received) >= 2
+    assert {each.headers["webhook-id"] for each in receiver.received} == {"m1-1.w1"}
+
+
+def test_stopping_finishes_the_attempt_under_way_and_leaves_the_rest_in_the_outbox(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    receiver.hold.clear()
+    for number in (1, 2):
+        bench.outbox.add(make_delivery(number, receiver.url), NOW)
+    dispatcher = bench.start(timeout=10.0)
+    eventually(lambda: receiver.received)
+    started = time.monotonic()
+    dispatcher._stopping.set()
+    receiver.hold.set()
+    dispatcher.stop()
+    assert time.monotonic() - started < 5
+    assert [each.id for each in bench.outbox.done] == [1]
+    assert list(bench.outbox.pending) == [2]

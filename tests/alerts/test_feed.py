@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import AbstractContextManager
+
+from sensorstream.alerts.feed import AlertFeed, Subscription
+
+
+def test_news_from_another_thread_wakes_every_subscriber() -> None:
+    async def run() -> list[bool]:
+        with feed.subscribe() as first, feed.subscribe() as second:
+            assert len(feed) == 2
+            threading.Thread(target=feed.announce).start()
+            return [await first.wait(5), await second.wait(5)]
+
+    feed = AlertFeed()
+    assert asyncio.run(run()) == [True, True]
+    assert len(feed) == 0
+
+
+def test_news_before_the_wait_is_not_lost_and_told_once() -> None:
+    async def run() -> list[bool]:
+        with feed.subscribe() as subscription:
+            feed.announce()
+            feed.announce()
+            return [await subscription.wait(5), await subscription.wait(0.01)]
+
+    feed = AlertFeed()
+    assert asyncio.run(run()) == [True, False]
+
+
+def test_closing_wakes_subscribers_for_the_last_time() -> None:
+    async def run() -> bool:
+        with feed.subscribe() as subscription:
+            threading.Thread(target=feed.close).start()
+            return await subscription.wait(5) and feed.closed
+
+    feed = AlertFeed()
+    assert asyncio.run(run())
+
+
+def test_a_subscriber_whose_loop_is_gone_does_not_disturb_the_pipeline() -> None:
+    async def leave_open() -> None:
+        contexts.append(feed.subscribe())
+        contexts[0].__enter__()
+
+    feed = AlertFeed()
+    contexts: list[AbstractContextManager[Subscription]] = []
+    asyncio.run(leave_open())
+    feed.announce()
+    assert len(feed) == 1
