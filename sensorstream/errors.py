@@ -16,9 +16,11 @@
     ├── QueryError               a SPARQL or SQL text that cannot be run
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
+    ├── Unavailable              the system is stopping, overloaded or broken: try again later
     ├── WebhookError             a webhook that cannot be registered
     ├── SparkError               Spark could not be started or used
     ├── SimulationError          recorded data that cannot be read
+    ├── AddressUnavailable       an address that the server cannot listen on
     └── ServerUnreachable        a command's server that does not answer, or not as one
 
 ``code`` is stable: clients may switch on it. It names the problem type in REST answers,
@@ -144,6 +146,12 @@ class HistoryError(SensorStreamError):
     code = "history"
 
 
+class Unavailable(SensorStreamError):
+    """The system is stopping, overloaded or broken; the message may be sent again later."""
+
+    code = "unavailable"
+
+
 class WebhookError(SensorStreamError):
     """A webhook that cannot be registered."""
 
@@ -160,6 +168,12 @@ class SimulationError(SensorStreamError):
     """Recorded data to simulate with that cannot be read."""
 
     code = "simulation"
+
+
+class AddressUnavailable(SensorStreamError):
+    """The server cannot listen on the address it was given."""
+
+    code = "address"
 
 
 class ServerUnreachable(SensorStreamError):

@@ -1,0 +1,5 @@
+"""``python -m sensorstream``."""
+
+from sensorstream.cli import main
+
+main(prog_name="sensorstream")

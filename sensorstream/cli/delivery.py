@@ -1,0 +1,124 @@
+"""Sending many messages to a server, at a pace, and counting what became of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import click
+
+from sensorstream.cli.client import Client
+from sensorstream.cli.console import print_json, progress
+from sensorstream.clock import SystemClock
+from sensorstream.errors import MessageError
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message to send; ``due`` is seconds after the first one, ``None`` is at once."""
+
+    name: str
+    read: Callable[[], bytes]
+    due: float | None = None
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the messages; ``rejected`` holds (name, code, reason)."""
+
+    sent: int = 0
+    accepted: int = 0
+    unmatched: list[str] = field(default_factory=list)
+    rejected: list[tuple[str, str, str]] = field(default_factory=list)
+    individuals: int = 0
+    alerts: int = 0
+    expired: int = 0
+    seconds: float = 0.0
+    phases: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def clean(self) -> bool:
+        """Whether every message was taken in."""
+        return not (self.unmatched or self.rejected)
+
+    def count(self, name: str, facts: dict[str, Any]) -> None:
+        """Add one answer of the server."""
+        if facts["matched"]:
+            self.accepted += 1
+        else:
+            self.unmatched.append(name)
+        self.individuals += len(facts["individuals"])
+        self.alerts += len(facts["alerts"])
+        self.expired += facts["expired"]
+        for phase, seconds in facts["timings"].items():
+            self.phases[phase] = self.phases.get(phase, 0.0) + seconds
+
+
+def paced(messages: Iterable[tuple[str, bytes]], rate: float | None) -> Iterable[Outgoing]:
+    """Messages at ``rate`` a second; at once without a rate."""
+    for number, (name, content) in enumerate(messages):
+        yield Outgoing(name, partial(bytes, content), number / rate if rate else None)
+
+
+def deliver(
+    client: Client,
+    messages: Iterable[Outgoing],
+    total: int | None,
+    *,
+    soap: bool = False,
+    what: str = "sending",
+) -> Tally:
+    """Send every message in order, one at a time; a refused one does not stop the others.
+
+    Raises:
+        ServerUnreachable: the server stopped answering.
+    """
+    counter = SystemClock().counter
+    post = client.post_soap if soap else client.post
+    tally, start = Tally(), counter()
+    with progress(what, total) as advance:
+        for message in messages:
+            if message.due is not None:
+                time.sleep(max(0.0, start + message.due - counter()))
+            try:
+                tally.count(message.name, post(message.read()))
+            except MessageError as error:
+                tally.rejected.append((message.name, error.code, str(error)))
+            tally.sent += 1
+            advance()
+    tally.seconds = counter() - start
+    return tally
+
+
+def report(tally: Tally, *, as_json: bool) -> None:
+    """Print the tally; what was not taken in goes to stderr, a line each."""
+    if as_json:
+        print_json(
+            {
+                "sent": tally.sent,
+                "accepted": tally.accepted,
+                "unmatched": tally.unmatched,
+                "rejected": [
+                    {"message": name, "code": code, "reason": reason}
+                    for name, code, reason in tally.rejected
+                ],
+                "individuals": tally.individuals,
+                "alerts": tally.alerts,
+                "expired": tally.expired,
+                "seconds": round(tally.seconds, 3),
+            }
+        )
+        return
+    for name in tally.unmatched:
+        click.echo(f"{name}: no mapping rule matched", err=True)
+    for name, code, reason in tally.rejected:
+        click.echo(f"{name}: {code}: {reason}", err=True)
+    rate = tally.sent / tally.seconds if tally.seconds else 0.0
+    click.echo(
+        f"sent {tally.sent} in {tally.seconds:.1f} s ({rate:.0f}/s): {tally.accepted} accepted, "
+        f"{len(tally.unmatched)} unmatched, {len(tally.rejected)} rejected; "
+        f"{tally.individuals} individuals, {tally.alerts} alerts, {tally.expired} expired"
+    )

@@ -1,0 +1,114 @@
+"""The command ``sensorstream``: finds its subcommands and turns errors into exit codes.
+
+Exit codes: 0 all is well; 1 something is wrong with what was given (a rule file, a message, a
+query, a setting); 2 the command line itself cannot be read; 3 the system failed (database,
+reasoner, Spark, a server that does not answer).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from importlib import metadata
+from types import MappingProxyType
+from typing import IO, Any, Final
+
+import click
+
+from sensorstream.errors import (
+    AddressUnavailable,
+    HistoryError,
+    ReasonerError,
+    SensorStreamError,
+    ServerUnreachable,
+    SparkError,
+)
+
+COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "init": "Make a working folder: settings, ontology, rules and sample messages.",
+        "check": "Check the settings, the ontology and the rules.",
+        "map": "Show what the mapping rules make of messages, as Turtle.",
+        "serve": "Run the server.",
+        "send": "Send XML messages to a running server.",
+        "simulate": "Make messages up: face trackers, or the sensors of a city.",
+        "replay": "Send recorded messages again.",
+        "query": "Ask a running server's knowledge base in SPARQL.",
+        "sql": "Ask the history in SQL, on PostgreSQL or on Spark.",
+        "demo": "See the main job live, in about a minute.",
+    }
+)
+"""Name and sentence of each command; its module is imported when it is called."""
+
+SYSTEM_FAILURES: Final = (
+    AddressUnavailable,
+    HistoryError,
+    ReasonerError,
+    ServerUnreachable,
+    SparkError,
+)
+
+
+class Failure(click.ClickException):
+    """An error of ours on its way out: one line on stderr and an exit code."""
+
+    def __init__(self, error: SensorStreamError) -> None:
+        super().__init__(str(error))
+        self.code = error.code
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(f"error[{self.code}]: {self.message}", file=file, err=True)
+
+
+class SystemFailure(Failure):
+    """A failure that no other input would have avoided."""
+
+    exit_code = 3
+
+
+class Commands(click.Group):
+    """The subcommands, imported one at a time so that ``--help`` is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"sensorstream.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SensorStreamError as error:
+            system = isinstance(error, SYSTEM_FAILURES)
+            raise (SystemFailure if system else Failure)(error) from error
+
+
+def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(f"sensorstream {metadata.version('sensorstream')}")
+        ctx.exit()
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 fine, 1 something given is wrong, 2 wrong usage, 3 the system failed.",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Print the version.",
+)
+def main() -> None:
+    """Turn streams of XML sensor messages into knowledge, alerts and history."""

@@ -1,0 +1,42 @@
+"""A commented settings file, written from the table of settings itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TypeAlias
+
+from sensorstream.settings import SECTIONS
+
+Given: TypeAlias = Mapping[str, Mapping[str, object]]
+
+
+def settings_text(heading: str, given: Given) -> str:
+    """The text of a ``sensorstream.toml``: every setting with its sentence.
+
+    Settings in ``given`` (section, then name) are set; all others stand there as comments with
+    their defaults.
+    """
+    lines = [f"# {line}".rstrip() for line in heading.splitlines()]
+    for section, kind in SECTIONS.items():
+        lines += ["", f"[{section}]"]
+        lines += _settings(kind, given.get(section, {}))
+    return "\n".join(lines) + "\n"
+
+
+def _settings(kind: type, given: Mapping[str, object]) -> Iterator[str]:
+    for setting in fields(kind):
+        yield f"# {setting.metadata['sentence']}"
+        if setting.name in given:
+            yield f"{setting.name} = {_toml(given[setting.name])}"
+        else:
+            yield f"# {setting.name} = {_toml(setting.default)}"
+
+
+def _toml(value: object) -> str:
+    # TOML writes strings, numbers, booleans and lists of strings as JSON does.
+    if isinstance(value, Path):
+        value = str(value)
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)

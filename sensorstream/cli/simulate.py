@@ -1,0 +1,128 @@
+"""``sensorstream simulate``: streams to try a deployment with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from sensorstream.cli.options import Command, json_option, server_options, server_url
+
+
+def _stream_options(command: Command) -> Command:
+    for option in (
+        click.option("--seed", type=int, default=2678, show_default=True, help="Of the dice."),
+        click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Messages/s."),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path, file_okay=False),
+            metavar="DIR",
+            help="Write the messages into a folder instead of sending them.",
+        ),
+        json_option,
+        server_options,
+    ):
+        command = option(command)
+    return command
+
+
+@click.group("simulate")
+def command() -> None:
+    """Make messages up: face trackers, or the sensors of a city."""
+
+
+@command.command("tracker")
+@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
+@click.option("--people", type=click.IntRange(min=1), help="Known people who come back.")
+@_stream_options
+def tracker(
+    count: int,
+    people: int | None,
+    seed: int,
+    rate: float | None,
+    out: Path | None,
+    url: str | None,
+    config: Path,
+    as_json: bool,
+) -> None:
+    """The face tracker of the SensorStream paper, one person a message."""
+    from sensorstream.simulation.tracker import tracker_messages
+
+    messages = tracker_messages(count, seed=seed, people=people)
+    _run(messages, count, rate, out, url, config, as_json)
+
+
+@command.command("city")
+@click.option("--count", type=click.IntRange(min=1), help="The most messages to make.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="A folder of the CityBench benchmark: its recorded streams instead of made up ones.",
+)
+@click.option("--from", "start", metavar="TIME", help="The first time, such as 2014-08-12T05:00.")
+@click.option("--to", "end", metavar="TIME", help="The first time that is too late.")
+@_stream_options
+def city(
+    count: int | None,
+    data: Path | None,
+    start: str | None,
+    end: str | None,
+    seed: int,
+    rate: float | None,
+    out: Path | None,
+    url: str | None,
+    config: Path,
+    as_json: bool,
+) -> None:
+    """Traffic, weather and air of a city; three hours of a morning by default."""
+    from sensorstream.simulation.city import city_messages
+
+    messages = city_messages(
+        data, start=_time(start, "--from"), end=_time(end, "--to"), count=count, seed=seed
+    )
+    _run(messages, count, rate, out, url, config, as_json)
+
+
+def _time(text: str | None, option: str) -> datetime | None:
+    from sensorstream.simulation.observation import read_time
+
+    try:
+        return None if text is None else read_time(text)
+    except ValueError:
+        raise click.BadParameter(
+            f"'{text}' is not a time: expected e.g. 2014-08-12T05:00", param_hint=option
+        ) from None
+
+
+def _run(
+    messages: Iterator[bytes],
+    count: int | None,
+    rate: float | None,
+    out: Path | None,
+    url: str | None,
+    config: Path,
+    as_json: bool,
+) -> None:
+    if out is not None:
+        _write(messages, out)
+        return
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.delivery import deliver, paced, report
+
+    named = ((f"message {number}", message) for number, message in enumerate(messages, 1))
+    with Client(server_url(url, config)) as client:
+        tally = deliver(client, paced(named, rate), count)
+    report(tally, as_json=as_json)
+    if not tally.clean:
+        raise click.exceptions.Exit(1)
+
+
+def _write(messages: Iterator[bytes], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    number = 0
+    for number, message in enumerate(messages, 1):
+        (folder / f"{number:06}.xml").write_bytes(message)
+    click.echo(f"wrote {number} messages to {folder}")

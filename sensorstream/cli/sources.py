@@ -1,0 +1,57 @@
+"""Where commands take XML messages from: files, folders, ZIP archives, standard input."""
+
+from __future__ import annotations
+
+import io
+import sys
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import click
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One message that can be read when its turn comes; ``name`` is for people."""
+
+    name: str
+    read: Callable[[], bytes]
+
+
+def sources(names: Iterable[str]) -> list[Source]:
+    """The messages of files, folders and ZIP archives (``*.xml``, by name) and of ``-``.
+
+    Raises:
+        click.BadParameter: there is nothing of such a name, or no message in it.
+    """
+    return [source for name in names for source in _sources(name)]
+
+
+def _sources(name: str) -> Iterator[Source]:
+    path = Path(name)
+    if name == "-":
+        yield Source("standard input", sys.stdin.buffer.read)
+    elif path.is_dir():
+        files = sorted(path.glob("*.xml"))
+        if not files:
+            raise click.BadParameter(f"no *.xml file in the folder '{name}'")
+        for file in files:
+            yield Source(str(file), file.read_bytes)
+    elif path.is_file() and zipfile.is_zipfile(path):
+        yield from _archived(path)
+    elif path.is_file():
+        yield Source(name, path.read_bytes)
+    else:
+        raise click.BadParameter(f"there is no file or folder '{name}'")
+
+
+def _archived(path: Path) -> Iterator[Source]:
+    archive = zipfile.ZipFile(io.BytesIO(path.read_bytes()))
+    entries = sorted(each for each in archive.namelist() if each.endswith(".xml"))
+    if not entries:
+        raise click.BadParameter(f"no *.xml file in the archive '{path}'")
+    for entry in entries:
+        yield Source(f"{path}/{entry}", partial(archive.read, entry))

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+from sensorstream.cli.settings_file import Given, settings_text
+from sensorstream.settings import SECTIONS, Settings, load_settings
+
+
+def test_a_file_that_sets_nothing_means_the_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "sensorstream.toml"
+    path.write_text(settings_text("Nothing is set.", {}))
+    empty = tmp_path / "empty.toml"
+    empty.write_text("")
+    assert values(load_settings(path, {})) == values(load_settings(empty, {}))
+
+
+def test_what_stands_as_a_comment_is_the_default(tmp_path: Path) -> None:
+    text = settings_text("All comments are taken away.", {})
+    path = tmp_path / "sensorstream.toml"
+    path.write_text(re.sub(r"^# (\w+ = )", r"\1", text, flags=re.MULTILINE))
+    empty = tmp_path / "empty.toml"
+    empty.write_text("")
+    assert values(load_settings(path, {})) == values(load_settings(empty, {}))
+
+
+def test_given_settings_are_set(tmp_path: Path) -> None:
+    path = tmp_path / "sensorstream.toml"
+    given: Given = {
+        "window": {"kind": "filling", "size": "191"},
+        "webhooks": {"allow_private": True},
+        "server": {"port": 0},
+    }
+    path.write_text(settings_text("Some.", given))
+    settings = load_settings(path, {})
+    assert (settings.window.kind, settings.window.size) == ("filling", "191")
+    assert settings.webhooks.allow_private is True
+    assert settings.server.port == 0
+
+
+def test_every_setting_stands_there_with_its_sentence() -> None:
+    text = settings_text("", {})
+    for section, kind in SECTIONS.items():
+        for setting in fields(kind):
+            assert f"# {setting.metadata['sentence']}\n# {setting.name} = " in text, section
+
+
+def values(settings: Settings) -> list[object]:
+    return [getattr(settings, section) for section in SECTIONS]
