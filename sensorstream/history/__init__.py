@@ -1,1 +1,1 @@
-"""The persistent knowledge base: journal, history and its SQL."""
+"""The persistent knowledge base: the journal, what left the window, alerts and their outbox."""

@@ -1,0 +1,73 @@
+"""The one border to psycopg2 and SQLAlchemy: URLs, connections and their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg2
+from psycopg2 import extensions
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from sensorstream.errors import HistoryError
+
+# A writer that lost its machine must not hold the writer's lock for hours.
+_KEEPALIVE = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        parsed = None
+    if parsed is None or parsed.get_backend_name() != "postgresql":
+        raise HistoryError("the history's URL is not postgresql://user@host/database")
+    return parsed
+
+
+def describe(url: str) -> str:
+    """The URL without its password, for people."""
+    return _parse(url).render_as_string(hide_password=True)
+
+
+def connect(url: str, *, application: str = "sensorstream") -> extensions.connection:
+    """One connection of its own; times come back in UTC.
+
+    Raises:
+        HistoryError: not a PostgreSQL URL, or the server cannot be reached.
+    """
+    dsn = _parse(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    with translating(f"cannot connect to {describe(url)}"):
+        return psycopg2.connect(
+            dsn,
+            application_name=application,
+            connect_timeout=10,
+            options=f"-c TimeZone=UTC {_KEEPALIVE}",
+        )
+
+
+def engine(url: str, *, pool_size: int = 2) -> Engine:
+    """A small pool of connections, safe to share between threads.
+
+    Raises:
+        HistoryError: not a PostgreSQL URL.
+    """
+    return create_engine(
+        _parse(url).set(drivername="postgresql+psycopg2"),
+        pool_size=pool_size,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": 10, "options": f"-c TimeZone=UTC {_KEEPALIVE}"},
+    )
+
+
+@contextmanager
+def translating(doing: str) -> Iterator[None]:
+    """Turn the drivers' errors into :class:`HistoryError`: "doing: what PostgreSQL said"."""
+    try:
+        yield
+    except (psycopg2.Error, SQLAlchemyError) as error:
+        told = getattr(error, "orig", None) or error
+        reason = str(told).strip().removeprefix("ERROR:").strip() or type(told).__name__
+        raise HistoryError(f"{doing}: {reason}") from error

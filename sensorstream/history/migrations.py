@@ -1,0 +1,40 @@
+"""Bring a database's schema to the newest version, by Alembic, without an ini file."""
+
+from __future__ import annotations
+
+from alembic.config import Config
+from alembic.util import CommandError
+from sqlalchemy import Engine, text
+
+from alembic import command
+from sensorstream.errors import HistoryError
+from sensorstream.history.database import translating
+from sensorstream.history.tables import STORE
+from sensorstream.resources import bundled
+
+# Two processes may open one new database at the same moment; the second one waits here.
+_MIGRATING = 0x53535F4D
+
+
+def migrate(database: Engine) -> None:
+    """Create or upgrade schema ``store``; all or nothing.
+
+    Raises:
+        HistoryError: the database cannot be reached, we may not create a schema in it, or its
+            schema comes from a newer SensorStream.
+    """
+    with translating("cannot prepare the history's schema"), database.begin() as connection:
+        connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
+        connection.execute(text(f"create schema if not exists {STORE}"))
+        try:
+            command.upgrade(configuration(connection), "head")
+        except CommandError as error:
+            raise HistoryError(f"cannot prepare the history's schema: {error}") from error
+
+
+def configuration(connection: object) -> Config:
+    """Alembic's configuration for one open connection, which ``alembic/env.py`` uses."""
+    settings = Config()
+    settings.set_main_option("script_location", str(bundled("alembic")).replace("%", "%%"))
+    settings.attributes["connection"] = connection
+    return settings

@@ -1,0 +1,153 @@
+"""Webhooks, and what is still to be delivered to them (a transactional outbox).
+
+:meth:`sensorstream.history.store.Store.commit` puts deliveries in, in the transaction that
+stores their alerts; a dispatcher takes them out here. A delivery that succeeds but is not marked
+in time is made again: receivers tell by the alert's id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Engine, Row, delete, insert, select, update
+
+from sensorstream.history.alerts import ALERT_COLUMNS, alert_of
+from sensorstream.history.database import translating
+from sensorstream.history.tables import alerts, deliveries, webhooks
+from sensorstream.model.events import Alert
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A receiver of alerts; ``secret`` signs what it gets and never appears in a log."""
+
+    id: str
+    url: str
+    secret: str
+    created_at: datetime
+
+    def __repr__(self) -> str:
+        return f"Webhook(id={self.id!r}, url={self.url!r}, created_at={self.created_at!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One alert on its way to one webhook; ``attempts`` counts those that failed."""
+
+    id: int
+    alert: Alert
+    webhook: Webhook
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeadDelivery:
+    """A delivery that was given up, and why."""
+
+    delivery: Delivery
+    error: str
+
+
+class Outbox:
+    """Safe to use from several threads; every method is one transaction.
+
+    All of them raise :class:`~sensorstream.errors.HistoryError` when the database fails.
+    """
+
+    def __init__(self, database: Engine) -> None:
+        self._database = database
+
+    def register(self, webhook: Webhook) -> None:
+        """Deliver every alert stored from now on to this webhook."""
+        row = {
+            "id": webhook.id,
+            "url": webhook.url,
+            "secret": webhook.secret,
+            "created_at": webhook.created_at,
+        }
+        with translating("cannot store the webhook"), self._database.begin() as connection:
+            connection.execute(insert(webhooks).values(row))
+
+    def webhooks(self) -> list[Webhook]:
+        """All webhooks, in the order they were registered."""
+        query = select(*_WEBHOOK_COLUMNS).order_by(webhooks.c.created_at, webhooks.c.id)
+        with translating("cannot read the webhooks"), self._database.connect() as connection:
+            return [_webhook(row) for row in connection.execute(query)]
+
+    def delete(self, webhook_id: str) -> bool:
+        """Forget a webhook and all that it was still to get; False when it is unknown."""
+        command = delete(webhooks).where(webhooks.c.id == webhook_id)
+        with translating("cannot delete the webhook"), self._database.begin() as connection:
+            return connection.execute(command).rowcount == 1
+
+    def due(self, now: datetime, limit: int) -> list[Delivery]:
+        """Up to ``limit`` deliveries whose time has come, the longest waiting first."""
+        query = (
+            _DELIVERIES.where(deliveries.c.status == "pending", deliveries.c.next_attempt_at <= now)
+            .order_by(deliveries.c.next_attempt_at, deliveries.c.id)
+            .limit(limit)
+        )
+        with translating("cannot read the outbox"), self._database.connect() as connection:
+            return [_delivery(row) for row in connection.execute(query)]
+
+    def next_due(self) -> datetime | None:
+        """When the next pending delivery is due; None when there is none."""
+        query = select(deliveries.c.next_attempt_at).where(deliveries.c.status == "pending")
+        with translating("cannot read the outbox"), self._database.connect() as connection:
+            return connection.scalar(query.order_by(deliveries.c.next_attempt_at).limit(1))
+
+    def delivered(self, delivery_id: int) -> None:
+        """The receiver has it."""
+        self._set(delivery_id, status="delivered", next_attempt_at=None, last_error=None)
+
+    def failed(self, delivery_id: int, error: str, next_attempt_at: datetime | None) -> None:
+        """An attempt failed: try again later, or, without a time, give it up as dead."""
+        self._set(
+            delivery_id,
+            attempts=deliveries.c.attempts + 1,
+            status="pending" if next_attempt_at is not None else "dead",
+            next_attempt_at=next_attempt_at,
+            last_error=error.replace("\x00", "\ufffd"),
+        )
+
+    def dead(self, limit: int) -> list[DeadDelivery]:
+        """Deliveries given up, newest first."""
+        query = (
+            _DELIVERIES.where(deliveries.c.status == "dead")
+            .order_by(deliveries.c.id.desc())
+            .limit(limit)
+        )
+        with translating("cannot read the outbox"), self._database.connect() as connection:
+            rows = connection.execute(query).all()
+        return [DeadDelivery(_delivery(row), row.last_error) for row in rows]
+
+    def _set(self, delivery_id: int, **values: object) -> None:
+        command = update(deliveries).where(deliveries.c.id == delivery_id).values(values)
+        with translating("cannot write the outbox"), self._database.begin() as connection:
+            connection.execute(command)
+
+
+_WEBHOOK_COLUMNS = tuple(
+    webhooks.c[name].label(f"webhook_{name}") for name in ("id", "url", "secret", "created_at")
+)
+_DELIVERIES = (
+    select(
+        deliveries.c.id,
+        deliveries.c.attempts,
+        deliveries.c.last_error,
+        *ALERT_COLUMNS,
+        *_WEBHOOK_COLUMNS,
+    )
+    .join(alerts, alerts.c.id == deliveries.c.alert_id)
+    .join(webhooks, webhooks.c.id == deliveries.c.webhook_id)
+)
+
+
+def _webhook(row: Row[*tuple[Any, ...]]) -> Webhook:
+    return Webhook(row.webhook_id, row.webhook_url, row.webhook_secret, row.webhook_created_at)
+
+
+def _delivery(row: Row[*tuple[Any, ...]]) -> Delivery:
+    return Delivery(row.id, alert_of(row), _webhook(row), row.attempts)

@@ -1,0 +1,171 @@
+"""Departed individuals and superseded statements as rows, and rows as COPY text."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from sensorstream.errors import TermError
+from sensorstream.history.records import JournalEntry
+from sensorstream.model.datatypes import (
+    NUMERIC_TYPES,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+)
+from sensorstream.model.events import Departure, Superseded
+from sensorstream.model.terms import BlankNode, Literal, Term, Triple
+
+Cell: TypeAlias = str | int | float | bool | bytes | datetime | None
+Row: TypeAlias = tuple[Cell, ...]
+
+MESSAGE_COLUMNS: Final = ("seq", "id", "source", "received_at", "received", "content")
+INDIVIDUAL_COLUMNS: Final = ("stay", "name", "entered", "time", "expired_at", "message_id")
+STATEMENT_COLUMNS: Final = (
+    "stay",
+    "subject",
+    "predicate",
+    "object",
+    "kind",
+    "datatype",
+    "language",
+    "number",
+    "moment",
+    "valid_from",
+    "valid_to",
+    "message_id",
+    "inferred",
+    "superseded",
+)
+
+_TIMES: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
+# PostgreSQL has no NUL in text. COPY's own signs are escaped (manual, COPY, "Text Format").
+_COPY_SIGNS: Final = str.maketrans(
+    {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\x00": "\ufffd"}
+)
+
+
+def message_rows(entries: Iterable[JournalEntry]) -> Iterator[Row]:
+    """Rows of ``store.messages``, without what became of them yet."""
+    for entry in entries:
+        message = entry.message
+        yield (
+            entry.seq,
+            message.id,
+            message.source,
+            entry.received_at,
+            message.received,
+            message.content,
+        )
+
+
+def individual_rows(departures: Iterable[Departure]) -> Iterator[Row]:
+    """Rows of ``store.individuals``: one per stay."""
+    for departure in departures:
+        one = departure.individual
+        yield one.stay, one.name, one.entered, one.time, departure.expired_at, one.message
+
+
+def statement_rows(
+    departures: Iterable[Departure], superseded: Iterable[Superseded]
+) -> Iterator[Row]:
+    """Rows of ``store.statements``.
+
+    A statement holds from the time of the message that said it until its individual expired, or
+    until an update took it out. What was inferred holds as long as the individual's last
+    message, the one that it was last derived from.
+    """
+    for departure in departures:
+        one, until = departure.individual, departure.expired_at
+        for triple, said in one.statements.items():
+            yield _statement(one.stay, triple, said.time, until, said.message)
+        for triple in departure.inferred:
+            yield _statement(one.stay, triple, one.time, until, one.message, inferred=True)
+    for each in superseded:
+        said = each.provenance
+        yield _statement(
+            each.stay, each.triple, said.time, each.until, said.message, superseded=True
+        )
+
+
+def _statement(
+    stay: int,
+    triple: Triple,
+    valid_from: int,
+    valid_to: int,
+    message: str,
+    *,
+    inferred: bool = False,
+    superseded: bool = False,
+) -> Row:
+    subject, predicate, value = triple
+    return (
+        stay,
+        subject,
+        predicate,
+        *_object(value),
+        valid_from,
+        valid_to,
+        message,
+        inferred,
+        superseded,
+    )
+
+
+def _object(term: Term) -> Row:
+    """object, kind, datatype, language, number, moment."""
+    if not isinstance(term, Literal):
+        kind = "blank" if isinstance(term, BlankNode) else "iri"
+        return str(term), kind, None, None, None, None
+    number, moment = None, None
+    if term.datatype in NUMERIC_TYPES:
+        number = _number(term)
+    elif term.datatype in _TIMES:
+        moment = _moment(term)
+    return term.lexical, "literal", term.datatype, term.language, number, moment
+
+
+# A rule may store a literal that is not what its datatype says: history keeps its text.
+def _number(literal: Literal) -> float | None:
+    try:
+        return float(literal.value)  # type: ignore[arg-type]
+    except (TermError, OverflowError):
+        return None
+
+
+def _moment(literal: Literal) -> datetime | None:
+    try:
+        value = literal.value
+    except TermError:
+        return None
+    return value if isinstance(value, datetime) else None
+
+
+def copy_text(rows: Iterable[Row]) -> io.BytesIO:
+    """The rows in COPY's text format."""
+    text = "".join("\t".join(map(_cell, row)) + "\n" for row in rows)
+    # XML has no lone surrogates, but a SPARQL escape can make one; UTF-8 cannot hold it.
+    return io.BytesIO(text.encode("utf-8", "replace"))
+
+
+def copy_command(table: str, columns: Sequence[str]) -> str:
+    """The statement that :func:`copy_text` feeds."""
+    return f"copy {table} ({', '.join(columns)}) from stdin"
+
+
+def _cell(value: Cell) -> str:
+    if isinstance(value, str):
+        return value.translate(_COPY_SIGNS)
+    if value is None:
+        return "\\N"
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    if isinstance(value, bytes):
+        return f"\\\\x{value.hex()}"
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return str(value)

@@ -1,0 +1,311 @@
+"""The store's one writer: journal first, then effects and watermark together.
+
+A message is acknowledged once :meth:`Store.append` has it on disk. What it does to the history
+is written later by :meth:`Store.commit`, in one transaction with the watermark, the number of
+the last message whose effects are stored. After a crash the messages above the watermark are
+processed again and no others, so every effect is stored exactly once (docs/history.md has the
+argument).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import psycopg2
+from psycopg2 import extensions
+from psycopg2.extras import execute_values
+
+from sensorstream.errors import HistoryError
+from sensorstream.history.database import connect, describe, engine, translating
+from sensorstream.history.migrations import migrate
+from sensorstream.history.records import Effects, JournalEntry
+from sensorstream.history.rows import (
+    INDIVIDUAL_COLUMNS,
+    MESSAGE_COLUMNS,
+    STATEMENT_COLUMNS,
+    copy_command,
+    copy_text,
+    individual_rows,
+    message_rows,
+    statement_rows,
+)
+from sensorstream.model.events import Message
+from sensorstream.model.timeline import Timeline
+
+_WRITER_LOCK: Final = 0x53535752
+# The server notices a killed writer within moments; a restart must not fail for them.
+_LOCK_PATIENCE: Final = 5.0
+_REPLAY_BATCH: Final = 500
+_CHECKPOINTS_KEPT: Final = 2
+
+_COPY_MESSAGES: Final = copy_command("store.messages", MESSAGE_COLUMNS)
+_COPY_INDIVIDUALS: Final = copy_command("store.individuals", INDIVIDUAL_COLUMNS)
+_COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
+
+
+class Store:
+    """The persistent knowledge base, as the one process that writes it sees it.
+
+    Not thread-safe, except that :meth:`replay` reads on a connection of its own. After a lost
+    connection every call raises :class:`HistoryError`: nobody can know whether the last commit
+    arrived, so open a new store, and go on from its checkpoint and watermark.
+    """
+
+    def __init__(self, url: str, timeline: Timeline) -> None:
+        """Use :meth:`open`."""
+        self.url = url
+        self.timeline = timeline
+        self._connection = connect(url, application="sensorstream writer")
+
+    @classmethod
+    def open(cls, url: str, timeline: Timeline) -> Store:
+        """Become the writer of a store; creates or upgrades its schema.
+
+        Raises:
+            HistoryError: the database cannot be reached or prepared, another process writes to
+                it, or it was filled with times of another time line.
+        """
+        store = cls(url, timeline)
+        try:
+            store._lock()
+            database = engine(url, pool_size=1)
+            try:
+                migrate(database)
+            finally:
+                database.dispose()
+            store._check_timeline()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Stop being the writer."""
+        self._connection.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def append(self, entries: Sequence[JournalEntry]) -> None:
+        """Write messages to the journal; they are on disk when this returns.
+
+        All of them or none; a sequence number or id that is there already is an error.
+
+        Raises:
+            HistoryError: nothing was written, or the connection was lost.
+        """
+        with self._transaction("cannot write the journal") as cursor:
+            # Whatever the server's default is: acknowledged means on disk.
+            cursor.execute("set local synchronous_commit = on")
+            cursor.copy_expert(_COPY_MESSAGES, copy_text(message_rows(entries)))
+
+    def commit(self, effects: Effects) -> None:
+        """Store what a group of messages did and move the watermark, all or nothing.
+
+        A group that lies at or below the watermark is stored already: it changes nothing.
+
+        Raises:
+            HistoryError: nothing was written, or the connection was lost; also when the group
+                straddles the watermark, leaves out a message, or holds one that is not in the
+                journal.
+        """
+        with self._transaction("cannot store effects") as cursor:
+            # Losing this commit in a crash of the machine is no loss: the journal, which is on
+            # disk, says it all again, and the watermark is lost along with it.
+            cursor.execute("set local synchronous_commit = off")
+            watermark = _one(cursor, "select watermark from store.progress for update")
+            if effects.watermark <= watermark:
+                return
+            if any(each.seq <= watermark for each in effects.statuses):
+                raise HistoryError(
+                    f"effects up to message {effects.watermark} begin at or below the watermark "
+                    f"{watermark}: part of them is stored already"
+                )
+            if effects.departures:
+                rows = individual_rows(effects.departures)
+                cursor.copy_expert(_COPY_INDIVIDUALS, copy_text(rows))
+            if effects.departures or effects.superseded:
+                rows = statement_rows(effects.departures, effects.superseded)
+                cursor.copy_expert(_COPY_STATEMENTS, copy_text(rows))
+            if effects.alerts:
+                _raise_alerts(cursor, effects)
+            _set_statuses(cursor, effects)
+            _check_gap(cursor, watermark, effects.watermark)
+            cursor.execute("update store.progress set watermark = %s", (effects.watermark,))
+
+    def last_seq(self) -> int:
+        """The journal's last sequence number; 0 while it is empty."""
+        with self._transaction("cannot read the journal") as cursor:
+            return _one(cursor, "select coalesce(max(seq), 0) from store.messages")
+
+    def watermark(self) -> int:
+        """The last message whose effects are stored; 0 before the first."""
+        with self._transaction("cannot read the watermark") as cursor:
+            return _one(cursor, "select watermark from store.progress")
+
+    def replay(self, after: int) -> Iterator[JournalEntry]:
+        """The journal's messages above a sequence number, in order, a batch at a time.
+
+        Raises:
+            HistoryError: the journal cannot be read.
+        """
+        connection = connect(self.url, application="sensorstream replay")
+        try:
+            with translating("cannot read the journal"), connection.cursor("replay") as cursor:
+                cursor.itersize = _REPLAY_BATCH
+                cursor.execute(
+                    "select seq, id, source, received_at, received, content "
+                    "from store.messages where seq > %s order by seq",
+                    (after,),
+                )
+                for seq, name, source, received_at, received, content in cursor:
+                    message = Message(name, bytes(content), received, source)
+                    yield JournalEntry(seq, message, received_at)
+        finally:
+            connection.close()
+
+    def save_checkpoint(self, seq: int, state: bytes) -> None:
+        """Keep the engine's state as it was after message ``seq``, and drop old ones.
+
+        Raises:
+            HistoryError: nothing was written; also when the effects of ``seq`` are not stored
+                yet, for a restart from such a state would skip them.
+        """
+        with self._transaction("cannot store a checkpoint") as cursor:
+            watermark = _one(cursor, "select watermark from store.progress")
+            if seq > watermark:
+                raise HistoryError(
+                    f"a checkpoint at message {seq} is ahead of the watermark {watermark}"
+                )
+            cursor.execute(
+                "insert into store.checkpoints (seq, state) values (%s, %s) "
+                "on conflict (seq) do update set state = excluded.state, created_at = now()",
+                (seq, psycopg2.Binary(state)),
+            )
+            cursor.execute(
+                "delete from store.checkpoints where seq not in "
+                "(select seq from store.checkpoints order by seq desc limit %s)",
+                (_CHECKPOINTS_KEPT,),
+            )
+
+    def latest_checkpoint(self) -> tuple[int, bytes] | None:
+        """The newest checkpoint's message number and state."""
+        with self._transaction("cannot read the checkpoint") as cursor:
+            cursor.execute("select seq, state from store.checkpoints order by seq desc limit 1")
+            row = cursor.fetchone()
+            return None if row is None else (row[0], bytes(row[1]))
+
+    def _lock(self) -> None:
+        deadline = time.monotonic() + _LOCK_PATIENCE
+        while True:
+            with self._transaction("cannot lock the store") as cursor:
+                cursor.execute("select pg_try_advisory_lock(%s)", (_WRITER_LOCK,))
+                row = cursor.fetchone()
+                if row is not None and row[0]:
+                    return
+            if time.monotonic() > deadline:
+                raise HistoryError(
+                    f"another process writes to {describe(self.url)}: stop it first, or give "
+                    "this one a store of its own"
+                )
+            time.sleep(0.1)
+
+    def _check_timeline(self) -> None:
+        with self._transaction("cannot read the time line") as cursor:
+            cursor.execute(
+                "insert into store.progress (watermark, timeline) values (0, %s) "
+                "on conflict do nothing",
+                (self.timeline.value,),
+            )
+            cursor.execute("select timeline from store.progress")
+            row = cursor.fetchone()
+            if row is None or row[0] != self.timeline.value:
+                raise HistoryError(
+                    f"{describe(self.url)} holds times of the line '{row and row[0]}', but "
+                    f"time.line is '{self.timeline.value}'"
+                )
+
+    @contextmanager
+    def _transaction(self, doing: str) -> Iterator[extensions.cursor]:
+        """One transaction: committed at the end, rolled back on any exception."""
+        with translating(doing), self._connection, self._connection.cursor() as cursor:
+            yield cursor
+
+
+def _one(cursor: extensions.cursor, query: str) -> int:
+    cursor.execute(query)
+    row = cursor.fetchone()
+    if row is None:
+        raise HistoryError("store.progress is empty: the store was tampered with")
+    number: int = row[0]
+    return number
+
+
+def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> None:
+    """Store the alerts, and a pending delivery of each for every webhook there is now."""
+    ids = execute_values(
+        cursor,
+        "insert into store.alerts "
+        "(id, rule, kind, severity, text, key, time, raised_at, message_id) values %s "
+        "returning id",
+        [
+            (
+                alert.id,
+                alert.rule,
+                alert.kind,
+                alert.severity,
+                _text(alert.text),
+                _text(alert.key),
+                alert.time,
+                effects.raised_at,
+                alert.message,
+            )
+            for alert in effects.alerts
+        ],
+        fetch=True,
+    )
+    cursor.execute(
+        "insert into store.deliveries (webhook_id, alert_id, next_attempt_at) "
+        "select w.id, a.id, %s from store.alerts a cross join store.webhooks w "
+        "where a.id = any(%s) order by a.seq",
+        (effects.raised_at, [row[0] for row in ids]),
+    )
+
+
+def _set_statuses(cursor: extensions.cursor, effects: Effects) -> None:
+    if not effects.statuses:
+        return
+    known = execute_values(
+        cursor,
+        "update store.messages m set status = v.status, reason = v.reason "
+        "from (values %s) as v (seq, status, reason) where m.seq = v.seq returning m.seq",
+        [
+            (each.seq, each.status, None if each.reason is None else _text(each.reason))
+            for each in effects.statuses
+        ],
+        template="(%s::bigint, %s::text, %s::text)",
+        fetch=True,
+    )
+    if len(known) != len(effects.statuses):
+        missing = {each.seq for each in effects.statuses} - {row[0] for row in known}
+        raise HistoryError(f"effects of messages that are not in the journal: {sorted(missing)}")
+
+
+def _check_gap(cursor: extensions.cursor, watermark: int, upto: int) -> None:
+    cursor.execute(
+        "select min(seq) from store.messages where seq > %s and seq <= %s and status is null",
+        (watermark, upto),
+    )
+    row = cursor.fetchone()
+    if row is not None and row[0] is not None:
+        raise HistoryError(f"the watermark would pass message {row[0]}, which has no effects")
+
+
+def _text(text: str) -> str:
+    return text.replace("\x00", "\ufffd")

@@ -1,0 +1,151 @@
+"""The base tables, in schema ``store``; Alembic's migrations make exactly these.
+
+People read the views of schema ``history`` instead (:mod:`sensorstream.history.views`). Terms
+are plain text: an IRI, ``_:label``, or a literal's lexical form, with ``kind`` telling which.
+Times of the time line are ``bigint`` instants, as the engine counts them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Double,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    text,
+)
+
+STORE: Final = "store"
+
+metadata: Final = MetaData(
+    schema=STORE,
+    naming_convention={
+        "pk": "%(table_name)s_pkey",
+        "fk": "%(table_name)s_%(column_0_name)s_fkey",
+        "uq": "%(table_name)s_%(column_0_name)s_key",
+        "ck": "%(table_name)s_%(constraint_name)s_check",
+        "ix": "%(table_name)s_%(column_0_name)s_idx",
+    },
+)
+_MOMENT: Final = DateTime(timezone=True)
+
+messages: Final = Table(
+    "messages",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", Text, nullable=False, unique=True),
+    Column("source", Text, nullable=False),
+    Column("received_at", _MOMENT, nullable=False),
+    Column("received", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("status", Text),
+    Column("reason", Text),
+    CheckConstraint("status in ('accepted', 'unmatched', 'rejected')", name="status"),
+)
+
+individuals: Final = Table(
+    "individuals",
+    metadata,
+    Column("stay", BigInteger, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+    Column("entered", BigInteger, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("expired_at", BigInteger, nullable=False),
+    Column("message_id", Text, nullable=False),
+    Index("individuals_time_idx", "time"),
+    # A B-tree refuses keys over 2.7 kB, and names are made from what messages say: one long
+    # identifier would stop the writer for good. The radix tree takes any length.
+    Index("individuals_name_idx", "name", postgresql_using="spgist"),
+)
+
+statements: Final = Table(
+    "statements",
+    metadata,
+    Column("stay", BigInteger, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("predicate", Text, nullable=False),
+    Column("object", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("datatype", Text),
+    Column("language", Text),
+    Column("number", Double),
+    Column("moment", _MOMENT),
+    Column("valid_from", BigInteger, nullable=False),
+    Column("valid_to", BigInteger, nullable=False),
+    Column("message_id", Text, nullable=False),
+    Column("inferred", Boolean, nullable=False),
+    Column("superseded", Boolean, nullable=False),
+    CheckConstraint("kind in ('iri', 'blank', 'literal')", name="kind"),
+    Index("statements_stay_idx", "stay"),
+)
+
+alerts: Final = Table(
+    "alerts",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("seq", BigInteger, Identity(always=True), nullable=False, unique=True),
+    Column("rule", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("severity", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("raised_at", _MOMENT, nullable=False),
+    Column("message_id", Text, nullable=False),
+)
+
+webhooks: Final = Table(
+    "webhooks",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("created_at", _MOMENT, nullable=False),
+)
+
+deliveries: Final = Table(
+    "deliveries",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("webhook_id", Text, ForeignKey(webhooks.c.id, ondelete="CASCADE"), nullable=False),
+    Column("alert_id", Text, ForeignKey(alerts.c.id), nullable=False),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("next_attempt_at", _MOMENT),
+    Column("status", Text, nullable=False, server_default=text("'pending'")),
+    Column("last_error", Text),
+    CheckConstraint("status in ('pending', 'delivered', 'dead')", name="status"),
+    Index("deliveries_webhook_id_idx", "webhook_id"),
+    Index(
+        "deliveries_due_idx", "next_attempt_at", postgresql_where=text("status = 'pending'::text")
+    ),
+)
+
+checkpoints: Final = Table(
+    "checkpoints",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("state", LargeBinary, nullable=False),
+    Column("created_at", _MOMENT, nullable=False, server_default=text("now()")),
+)
+
+progress: Final = Table(
+    "progress",
+    metadata,
+    # True and unique: the table holds one row.
+    Column("single", Boolean, primary_key=True, server_default=text("true")),
+    Column("watermark", BigInteger, nullable=False),
+    Column("timeline", Text, nullable=False),
+    CheckConstraint("single", name="single"),
+)

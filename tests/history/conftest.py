@@ -1,0 +1,45 @@
+"""One embedded PostgreSQL for all tests of the history; a new database for each test."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import psycopg2
+import pytest
+
+from sensorstream.history.embedded import start
+from sensorstream.history.store import Store
+from sensorstream.model.timeline import Timeline
+
+_NUMBERS = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a running server's first database."""
+    with start(tmp_path_factory.mktemp("history")) as postgres:
+        yield postgres.url
+
+
+def new_database(server: str) -> str:
+    name = f"test{next(_NUMBERS)}"
+    connection = psycopg2.connect(server)
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute(f"create database {name}")
+    connection.close()
+    return server.replace("/sensorstream?", f"/{name}?")
+
+
+@pytest.fixture
+def url(server: str) -> str:
+    """A database of this test's own, still empty."""
+    return new_database(server)
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    """The writer of a new store on the integer time line."""
+    with Store.open(url, Timeline.INTEGER) as opened:
+        yield opened

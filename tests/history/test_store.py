@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg2
+import pytest
+
+from sensorstream.errors import HistoryError
+from sensorstream.history.database import engine
+from sensorstream.history.outbox import Outbox, Webhook
+from sensorstream.history.records import Effects, JournalEntry, MessageStatus
+from sensorstream.history.store import Store
+from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.model.events import (
+    Alert,
+    Departure,
+    Individual,
+    Message,
+    Provenance,
+    Superseded,
+)
+from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
+
+NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
+EX = "http://example.org/"
+
+
+def rows(url: str, query: str) -> list[tuple[Any, ...]]:
+    connection = psycopg2.connect(url, options="-c TimeZone=UTC")
+    try:
+        with connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return cursor.fetchall()
+    finally:
+        connection.close()
+
+
+def entry(seq: int, content: bytes = b"<a/>") -> JournalEntry:
+    return JournalEntry(seq, Message(f"m{seq}", content, seq * 10, "rest"), NOW)
+
+
+def departure(stay: int, *triples: Triple, inferred: Sequence[Triple] = ()) -> Departure:
+    name = IRI(f"{EX}human-{stay}")
+    individual = Individual(name, stay, 10, 20, stay, "m1")
+    individual.statements.update({each: Provenance("m1", 10) for each in triples})
+    return Departure(individual, 30, tuple(inferred))
+
+
+def effects(
+    first: int,
+    last: int,
+    *,
+    departures: Sequence[Departure] = (),
+    superseded: Sequence[Superseded] = (),
+    alerts: Sequence[Alert] = (),
+) -> Effects:
+    return Effects(
+        last,
+        tuple(departures),
+        tuple(superseded),
+        tuple(alerts),
+        tuple(MessageStatus(seq, "accepted") for seq in range(first, last + 1)),
+        NOW,
+    )
+
+
+def alert(name: str, text: str = "too many") -> Alert:
+    return Alert(name, "crowded-room", "rule", "warning", text, "room-1", 20, name.split("-")[0])
+
+
+def test_a_new_store_is_empty(store: Store) -> None:
+    assert (store.last_seq(), store.watermark(), store.latest_checkpoint()) == (0, 0, None)
+
+
+def test_the_journal_gives_back_what_it_was_given(store: Store) -> None:
+    content = bytes(range(256)) + b'<a x="\\n">\xc3\xa9</a>'
+    given = [entry(1, content), entry(2), entry(3)]
+    store.append(given)
+    assert store.last_seq() == 3
+    assert list(store.replay(0)) == given
+    assert list(store.replay(2)) == given[2:]
+
+
+def test_a_message_is_journalled_once_and_its_group_with_it(store: Store) -> None:
+    store.append([entry(1)])
+    with pytest.raises(HistoryError, match=r"cannot write the journal: .*duplicate key"):
+        store.append([entry(2), entry(1)])
+    assert store.last_seq() == 1
+
+
+def test_a_departed_individual_is_stored_whole(store: Store, url: str) -> None:
+    human = IRI(f"{EX}human-7")
+    triples: list[Triple] = [
+        (human, RDF_TYPE, IRI(f"{EX}Human")),
+        (human, IRI(f"{EX}x"), Literal("072", XSD_INTEGER)),
+        (human, IRI(f"{EX}name"), Literal('tab\t"quote"\\n\n', language="en")),
+        (human, IRI(f"{EX}seen"), Literal("2014-08-01T10:05:00+02:00", XSD_DATE_TIME)),
+        (human, IRI(f"{EX}place"), BlankNode("_:b1")),
+        (BlankNode("_:b1"), IRI(f"{EX}level"), Literal("-INF", XSD_DOUBLE)),
+    ]
+    thing: Triple = (human, RDF_TYPE, IRI(f"{EX}Actor"))
+    store.append([entry(1)])
+    store.commit(effects(1, 1, departures=[departure(7, *triples, inferred=[thing])]))
+    assert rows(url, "select * from store.individuals") == [(7, str(human), 10, 20, 30, "m1")]
+    name = 'tab\t"quote"\\n\n'
+    lang_string = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+    seen = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
+    assert rows(
+        url,
+        "select object, kind, datatype, language, number, moment, valid_from, inferred "
+        "from store.statements",
+    ) == [
+        (f"{EX}Human", "iri", None, None, None, None, 10, False),
+        ("072", "literal", XSD_INTEGER, None, 72.0, None, 10, False),
+        (name, "literal", lang_string, "en", None, None, 10, False),
+        ("2014-08-01T10:05:00+02:00", "literal", XSD_DATE_TIME, None, None, seen, 10, False),
+        ("_:b1", "blank", None, None, None, None, 10, False),
+        ("-INF", "literal", XSD_DOUBLE, None, float("-inf"), None, 10, False),
+        (f"{EX}Actor", "iri", None, None, None, None, 20, True),
+    ]
+    assert rows(
+        url,
+        "select distinct stay, valid_to, message_id, superseded from store.statements",
+    ) == [(7, 30, "m1", False)]
+
+
+def test_a_superseded_statement_ends_when_it_was_replaced(store: Store, url: str) -> None:
+    room = IRI(f"{EX}room-1")
+    old = Superseded(
+        room, 3, (room, IRI(f"{EX}lamp"), Literal("off")), Provenance("m1", 10), until=15
+    )
+    store.append([entry(1)])
+    store.commit(effects(1, 1, superseded=[old]))
+    assert rows(
+        url, "select stay, object, valid_from, valid_to, superseded from store.statements"
+    ) == [(3, "off", 10, 15, True)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Literal("12 apples", XSD_INTEGER),
+        Literal("9" * 400, XSD_INTEGER),
+        Literal("today", XSD_DATE_TIME),
+        Literal("a\x00b"),
+        Literal("lone \ud800 surrogate"),
+    ],
+)
+def test_no_literal_stops_the_writer(store: Store, url: str, value: Literal) -> None:
+    name = IRI(f"{EX}human-7")
+    store.append([entry(1)])
+    store.commit(effects(1, 1, departures=[departure(7, (name, IRI(f"{EX}p"), value))]))
+    assert rows(url, "select number, moment from store.statements") == [(None, None)]
+
+
+def test_no_length_of_a_name_stops_the_writer(store: Store, url: str) -> None:
+    # Incompressible, so that no index can squeeze it below its limit.
+    digits = "".join(f"{(n * 2654435761) % 2**32:08x}" for n in range(2500))
+    long = IRI(EX + digits)
+    individual = Individual(long, 1, 10, 20, 1, "m1")
+    individual.statements[(long, IRI(EX + digits[::-1]), long)] = Provenance("m1", 10)
+    store.append([entry(1)])
+    store.commit(effects(1, 1, departures=[Departure(individual, 30)]))
+    assert rows(url, "select length(name) from store.individuals") == [(len(long),)]
+
+
+def test_messages_carry_what_became_of_them(store: Store, url: str) -> None:
+    store.append([entry(1), entry(2), entry(3)])
+    statuses = (
+        MessageStatus(1, "accepted"),
+        MessageStatus(2, "unmatched", "no rule: namespace?"),
+        MessageStatus(3, "rejected", "certainty is 'high'"),
+    )
+    store.commit(Effects(3, (), (), (), statuses, NOW))
+    assert rows(url, "select status, reason from store.messages order by seq") == [
+        ("accepted", None),
+        ("unmatched", "no rule: namespace?"),
+        ("rejected", "certainty is 'high'"),
+    ]
+    assert store.watermark() == 3
+
+
+def test_effects_that_are_stored_already_are_not_stored_again(store: Store, url: str) -> None:
+    store.append([entry(1), entry(2)])
+    group = effects(1, 2, departures=[departure(7)], alerts=[alert("m2-1")])
+    store.commit(group)
+    store.commit(group)
+    store.commit(effects(1, 1, departures=[departure(8)]))
+    assert rows(url, "select stay from store.individuals") == [(7,)]
+    assert rows(url, "select id from store.alerts") == [("m2-1",)]
+    assert store.watermark() == 2
+
+
+def test_a_group_across_the_watermark_is_refused(store: Store, url: str) -> None:
+    store.append([entry(1), entry(2), entry(3)])
+    store.commit(effects(1, 2))
+    with pytest.raises(HistoryError, match="begin at or below the watermark 2"):
+        store.commit(effects(2, 3, departures=[departure(7)]))
+    assert rows(url, "select count(*) from store.individuals") == [(0,)]
+    assert store.watermark() == 2
+
+
+def test_effects_of_a_message_that_is_not_journalled_are_refused(store: Store, url: str) -> None:
+    with pytest.raises(HistoryError, match=r"not in the journal: \[1\]"):
+        store.commit(effects(1, 1, departures=[departure(7)]))
+    assert rows(url, "select count(*) from store.individuals") == [(0,)]
+
+
+def test_the_watermark_never_passes_a_message_without_effects(store: Store) -> None:
+    store.append([entry(1), entry(2), entry(3)])
+    with pytest.raises(HistoryError, match="would pass message 1"):
+        store.commit(effects(2, 3))
+    assert store.watermark() == 0
+
+
+def test_an_alert_and_its_deliveries_are_stored_together(store: Store, url: str) -> None:
+    database = engine(url)
+    outbox = Outbox(database)
+    outbox.register(Webhook("w1", "http://localhost/a", "secret", NOW))
+    store.append([entry(1), entry(2)])
+    with pytest.raises(HistoryError):
+        store.commit(effects(2, 2, alerts=[alert("m2-1")]))
+    assert outbox.due(NOW, 10) == []
+    store.commit(effects(1, 2, alerts=[alert("m1-1"), alert("m2-1", "nul \x00")]))
+    assert [each.alert.id for each in outbox.due(NOW, 10)] == ["m1-1", "m2-1"]
+    database.dispose()
+
+
+def test_checkpoints_keep_the_newest_states(store: Store, url: str) -> None:
+    store.append([entry(seq) for seq in range(1, 6)])
+    store.commit(effects(1, 5))
+    for seq in (1, 3, 5):
+        store.save_checkpoint(seq, b"\x00state %d" % seq)
+    assert store.latest_checkpoint() == (5, b"\x00state 5")
+    assert rows(url, "select seq from store.checkpoints order by seq") == [(3,), (5,)]
+
+
+def test_a_checkpoint_ahead_of_the_watermark_is_refused(store: Store) -> None:
+    store.append([entry(1)])
+    with pytest.raises(HistoryError, match="ahead of the watermark 0"):
+        store.save_checkpoint(1, b"state")
+
+
+def test_a_store_has_one_writer(store: Store, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sensorstream.history.store._LOCK_PATIENCE", 0.2)
+    with pytest.raises(HistoryError, match="another process writes to"):
+        Store.open(url, Timeline.INTEGER)
+    store.close()
+    Store.open(url, Timeline.INTEGER).close()
+
+
+def test_a_store_keeps_its_time_line(store: Store, url: str) -> None:
+    store.close()
+    with pytest.raises(HistoryError, match="holds times of the line 'integer'"):
+        Store.open(url, Timeline.DATETIME)
+
+
+def test_a_lost_connection_is_an_error_and_leaves_nothing_half_written(
+    store: Store, url: str
+) -> None:
+    store.append([entry(1)])
+    rows(
+        url,
+        "select pg_terminate_backend(pid) from pg_stat_activity "
+        "where datname = current_database() and application_name = 'sensorstream writer'",
+    )
+    with pytest.raises(HistoryError, match="cannot store effects"):
+        store.commit(effects(1, 1, departures=[departure(7)]))
+    with pytest.raises(HistoryError, match="cannot write the journal"):
+        store.append([entry(2)])
+    with Store.open(url, Timeline.INTEGER) as again:
+        assert (again.last_seq(), again.watermark()) == (1, 0)
+        again.commit(effects(1, 1, departures=[departure(7)]))
+
+
+def test_what_was_appended_survives_the_writers_death(url: str) -> None:
+    program = (
+        "import os, signal, sys; from datetime import UTC, datetime\n"
+        "from sensorstream.history.records import JournalEntry\n"
+        "from sensorstream.history.store import Store\n"
+        "from sensorstream.model.events import Message\n"
+        "from sensorstream.model.timeline import Timeline\n"
+        "store = Store.open(sys.argv[1], Timeline.INTEGER)\n"
+        "store.append([JournalEntry(1, Message('m1', b'<a/>', 1), datetime.now(UTC))])\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program, url], check=False).returncode == -9
+    with Store.open(url, Timeline.INTEGER) as store:
+        assert [each.message.id for each in store.replay(0)] == ["m1"]
+
+
+@pytest.mark.parametrize("url", ["mysql://localhost/x", "no url at all"])
+def test_only_postgresql_urls_are_taken(url: str) -> None:
+    with pytest.raises(HistoryError, match="postgresql://"):
+        Store.open(url, Timeline.INTEGER)
+
+
+def test_a_password_never_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(HistoryError, match="cannot connect") as caught:
+        Store.open("postgresql://me:hunter2@127.0.0.1:1/none", Timeline.INTEGER)
+    assert "hunter2" not in str(caught.value)
