@@ -1,0 +1,1 @@
+"""Measurements; run them all with ``make bench``."""

@@ -1,0 +1,231 @@
+"""One running deployment: all parts, wired, with one life cycle."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+
+from sensorstream.alerts.dispatcher import Dispatcher
+from sensorstream.alerts.feed import AlertFeed
+from sensorstream.alerts.records import RaisedAlert, Webhook
+from sensorstream.alerts.registration import new_webhook
+from sensorstream.app.metrics import Metrics
+from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.recovery import recover
+from sensorstream.app.window_view import WindowView, view_window
+from sensorstream.app.wiring import build_machine, read_deployment
+from sensorstream.clock import Clock, SystemClock
+from sensorstream.engine.outcome import Outcome
+from sensorstream.history import embedded
+from sensorstream.history.alerts import alerts_after, recorded_alerts
+from sensorstream.history.database import engine as database_engine
+from sensorstream.history.outbox import Outbox
+from sensorstream.history.quarantine import Quarantined, quarantined
+from sensorstream.history.sql import Table, run_sql
+from sensorstream.history.store import Store
+from sensorstream.history.views import install_views
+from sensorstream.kb.snapshot import Results
+from sensorstream.model.timeline import Timeline
+from sensorstream.settings import HistorySettings, Settings
+
+_LOG = logging.getLogger(__name__)
+_CONNECTIONS: Final = 4
+"""For the outbox, lists of alerts and the like; the writer has one of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the system and whether it can do its work."""
+
+    name: str
+    ready: bool
+    detail: str = ""
+
+
+class Application:
+    """What server and command line see of a deployment. Thread-safe."""
+
+    def __init__(self, settings: Settings, clock: Clock, stack: ExitStack) -> None:
+        """Use :meth:`open`."""
+        self.settings = settings
+        self.alert_feed = AlertFeed()
+        self._clock = clock
+        self._stack = stack
+        self._metrics = Metrics()
+        deployment = read_deployment(settings)
+        self.deployment = deployment
+        self.url = open_history(settings.history, stack)
+        store = stack.enter_context(Store.open(self.url, deployment.timeline))
+        database = database_engine(self.url, pool_size=_CONNECTIONS)
+        stack.callback(database.dispose)
+        install_views(database, deployment.ontology.schema, deployment.timeline)
+        self._database = database
+        machine = build_machine(deployment, clock.counter)
+        stack.callback(machine.engine.close)
+        self._engine = machine.engine
+        self._snapshot = machine.snapshot
+        recover(machine.engine, store)
+        self._outbox = Outbox(database)
+        self._dispatcher = Dispatcher(
+            self._outbox,
+            settings.webhooks,
+            clock,
+            source=f"urn:sensorstream:{settings.folder.name or 'deployment'}",
+            timeline=deployment.timeline,
+            metrics=self._metrics.registry,
+        )
+        self._pipeline = Pipeline(
+            machine.engine,
+            store,
+            timeline=deployment.timeline,
+            clock=clock,
+            metrics=self._metrics,
+            checkpoint_every=settings.history.checkpoint_every,
+            on_commit=self._announce,
+        )
+        self._dispatcher.start()
+        stack.callback(self._dispatcher.stop)
+        self._pipeline.start()
+        stack.callback(self._pipeline.stop)
+        stack.callback(self.alert_feed.close)
+
+    @classmethod
+    def open(cls, settings: Settings, clock: Clock | None = None) -> Application:
+        """Start everything: history, recovery from the journal, pipeline, deliveries.
+
+        Raises:
+            SensorStreamError: settings, ontology or rules do not fit, or a part does not start.
+        """
+        with ExitStack() as stack:
+            application = cls(settings, clock or SystemClock(), stack)
+            application._stack = stack.pop_all()
+            return application
+
+    def close(self) -> None:
+        """Finish what waits and stop everything; a second call does nothing."""
+        self._stack.close()
+
+    def __enter__(self) -> Application:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.deployment.timeline
+
+    @property
+    def metrics(self) -> CollectorRegistry:
+        return self._metrics.registry
+
+    def submit(self, content: bytes, source: str) -> Future[Outcome]:
+        """Take one message in; see :meth:`.Pipeline.submit`."""
+        return self._pipeline.submit(content, source)
+
+    def query(
+        self, text: str, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()
+    ) -> Results:
+        """One-shot SPARQL over the cache: the union of its graphs, unless graphs are named.
+
+        Raises:
+            QueryError: the text is no SPARQL query, or cannot be answered.
+        """
+        with self._pipeline.lock:
+            self._snapshot.sync()
+        return self._snapshot.read(text, default_graphs=default_graphs, named_graphs=named_graphs)
+
+    def sql(self, text: str) -> Table:
+        """One read-only SQL statement over history.
+
+        Raises:
+            QueryError: the text cannot be run.
+        """
+        history = self.settings.history
+        return run_sql(
+            self.url, text, timeout=history.statement_timeout, row_limit=history.row_limit
+        )
+
+    def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
+        """Kept alerts, newest first, with ``seq`` below ``before``."""
+        return recorded_alerts(self._database, limit, before)
+
+    def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
+        """Kept alerts, oldest first, with ``seq`` above the given one."""
+        return alerts_after(self._database, seq, limit)
+
+    def register_webhook(self, url: str, secret: str | None = None) -> Webhook:
+        """Deliver alerts raised from now on to ``url``; makes a secret if none is given.
+
+        Raises:
+            WebhookError: the URL or the secret is not acceptable.
+        """
+        webhook = new_webhook(url, secret, self.settings.webhooks, self._clock)
+        self._outbox.register(webhook)
+        return webhook
+
+    def webhooks(self) -> Sequence[Webhook]:
+        """All registered webhooks, oldest first."""
+        return self._outbox.webhooks()
+
+    def delete_webhook(self, webhook_id: str) -> bool:
+        """Stop delivering to a webhook; False when there is none of this id."""
+        return self._outbox.delete(webhook_id)
+
+    def window_view(self, limit: int, offset: int = 0) -> WindowView:
+        """The window and one page of its individuals."""
+        with self._pipeline.lock:
+            return view_window(self._engine, self.settings.window, limit, offset)
+
+    def quarantine(self, limit: int, before: int | None = None) -> Sequence[Quarantined]:
+        """Unmatched and rejected messages, newest first, with ``seq`` below ``before``."""
+        return quarantined(self._database, limit, before)
+
+    def healthy(self) -> bool:
+        """Whether the pipeline runs; False means: restart me."""
+        return self._pipeline.failure is None
+
+    def ready(self) -> Sequence[Part]:
+        """Every part and whether it can do its work now."""
+        failure = self._pipeline.failure
+        return (
+            Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
+            self._check("history", lambda: len(self.alerts(1))),
+            Part("deliveries", self._dispatcher.running),
+        )
+
+    def _check(self, name: str, probe: Callable[[], object]) -> Part:
+        try:
+            probe()
+        except Exception as error:
+            return Part(name, ready=False, detail=str(error))
+        return Part(name, ready=True)
+
+    def _announce(self) -> None:
+        self.alert_feed.announce()
+        self._dispatcher.wake()
+
+
+def open_history(settings: HistorySettings, stack: ExitStack) -> str:
+    """The URL of the history's PostgreSQL; starts the embedded one where none is named.
+
+    Raises:
+        HistoryError: the embedded PostgreSQL does not start.
+    """
+    if settings.url:
+        return settings.url
+    server = embedded.start(settings.folder)
+    stack.callback(server.stop)
+    return server.url

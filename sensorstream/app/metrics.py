@@ -1,0 +1,59 @@
+"""What the pipeline counts, in Prometheus' terms."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from sensorstream.engine.outcome import Outcome, Status
+
+_BUCKETS = (
+    *(0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),
+    *(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0),
+)
+
+
+class Metrics:
+    """One application's metrics, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        phases = Histogram(
+            "sensorstream_phase_seconds",
+            "Time per message by phase (paper, eq. 10): t_i, t_w, t_m, t_s.",
+            ["phase"],
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
+        self._phases = {name: phases.labels(name) for name in ("t_i", "t_w", "t_m", "t_s")}
+        messages = Counter(
+            "sensorstream_messages",
+            "Messages taken from the journal, by what became of them.",
+            ["status"],
+            registry=self.registry,
+        )
+        self._messages = {status: messages.labels(status.value) for status in Status}
+        alerts = "Alerts raised."
+        self._alerts = Counter("sensorstream_alerts", alerts, registry=self.registry)
+        departures = "Individuals that left the window for history."
+        self._departures = Counter("sensorstream_departures", departures, registry=self.registry)
+        individuals = "Individuals in the window."
+        self.individuals = Gauge("sensorstream_individuals", individuals, registry=self.registry)
+        triples = "Triples in the cache knowledge base, inferred ones included."
+        self.triples = Gauge("sensorstream_triples", triples, registry=self.registry)
+        waiting = "Messages that wait to be taken in."
+        self.waiting = Gauge("sensorstream_waiting_messages", waiting, registry=self.registry)
+        group = "Messages made durable together."
+        self.group = Histogram(
+            "sensorstream_group_messages",
+            group,
+            buckets=(1, 2, 5, 10, 20, 50, 100, 200, 500),
+            registry=self.registry,
+        )
+
+    def observe(self, outcome: Outcome) -> None:
+        """Count one message."""
+        for phase, seconds in outcome.timings.items():
+            self._phases[phase].observe(seconds)
+        self._messages[outcome.status].inc()
+        self._alerts.inc(len(outcome.alerts))
+        self._departures.inc(len(outcome.departures))

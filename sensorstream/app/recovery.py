@@ -1,0 +1,62 @@
+"""From the journal back to the state before the stop, clean or not."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+from sensorstream.app.pipeline import effects_of, process
+from sensorstream.engine.checkpoint import load
+from sensorstream.engine.engine import Engine
+from sensorstream.engine.outcome import Outcome
+from sensorstream.history.records import JournalEntry
+from sensorstream.history.store import Store
+
+_LOG = logging.getLogger(__name__)
+_GROUP: Final = 500
+
+
+def recover(engine: Engine, store: Store) -> int:
+    """Bring a new engine to the journal's end.
+
+    The last checkpoint gives the window and the rules' memory; the journal after it is
+    processed again. Effects up to the watermark are stored already and are thrown away, those
+    above it are stored now: whatever was acknowledged is in the window or in history, once.
+
+    Returns:
+        The number of messages processed again.
+
+    Raises:
+        HistoryError: the journal cannot be read or the effects not stored.
+        ReasonerError: the reasoner failed.
+    """
+    watermark = store.watermark()
+    checkpoint = store.latest_checkpoint()
+    after = 0
+    if checkpoint is not None:
+        after, state = checkpoint
+        engine.restore(load(state))
+    replayed = 0
+    for group in _groups(store.replay(after)):
+        fresh: list[tuple[JournalEntry, Outcome]] = []
+        for entry in group:
+            # It changed nothing then; that the reasoner might take it now must not matter.
+            if entry.seq <= watermark and entry.status == "rejected":
+                continue
+            outcome = process(engine, entry.message, engine.read(entry.message.content))
+            replayed += 1
+            if entry.seq > watermark:
+                fresh.append((entry, outcome))
+        if fresh:
+            store.commit(effects_of([e for e, _ in fresh], [o for _, o in fresh]))
+    if replayed:
+        _LOG.info("recovered from the journal: %d messages processed again", replayed)
+    return replayed
+
+
+def _groups(entries: Iterable[JournalEntry]) -> Iterator[list[JournalEntry]]:
+    iterator = iter(entries)
+    while group := list(islice(iterator, _GROUP)):
+        yield group

@@ -1,0 +1,73 @@
+"""The window as people look at it."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+from sensorstream.engine.engine import Engine
+from sensorstream.kb.graph import Origin
+from sensorstream.model.terms import IRI, Subject
+from sensorstream.model.timeline import Instant
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.settings import WindowSettings
+
+
+@dataclass(frozen=True, slots=True)
+class IndividualView:
+    """One individual: its classes, asserted and inferred, and when it came."""
+
+    name: Subject
+    types: tuple[str, ...]
+    entered: Instant
+    time: Instant
+    statements: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class WindowView:
+    """The window's definition, its totals and one page of its individuals, oldest first."""
+
+    kind: str
+    unit: str
+    size: str
+    step: str
+    total: int
+    pending: int
+    statements: int
+    inferred: int
+    individuals: tuple[IndividualView, ...]
+
+
+def view_window(
+    engine: Engine, settings: WindowSettings, limit: int, offset: int = 0
+) -> WindowView:
+    """Look at the window; the engine must stand still meanwhile."""
+    kb, window = engine.kb, engine.window
+    first = heapq.nsmallest(offset + limit, window, key=lambda each: (each.time, each.arrival))
+    return WindowView(
+        kind=settings.kind,
+        unit=settings.unit,
+        size=settings.size,
+        step=settings.step or ("1" if settings.kind == "sliding" else settings.size),
+        total=len(window),
+        pending=window.pending,
+        statements=kb.size(Origin.WINDOW),
+        inferred=kb.size(Origin.INFERRED),
+        individuals=tuple(
+            IndividualView(
+                name=each.name,
+                types=tuple(
+                    str(value)
+                    for _, _, value in kb.match(each.name, RDF_TYPE, None)
+                    if isinstance(value, IRI)
+                ),
+                entered=each.entered,
+                time=each.time,
+                statements=len(each.statements),
+                message=each.message,
+            )
+            for each in first[offset:]
+        ),
+    )

@@ -1,0 +1,150 @@
+"""From settings to an engine: what is read, compiled and put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sensorstream.engine.engine import Engine
+from sensorstream.errors import LanguageError, SettingsError, TermError
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.snapshot import Snapshot
+from sensorstream.language.parser import parse
+from sensorstream.language.syntax import RuleFile
+from sensorstream.mapping.compile import compile_mapping
+from sensorstream.mapping.plan import MappingPlan
+from sensorstream.model.timeline import Timeline
+from sensorstream.reasoning.ontology import Ontology, load_ontology
+from sensorstream.reasoning.profiles import make_reasoner
+from sensorstream.rules.compile import CompiledRule, compile_rules
+from sensorstream.rules.conditions import SnapshotEvaluator
+from sensorstream.settings import Settings, WindowSettings
+from sensorstream.window.individual_window import IndividualWindow
+from sensorstream.window.spec import Kind, Unit, WindowSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """All that the settings name, read and compiled; nothing has been started."""
+
+    settings: Settings
+    ontology: Ontology
+    mapping: MappingPlan
+    rules: tuple[CompiledRule, ...]
+    window: WindowSpec
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.settings.time.timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """An engine and the snapshot that queries read."""
+
+    engine: Engine
+    snapshot: Snapshot
+
+
+def read_rules(files: Sequence[Path]) -> list[RuleFile]:
+    """Parse rule files.
+
+    Raises:
+        LanguageError: a file is not in the rule language.
+        SettingsError: a file cannot be read.
+    """
+    parsed = []
+    for file in files:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"rules.files: cannot read {file}: {error}") from None
+        parsed.append(parse(text, str(file)))
+    names: dict[str, RuleFile] = {}
+    for each in parsed:
+        for rule in each.rules:
+            if rule.name in names and names[rule.name] is not each:
+                raise LanguageError(
+                    f"a rule named '{rule.name}' stands in another file too: "
+                    "expected names that differ",
+                    position=rule.position,
+                )
+            names[rule.name] = each
+    return parsed
+
+
+def window_spec(settings: WindowSettings, timeline: Timeline) -> WindowSpec:
+    """The window the settings describe.
+
+    Raises:
+        SettingsError: size or step is no length in the window's unit.
+    """
+    unit, kind = Unit(settings.unit), Kind(settings.kind)
+
+    def length(name: str, text: str) -> int:
+        try:
+            if unit is Unit.TIME:
+                return timeline.duration(text)
+            return Timeline.INTEGER.duration(text)
+        except TermError as error:
+            raise SettingsError(f"window.{name}: {error}") from None
+
+    size = length("size", settings.size)
+    step = length("step", settings.step) if settings.step else 1
+    return WindowSpec(kind, unit, size, step)
+
+
+def read_deployment(settings: Settings) -> Deployment:
+    """Read and compile all that the settings name.
+
+    Raises:
+        SettingsError: a setting does not fit.
+        OntologyError: an ontology cannot be loaded.
+        LanguageError: a rule cannot be read or compiled.
+    """
+    timeline = settings.time.timeline
+    window = window_spec(settings.window, timeline)
+    ontology = load_ontology(settings.ontology.files)
+    files = read_rules(settings.rules.files)
+    return Deployment(
+        settings=settings,
+        ontology=ontology,
+        mapping=compile_mapping(files, ontology.schema, timeline),
+        rules=compile_rules(files, ontology.schema, timeline),
+        window=window,
+    )
+
+
+def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machine:
+    """A new engine with an empty window, its reasoner started.
+
+    Raises:
+        ReasonerError: the reasoner does not start.
+    """
+    settings = deployment.settings
+    knowledge = KnowledgeBase()
+    knowledge.add(Origin.STATIC, deployment.ontology.triples)
+    snapshot = Snapshot(knowledge)
+    reasoner = make_reasoner(
+        settings.reasoning.profile,
+        deployment.ontology,
+        java=settings.reasoning.java,
+        timeout=settings.reasoning.timeout,
+    )
+    try:
+        engine = Engine(
+            knowledge=knowledge,
+            window=IndividualWindow(deployment.window),
+            mapping=deployment.mapping,
+            reasoner=reasoner,
+            rules=deployment.rules,
+            evaluator=SnapshotEvaluator(snapshot),
+            max_rounds=settings.rules.max_rounds,
+            max_depth=settings.server.max_depth,
+            counter=counter,
+        )
+    except BaseException:
+        reasoner.close()
+        raise
+    return Machine(engine, snapshot)

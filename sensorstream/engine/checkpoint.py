@@ -1,0 +1,97 @@
+"""An engine's state as bytes, and back: compressed JSON, no code in it."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any
+
+from sensorstream.engine.engine import EngineState
+from sensorstream.engine.notices import Notices
+from sensorstream.model.events import Event, Individual, Provenance
+from sensorstream.model.terms import IRI, BlankNode, Subject, Triple, term
+from sensorstream.rules.memory import RuleMemory
+from sensorstream.window.individual_window import Counters, WindowState
+
+
+def dump(state: EngineState) -> bytes:
+    """The state as bytes; O(window)."""
+    window = state.window
+    data = {
+        "version": 1,
+        "counters": {name: getattr(window.counters, name) for name in Counters.__slots__},
+        "individuals": [_individual_data(each) for each in window.individuals],
+        "pending": [_event_data(each) for each in window.pending],
+        "memory": state.memory.to_data(),
+        "notices": state.notices.counts,
+    }
+    return zlib.compress(json.dumps(data, separators=(",", ":")).encode(), level=1)
+
+
+def load(content: bytes) -> EngineState:
+    """The state that :func:`dump` wrote."""
+    data = json.loads(zlib.decompress(content))
+    window = WindowState(
+        Counters(**data["counters"]),
+        tuple(_individual(each) for each in data["individuals"]),
+        tuple(_event(each) for each in data["pending"]),
+    )
+    return EngineState(window, RuleMemory.of(data["memory"]), Notices.of(data["notices"]))
+
+
+def _individual_data(each: Individual) -> list[Any]:
+    statements = [
+        [*_triple_data(triple), said.message, said.time] for triple, said in each.statements.items()
+    ]
+    return [
+        each.name.n3,
+        each.stay,
+        each.entered,
+        each.time,
+        each.arrival,
+        each.message,
+        statements,
+    ]
+
+
+def _individual(data: list[Any]) -> Individual:
+    name, stay, entered, time, arrival, message, statements = data
+    return Individual(
+        _subject(name),
+        stay,
+        entered,
+        time,
+        arrival,
+        message,
+        {_triple(each[:3]): Provenance(each[3], each[4]) for each in statements},
+    )
+
+
+def _event_data(each: Event) -> list[Any]:
+    replaces = sorted([name.n3, predicate] for name, predicate in each.replaces)
+    return [[_triple_data(t) for t in each.triples], each.time, each.message, replaces]
+
+
+def _event(data: list[Any]) -> Event:
+    triples, time, message, replaces = data
+    return Event(
+        tuple(_triple(each) for each in triples),
+        time,
+        message,
+        frozenset((_subject(name), IRI(predicate)) for name, predicate in replaces),
+    )
+
+
+def _triple_data(triple: Triple) -> list[str]:
+    subject, predicate, value = triple
+    return [subject.n3, predicate, value.n3]
+
+
+def _triple(data: list[str]) -> Triple:
+    return _subject(data[0]), IRI(data[1]), term(data[2])
+
+
+def _subject(text: str) -> Subject:
+    found = term(text)
+    assert isinstance(found, IRI | BlankNode)
+    return found

@@ -1,0 +1,69 @@
+"""Alerts of the system itself: messages that nothing matched or that were rejected.
+
+Loud, but no flood: of equal causes the first is reported, then the tenth, the hundredth…
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from sensorstream.errors import Inconsistent, SensorStreamError
+from sensorstream.model.events import Alert, Message
+from sensorstream.model.timeline import Instant
+
+_KNOWN_CAUSES: Final = 1000
+"""Causes counted apart; a stream of ever new ones is counted as one."""
+
+
+@dataclass(slots=True)
+class Notices:
+    """How often each cause occurred."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: Mapping[str, int]) -> Notices:
+        """The notices that :attr:`counts` were taken of."""
+        return cls(dict(data))
+
+    def unmatched(
+        self, message: Message, root: str, hint: str, now: Instant | None
+    ) -> tuple[Alert, ...]:
+        """No mapping rule matched a message whose document element is ``root``."""
+        text = f"no mapping rule matched a message <{root}>: {hint}"
+        return self._raise(message, "unmatched-message", root, text, now)
+
+    def rejected(
+        self, message: Message, error: SensorStreamError, now: Instant | None
+    ) -> tuple[Alert, ...]:
+        """A message could not be taken in; inconsistencies are reported every time."""
+        if isinstance(error, Inconsistent):
+            return (_alert(message, "inconsistency", message.id, str(error), now),)
+        return self._raise(message, "rejected-message", error.code, str(error), now)
+
+    def _raise(
+        self, message: Message, kind: str, cause: str, text: str, now: Instant | None
+    ) -> tuple[Alert, ...]:
+        key = f"{kind} {cause}"
+        if key not in self.counts and len(self.counts) >= _KNOWN_CAUSES:
+            key = kind
+        count = self.counts[key] = self.counts.get(key, 0) + 1
+        if str(count).strip("0") != "1":
+            return ()
+        times = "" if count == 1 else f" ({count} times by now)"
+        return (_alert(message, kind, cause, text + times, now),)
+
+
+def _alert(message: Message, kind: str, key: str, text: str, now: Instant | None) -> Alert:
+    return Alert(
+        id=f"{message.id}-1",
+        rule="",
+        kind=kind,
+        severity="warning",
+        text=text,
+        key=key,
+        time=message.received if now is None else now,
+        message=message.id,
+    )

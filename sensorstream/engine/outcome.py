@@ -1,0 +1,70 @@
+"""What became of one message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sensorstream.errors import SensorStreamError
+from sensorstream.model.events import Alert, Departure, Message, Superseded
+from sensorstream.model.terms import Subject
+
+
+class Status(Enum):
+    """How a message was taken; the journal keeps it."""
+
+    ACCEPTED = "accepted"
+    UNMATCHED = "unmatched"
+    """Kept, but no mapping rule matched it."""
+    REJECTED = "rejected"
+    """Kept, but it could not be taken in; the knowledge base is as before."""
+
+
+@dataclass(slots=True)
+class Timings:
+    """Seconds by phase of the paper's equation (10).
+
+    t_i brings the cache knowledge base up to date: reasoning on what changed (the paper loads
+    and reasons here; ours is resident). t_w moves the window and its indexes. t_m reads the
+    message and applies the mapping rules. t_s evaluates the semantic rules. What a rule's
+    action costs the window and the reasoner counts as t_w and t_i.
+    """
+
+    t_i: float = 0.0
+    t_w: float = 0.0
+    t_m: float = 0.0
+    t_s: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """t_p of equation (10)."""
+        return self.t_i + self.t_w + self.t_m + self.t_s
+
+    def by_phase(self) -> dict[str, float]:
+        """The four phases by name."""
+        return {"t_i": self.t_i, "t_w": self.t_w, "t_m": self.t_m, "t_s": self.t_s}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One message's way through the engine.
+
+    ``individuals`` are those the message speaks of, ``departures`` those it pushed out of the
+    window. A rejected message has its reason in ``rejection`` and changed nothing.
+    """
+
+    message: Message
+    status: Status
+    matched: tuple[str, ...] = ()
+    individuals: tuple[Subject, ...] = ()
+    alerts: tuple[Alert, ...] = ()
+    replies: tuple[str, ...] = ()
+    departures: tuple[Departure, ...] = ()
+    superseded: tuple[Superseded, ...] = ()
+    phases: Timings = field(default_factory=Timings, compare=False)
+    warnings: tuple[str, ...] = ()
+    rejection: SensorStreamError | None = None
+
+    @property
+    def timings(self) -> dict[str, float]:
+        return self.phases.by_phase()

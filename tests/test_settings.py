@@ -1,0 +1,81 @@
+"""Settings files: what is read, what is refused, and how it says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sensorstream.errors import SettingsError
+from sensorstream.settings import Settings, load_settings
+
+
+def load(folder: Path, text: str, **environment: str) -> Settings:
+    file = folder / "sensorstream.toml"
+    file.write_text(text, encoding="utf-8")
+    return load_settings(file, environment)
+
+
+def problem(folder: Path, text: str, **environment: str) -> str:
+    with pytest.raises(SettingsError) as caught:
+        load(folder, text, **environment)
+    return str(caught.value)
+
+
+def test_an_empty_file_gives_the_defaults(tmp_path: Path) -> None:
+    settings = load(tmp_path, "")
+    assert settings.reasoning.profile == "plain"
+    assert settings.history.folder == tmp_path / "data"
+
+
+def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
+    settings = load(tmp_path, '[ontology]\nfiles = ["a/b.ttl"]\n[history]\nfolder = "kept"')
+    assert settings.ontology.files == (tmp_path / "a/b.ttl",)
+    assert settings.history.folder == tmp_path / "kept"
+
+
+def test_patterns_name_all_files_that_match_in_order(tmp_path: Path) -> None:
+    for name in ("b.rules", "a.rules", "c.txt"):
+        (tmp_path / name).touch()
+    settings = load(tmp_path, '[rules]\nfiles = ["*.rules"]')
+    assert [file.name for file in settings.rules.files] == ["a.rules", "b.rules"]
+
+
+def test_a_pattern_that_matches_nothing_is_an_error(tmp_path: Path) -> None:
+    assert "no file matches '*.rules'" in problem(tmp_path, '[rules]\nfiles = ["*.rules"]')
+
+
+def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
+    settings = load(tmp_path, "[server]\nport = 1", SENSORSTREAM_SERVER_PORT="2")
+    assert settings.server.port == 2
+
+
+def test_a_number_may_stand_where_a_length_is_expected(tmp_path: Path) -> None:
+    assert load(tmp_path, "[window]\nsize = 191").window.size == "191"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[window]\nsise = 5", ":2:1: unknown setting window.sise: did you mean size?"),
+        ("[windw]\n", ":1:2: unknown section [windw]: did you mean window?"),
+        ("port = 5", "unknown section [port]"),
+        ('[server]\nport = "x"', ":2:1: server.port: expected a whole number"),
+        ("[server]\nport = -1", "server.port: expected a whole number, zero or more, not -1"),
+        ("[history]\nrow_limit = true", "expected a whole number, not True"),
+        ('[reasoning]\nprofile = "magic"', "expected one of none, plain, hermit, pellet"),
+        ("[reasoning]\ntimeout = 0", "expected a number above zero"),
+        ('[webhooks]\nallow_private = "maybe"', "expected true or false, not 'maybe'"),
+        ("[ontology]\nfiles = [1]", "expected a list of file names"),
+        ("[window\n", "not a TOML file"),
+    ],
+)
+def test_what_does_not_fit_is_named_with_what_was_expected(
+    tmp_path: Path, text: str, expected: str
+) -> None:
+    assert expected in problem(tmp_path, text)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="cannot read the settings file"):
+        load_settings(tmp_path / "none.toml", {})
