@@ -103,7 +103,7 @@ class Schema:
         # Nearer properties have more properties above them.
         above = sorted(self.superproperties(name), key=lambda p: -len(self.superproperties(p)))
         for each in (name, *above):
-            told = [r for r in self.ranges_of.get(each, _NONE) if _is_datatype(r)]
+            told = [r for r in self.ranges_of.get(each, _NONE) if is_datatype(r)]
             if told:
                 return min(told)
         return None
@@ -155,7 +155,8 @@ def _inverted(closed: Closure) -> dict[IRI, frozenset[IRI]]:
     return {name: frozenset(names) for name, names in below.items()}
 
 
-def _is_datatype(name: str) -> bool:
+def is_datatype(name: str) -> bool:
+    """Whether an IRI names one of XSD's or RDF's own types of literals."""
     return name.startswith(XSD) or name in _LITERAL_TYPES
 
 
@@ -190,7 +191,7 @@ class _Reader:
         for name in self._typed(f"{RDF}Property") - of_objects - of_data:
             # Plain RDF Schema does not say which kind it is; its range does.
             told = ranges.get(name, _NONE)
-            (of_data if any(map(_is_datatype, told)) else of_objects).add(name)
+            (of_data if any(map(is_datatype, told)) else of_objects).add(name)
         superclasses, superproperties = transitive(super_edges), transitive(property_edges)
         return Schema(
             classes=frozenset(classes),
@@ -227,7 +228,7 @@ class _Reader:
         found: dict[IRI, set[IRI]] = {}
         for s, o in self._pairs.get(predicate, {}):
             if isinstance(s, IRI):
-                names = (n for n in self._names(o) if _is_user(n) or _is_datatype(n))
+                names = (n for n in self._names(o) if _is_user(n) or is_datatype(n))
                 found.setdefault(s, set()).update(names)
         return {name: frozenset(names) for name, names in found.items() if names}
 

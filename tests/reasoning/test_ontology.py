@@ -1,0 +1,141 @@
+from pathlib import Path
+
+import pytest
+
+from sensorstream.errors import OntologyError
+from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.terms import IRI, BlankNode
+from sensorstream.model.vocabulary import RDFS_SUBCLASS_OF
+from sensorstream.reasoning.ontology import load_ontology
+
+ONTOLOGIES = Path(__file__).parents[2] / "ontologies"
+TURTLE = """
+@prefix : <http://x.example/o#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<http://x.example/o> a owl:Ontology .
+:A a owl:Class ; rdfs:subClassOf :B .
+:B a owl:Class .
+"""
+NTRIPLES = """
+<http://x.example/o#A> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <http://x.example/o#B> .
+"""
+RDF_XML = """<?xml version="1.0"?>
+<!DOCTYPE rdf:RDF [ <!ENTITY o "http://x.example/o#"> ]>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#"
+    xmlns:owl="http://www.w3.org/2002/07/owl#">
+  <owl:Class rdf:about="&o;A"><rdfs:subClassOf rdf:resource="&o;B"/></owl:Class>
+</rdf:RDF>
+"""
+OWL_XML = """<?xml version="1.0"?>
+<Ontology xmlns="http://www.w3.org/2002/07/owl#" xml:base="http://x.example/o"
+    ontologyIRI="http://x.example/o">
+  <Declaration><Class IRI="#A"/></Declaration>
+  <Declaration><Class IRI="#B"/></Declaration>
+  <SubClassOf><Class IRI="#A"/><Class IRI="#B"/></SubClassOf>
+</Ontology>
+"""
+A, B = IRI("http://x.example/o#A"), IRI("http://x.example/o#B")
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("o.ttl", TURTLE),
+        ("o.nt", NTRIPLES),
+        ("o.rdf", RDF_XML),
+        ("o.owl", RDF_XML),
+        ("o.owx", OWL_XML),
+        ("o.owl", OWL_XML),
+        ("o.owl", TURTLE),
+    ],
+)
+def test_every_syntax_tells_the_same(tmp_path: Path, name: str, text: str) -> None:
+    ontology = load_ontology([written(tmp_path, name, text)])
+    assert (A, RDFS_SUBCLASS_OF, B) in ontology.triples
+    assert ontology.schema.superclasses(A) == {B}
+
+
+def test_both_shipped_ontologies_load_together() -> None:
+    ontology = load_ontology([ONTOLOGIES / "tracking.ttl", ONTOLOGIES / "city.ttl"])
+    tracking = IRI("http://sensorstream.example/tracking#hasTime")
+    assert ontology.schema.datatype_of(tracking) == XSD_INTEGER
+    city = "http://sensorstream.example/city#"
+    assert ontology.schema.superclasses(IRI(f"{city}Congestion")) == {
+        IRI(f"{city}TrafficObservation"),
+        IRI("http://www.w3.org/ns/sosa/Observation"),
+    }
+
+
+def test_two_loads_of_the_same_files_are_equal() -> None:
+    files = [ONTOLOGIES / "city.ttl", ONTOLOGIES / "tracking.ttl"]
+    assert load_ontology(files) == load_ontology(files)
+
+
+def test_blank_nodes_of_different_files_stay_apart(tmp_path: Path) -> None:
+    text = "<http://x.example/{}> <http://x.example/p> _:same ."
+    files = [written(tmp_path, f"{n}.nt", text.format(n)) for n in (1, 2)]
+    nodes = {o for _, _, o in load_ontology(files).triples if isinstance(o, BlankNode)}
+    assert len(nodes) == 2
+
+
+def test_a_syntax_error_has_file_line_and_column(tmp_path: Path) -> None:
+    file = written(tmp_path, "o.ttl", "@prefix : <http://x.example/> .\n:a :b\n  :c :d .\n")
+    with pytest.raises(OntologyError) as caught:
+        load_ontology([file])
+    assert str(caught.value).startswith(f"{file}:3:")
+
+
+def test_broken_xml_has_file_and_line(tmp_path: Path) -> None:
+    file = written(tmp_path, "o.rdf", RDF_XML.replace("</owl:Class>", ""))
+    with pytest.raises(OntologyError, match=r"o\.rdf:7:\d+: not well-formed XML"):
+        load_ontology([file])
+
+
+def test_an_import_that_is_not_given_is_named(tmp_path: Path) -> None:
+    text = TURTLE + "<http://x.example/o> owl:imports <http://elsewhere.example/z> ."
+    file = written(tmp_path, "o.ttl", text)
+    with pytest.raises(OntologyError, match=r"o\.ttl: imports <http://elsewhere\.example/z>"):
+        load_ontology([file])
+    owl_xml = OWL_XML.replace("<Decl", "<Import>http://elsewhere.example/z</Import><Decl", 1)
+    with pytest.raises(OntologyError, match=r"o\.owx: imports <http://elsewhere\.example/z>"):
+        load_ontology([written(tmp_path, "o.owx", owl_xml)])
+
+
+def test_an_import_among_the_given_files_is_fine(tmp_path: Path) -> None:
+    text = TURTLE + "<http://x.example/o> owl:imports <http://elsewhere.example/z> ."
+    other = "<http://elsewhere.example/z> a <http://www.w3.org/2002/07/owl#Ontology> ."
+    files = [written(tmp_path, "o.ttl", text), written(tmp_path, "z.ttl", other)]
+    assert load_ontology(files).schema.classes == {A, B}
+
+
+def test_a_property_of_both_kinds_is_refused(tmp_path: Path) -> None:
+    text = TURTLE + ":p a owl:ObjectProperty , owl:DatatypeProperty ."
+    with pytest.raises(OntologyError, match=r"o#p> is both an object and a datatype property"):
+        load_ontology([written(tmp_path, "o.ttl", text)])
+
+
+def test_a_restriction_on_an_undeclared_property_is_refused(tmp_path: Path) -> None:
+    text = TURTLE + (
+        ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ; owl:someValuesFrom :B ] ."
+    )
+    with pytest.raises(OntologyError, match=r"on <http://x\.example/o#p>, which is not declared"):
+        load_ontology([written(tmp_path, "o.ttl", text)])
+
+
+def test_a_missing_file_and_an_unknown_kind_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(OntologyError, match="cannot be read: No such file"):
+        load_ontology([tmp_path / "none.ttl"])
+    with pytest.raises(OntologyError, match=r"unknown kind of file: expected one of \.n3"):
+        load_ontology([written(tmp_path, "o.docx", TURTLE)])
+
+
+def test_no_file_is_an_empty_ontology() -> None:
+    assert load_ontology([]).triples == ()
