@@ -1,1 +1,8 @@
-"""Mapping rules: an XML message becomes an event."""
+"""Mapping rules: an XML message becomes events."""
+
+from sensorstream.mapping.check import check
+from sensorstream.mapping.compile import compile_mapping
+from sensorstream.mapping.document import parse_document
+from sensorstream.mapping.plan import Mapped, MappingPlan
+
+__all__ = ["Mapped", "MappingPlan", "check", "compile_mapping", "parse_document"]

@@ -1,0 +1,88 @@
+"""Do the names of a rule file stand in the ontology, and are they used as what they are?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import Final
+
+from sensorstream.errors import LanguageError
+from sensorstream.language import syntax
+from sensorstream.language.walk import nodes
+from sensorstream.model.schema import Schema, local_name
+from sensorstream.model.terms import IRI
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
+
+_BUILT_IN: Final = (RDF, RDFS, OWL)
+
+
+def unknown_names(file: syntax.RuleFile, schema: Schema) -> Iterator[LanguageError]:
+    """Classes and properties that the ontology lacks, and values of the wrong kind.
+
+    The names of RDF, RDFS and OWL themselves are always known; an ontology without any name
+    allows all. The prefixes of ``file`` are declared (``parse`` saw to it).
+    """
+    properties = schema.object_properties | schema.datatype_properties
+    if not schema.classes and not properties:
+        return
+    for node in nodes(file.rules, object):
+        match node:
+            case syntax.IndividualAction(classes=names) | syntax.BlankValue(classes=names):
+                for name in names:
+                    yield from _unknown(file, "class", name, schema.classes)
+            case (
+                syntax.OnInsert(class_name=name)
+                | syntax.OnExpire(class_name=name)
+                | syntax.Exists(class_name=name)
+                | syntax.Count(class_name=name)
+            ):
+                yield from _unknown(file, "class", name, schema.classes)
+            case syntax.PropertyValues():
+                yield from _unknown(file, "property", node.property, properties)
+                yield from _wrong_kind(file, node, schema)
+
+
+def _unknown(
+    file: syntax.RuleFile, what: str, name: syntax.Name, known: Iterable[IRI]
+) -> Iterator[LanguageError]:
+    iri = file.resolve(name)
+    if iri in known or iri.startswith(_BUILT_IN):
+        return
+    written = shown(file, iri)
+    similar = {shown(file, each): each for each in known}
+    close = get_close_matches(written, similar, n=1) or [
+        each for each, full in similar.items() if local_name(full) == local_name(iri)
+    ]
+    hint = f"did you mean {close[0]}?" if close else f"expected a {what} of the ontology"
+    yield LanguageError(f"unknown {what} {written}: {hint}", position=name.position)
+
+
+def _wrong_kind(
+    file: syntax.RuleFile, values: syntax.PropertyValues, schema: Schema
+) -> Iterator[LanguageError]:
+    iri = file.resolve(values.property)
+    for value in values.values:
+        is_link = isinstance(value, syntax.Name | syntax.BlankValue)
+        if isinstance(value, syntax.Variable):
+            continue
+        if iri in schema.object_properties and not is_link:
+            yield LanguageError(
+                f"{shown(file, iri)} is an object property: expected the name of an individual "
+                "such as :room-{@id}",
+                position=value.position,
+            )
+        if iri in schema.datatype_properties and is_link:
+            yield LanguageError(
+                f"{shown(file, iri)} is a datatype property: expected a value such as {{@id}}, "
+                '"text" or 5',
+                position=value.position,
+            )
+
+
+def shown(file: syntax.RuleFile, iri: str) -> str:
+    """An IRI as the file would write it: with the longest prefix that fits."""
+    fitting = [p for p in file.prefixes if iri.startswith(p.iri) and iri != p.iri]
+    if not fitting:
+        return f"<{iri}>"
+    prefix = max(fitting, key=lambda p: len(p.iri))
+    return f"{prefix.name}:{iri.removeprefix(prefix.iri)}"

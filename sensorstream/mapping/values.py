@@ -1,0 +1,48 @@
+"""From the texts an XPath found to RDF terms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
+from sensorstream.model.terms import Literal, literal
+from sensorstream.model.vocabulary import RDF, RDFS
+
+# RFC 3987, section 2.2: what an isegment may hold, but for the percent sign itself.
+_ENCODED: Final = re.compile(
+    r"[^A-Za-z0-9\-._~!$&'()*+,;=:@"
+    "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef"
+    "\U00010000-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd\U000e1000-\U000efffd]"
+)
+# Ranges that say no more than that a value is a literal.
+_ANY_LITERAL: Final = frozenset((f"{RDFS}Literal", f"{RDF}PlainLiteral", RDF_LANG_STRING))
+# Streams repeat their values: a literal of this cache costs a tenth of a new one.
+_CACHED_LITERALS: Final = 4096
+
+
+def encode_segment(text: str) -> str:
+    """Text as one segment of an IRI: what RFC 3987 does not allow there is percent-encoded.
+
+    Slashes, question marks, hashes and percent signs are encoded too, so that different texts
+    give different IRIs.
+    """
+    return _ENCODED.sub(_percent, text)
+
+
+def _percent(match: re.Match[str]) -> str:
+    # A lone surrogate cannot come out of XML.
+    return "".join(f"%{byte:02X}" for byte in match.group().encode())
+
+
+def literal_maker(datatype: str | None, language: str | None) -> Callable[[str], Literal]:
+    """A function from lexical form to literal, with a small cache; it raises ``TermError``."""
+    kind = XSD_STRING if datatype is None or datatype in _ANY_LITERAL else datatype
+
+    @lru_cache(maxsize=_CACHED_LITERALS)
+    def make(lexical: str) -> Literal:
+        return literal(lexical, kind, language)
+
+    return make
