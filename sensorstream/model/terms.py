@@ -15,7 +15,7 @@ from sensorstream.errors import TermError
 from sensorstream.model import datatypes
 from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING, Value
 
-_BAD_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`]')
+_BAD_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`]|%(?![0-9A-Fa-f]{2})')
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*\Z")
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
@@ -45,6 +45,7 @@ class Literal(str):
     """A literal; its text is its N-Triples form, its parts are attributes.
 
     ``Literal("72", XSD_INTEGER).value == 72``. The value is parsed once, when first asked for.
+    Language tags are kept in lower case, their value space (RDF 1.1 Concepts, section 3.3).
     """
 
     __slots__ = ("_value", "datatype", "language", "lexical")
@@ -60,6 +61,7 @@ class Literal(str):
         text = f'"{lexical.translate(_ESCAPES)}"'
         if language is not None:
             datatype = RDF_LANG_STRING
+            language = language.lower()
             text = f"{text}@{language}"
         elif datatype != XSD_STRING:
             text = f"{text}^^<{datatype}>"

@@ -1,0 +1,81 @@
+"""Terms to and from pyoxigraph, and what its store makes of them."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+import pyoxigraph as ox
+
+from sensorstream.errors import TermError
+from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
+
+OxigraphTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
+OxigraphSubject: TypeAlias = ox.NamedNode | ox.BlankNode
+
+_KEPT_AS_WRITTEN: Final = frozenset({XSD_STRING, RDF_LANG_STRING})
+
+
+def to_oxigraph(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
+    """The same term for pyoxigraph.
+
+    Raises:
+        TermError: an IRI that RFC 3987 does not allow (nothing checked it on its way in).
+    """
+    if isinstance(term, Literal):
+        if term.language is not None:
+            return ox.Literal(term.lexical, language=term.language)
+        return ox.Literal(term.lexical, datatype=ox.NamedNode(term.datatype))
+    return subject_to_oxigraph(term)
+
+
+def subject_to_oxigraph(term: Subject) -> OxigraphSubject:
+    """Like :func:`to_oxigraph`, for what may be a subject."""
+    try:
+        if isinstance(term, BlankNode):
+            return ox.BlankNode(term[2:])
+        return ox.NamedNode(term)
+    except ValueError as error:
+        raise TermError(f"'{term}' cannot be queried: {error}") from None
+
+
+def from_oxigraph(term: OxigraphTerm) -> Term:
+    """The same term for SensorStream.
+
+    Raises:
+        TermError: a triple term of RDF 1.2, which SensorStream does not know.
+    """
+    if isinstance(term, ox.NamedNode):
+        return IRI(term.value)
+    if isinstance(term, ox.Literal):
+        return Literal(term.value, term.datatype.value, term.language)
+    if isinstance(term, ox.BlankNode):
+        return BlankNode(f"_:{term.value}")
+    raise TermError(f"'{term}' is a triple term: expected an IRI, blank node or literal")
+
+
+def stored_form(literal: Literal) -> Literal:
+    """The literal that Oxigraph's store gives back for ``literal``.
+
+    The store keeps the value of numbers, booleans, times and durations, not how they were
+    written: ``01`` comes back as ``1`` and an ``xsd:int`` as an ``xsd:integer``.
+    """
+    if literal.datatype in _KEPT_AS_WRITTEN:
+        return literal
+    store = ox.Store()
+    node = ox.BlankNode("x")
+    store.add(ox.Quad(node, ox.NamedNode("x:x"), to_oxigraph(literal)))
+    stored = from_oxigraph(next(iter(store)).object)
+    assert isinstance(stored, Literal)
+    return stored
+
+
+def same_when_stored(one: Term, other: Term) -> bool:
+    """Whether Oxigraph's store cannot tell two terms apart."""
+    if one == other:
+        return True
+    if not (isinstance(one, Literal) and isinstance(other, Literal)):
+        return False
+    if one.datatype in _KEPT_AS_WRITTEN or other.datatype in _KEPT_AS_WRITTEN:
+        return False
+    return stored_form(one) == stored_form(other)

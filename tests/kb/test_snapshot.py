@@ -1,0 +1,265 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sensorstream.errors import QueryError, TermError
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.oxigraph import from_oxigraph, same_when_stored, stored_form, to_oxigraph
+from sensorstream.kb.snapshot import Results, Snapshot
+from sensorstream.model.datatypes import XSD, XSD_INTEGER, XSD_STRING
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
+
+A, B, P, Q = (IRI(f"http://example.org/{name}") for name in "abpq")
+GRAPHS = {
+    None: Origin.STATIC | Origin.WINDOW | Origin.INFERRED | Origin.STATIC_INFERRED,
+    GRAPH_STATIC: Origin.STATIC,
+    GRAPH_WINDOW: Origin.WINDOW,
+    GRAPH_INFERRED: Origin.INFERRED | Origin.STATIC_INFERRED,
+}
+
+
+def integer(text: str) -> Literal:
+    return Literal(text, XSD_INTEGER)
+
+
+def rows(results: Results) -> list[list[str]]:
+    assert isinstance(results, ox.QuerySolutions)
+    return sorted([str(value) for value in row] for row in results)
+
+
+def expected_quads(kb: KnowledgeBase) -> set[tuple[Triple, IRI | None]]:
+    found: set[tuple[Triple, IRI | None]] = set()
+    for triple in kb.match(None, None, None):
+        subject, predicate, value = triple
+        stored = stored_form(value) if isinstance(value, Literal) else value
+        for graph, origins in GRAPHS.items():
+            if kb.origins(triple) & origins:
+                found.add(((subject, predicate, stored), graph))
+    return found
+
+
+subjects: st.SearchStrategy[Subject] = st.sampled_from([A, B, BlankNode("_:m1b1")])
+values: st.SearchStrategy[Term] = st.one_of(
+    subjects,
+    st.sampled_from(
+        [
+            integer("1"),
+            integer("01"),
+            Literal("1", f"{XSD}int"),
+            Literal("1.0", f"{XSD}decimal"),
+            Literal("1.00", f"{XSD}decimal"),
+            Literal("a\nb\"c\\d\te'"),
+            Literal("tag", language="en-GB"),
+            Literal("2014-08-01T10:00:00+02:00", f"{XSD}dateTime"),
+        ]
+    ),
+)
+triples: st.SearchStrategy[Triple] = st.tuples(subjects, st.sampled_from([P, Q]), values)
+changes = st.lists(
+    st.tuples(
+        st.sampled_from(list(Origin)),
+        st.lists(triples, max_size=6, unique=True),
+        st.lists(triples, max_size=6, unique=True),
+        st.booleans(),
+    ),
+    max_size=12,
+)
+
+
+@given(first=st.lists(triples, max_size=5), steps=changes)
+@settings(max_examples=150, deadline=None)
+def test_the_store_holds_what_the_knowledge_base_holds(
+    first: list[Triple],
+    steps: list[tuple[Origin, list[Triple], list[Triple], bool]],
+) -> None:
+    kb = KnowledgeBase()
+    kb.add(Origin.STATIC, first)
+    snapshot = Snapshot(kb)
+    for origin, added, removed, look in steps:
+        removed = [t for t in removed if t not in added]
+        kb.apply(origin, Delta(0, added=tuple(added), removed=tuple(removed)))
+        if look:
+            snapshot.sync()
+            assert set(snapshot.quads()) == expected_quads(kb)
+    snapshot.sync()
+    assert set(snapshot.quads()) == expected_quads(kb)
+
+
+def test_only_what_changed_since_the_last_query_is_brought_over() -> None:
+    kb = KnowledgeBase()
+    kb.add(Origin.STATIC, [(IRI(f"http://example.org/{n}"), P, A) for n in range(100)])
+    snapshot = Snapshot(kb)
+    assert snapshot.behind == 100
+    snapshot.sync()
+    assert snapshot.behind == 0
+    change = Delta(1, added=((B, P, A),))
+    kb.apply(Origin.WINDOW, change)
+    kb.apply(Origin.WINDOW, change.inverse())
+    kb.apply(Origin.WINDOW, change)
+    assert snapshot.behind == 1
+
+
+def test_a_triple_of_two_graphs_is_one_solution_of_the_union() -> None:
+    kb = KnowledgeBase()
+    kb.add(Origin.WINDOW, [(A, P, B)])
+    kb.add(Origin.INFERRED, [(A, P, B)])
+    snapshot = Snapshot(kb)
+    assert rows(snapshot.query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")) == [
+        [f'"1"^^<{XSD_INTEGER}>']
+    ]
+    graphs = rows(snapshot.query("SELECT ?g { GRAPH ?g { ?s ?p ?o } }"))
+    assert graphs == [[f"<{GRAPH_INFERRED}>"], [f"<{GRAPH_WINDOW}>"]]
+
+
+def test_the_protocol_may_choose_the_graphs() -> None:
+    kb = KnowledgeBase()
+    kb.add(Origin.STATIC, [(A, P, A)])
+    kb.add(Origin.WINDOW, [(B, P, B)])
+    snapshot = Snapshot(kb)
+    union, named = "SELECT ?s { ?s ?p ?o }", "SELECT ?s { GRAPH ?g { ?s ?p ?o } }"
+    assert rows(snapshot.query(union, default_graphs=[GRAPH_WINDOW])) == [[f"<{B}>"]]
+    assert rows(snapshot.query(named, default_graphs=[GRAPH_WINDOW])) == []
+    assert rows(snapshot.query(named, named_graphs=[GRAPH_STATIC])) == [[f"<{A}>"]]
+    assert rows(snapshot.query(union, named_graphs=[GRAPH_STATIC])) == []
+
+
+def test_a_value_from_outside_binds_a_variable_blank_nodes_included() -> None:
+    kb = KnowledgeBase()
+    node = BlankNode("_:m7b1")
+    kb.add(Origin.WINDOW, [(A, P, node), (node, Q, integer("5")), (BlankNode("_:x"), Q, A)])
+    snapshot = Snapshot(kb)
+    text = "SELECT ?x ?v { ?x e:q ?v }"
+    found = list(snapshot.solutions(text, {"e": "http://example.org/"}, {"x": node}))
+    assert found == [{"x": node, "v": integer("5")}]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        ("SELECT ?s {\n  ?s ?p }", "query:2:10", "at or before the end"),
+        ("SELECT ?s { ?s foo:p ?o }", "query:1:16", "'foo:p' is not declared"),
+        ("", "query:1:1", "the end"),
+        ("SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o }", "query:1:40", "grouped"),
+    ],
+)
+def test_a_syntax_error_says_where(text: str, place: str, said: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        Snapshot(KnowledgeBase()).query(text)
+    assert str(caught.value.position) == place
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }",
+        "SELECT * { service silent <http://127.0.0.1:9/> { ?s ?p ?o } }",
+        "SELECT * { SERVICESILENT<http://127.0.0.1:9/>{ ?s ?p ?o } }",
+        "ASK { { SELECT ?s { SERVICE ?s { ?s ?p ?o } } } }",
+        "ASK { ?a ?b ?c FILTER(?a<?b)SERVICE#>\n?c{?s ?p ?o} }",
+        "ASK { ?a ?b ?c FILTER EXISTS { SERVICE ?c {?s ?p ?o} } }",
+        "ASK { LATERAL { ?a ?b 'service' } }",
+    ],
+)
+def test_no_query_calls_out(text: str) -> None:
+    with pytest.raises(QueryError, match="SERVICE"):
+        Snapshot(KnowledgeBase()).query(text)
+
+
+def test_the_word_service_may_stand_in_names_and_texts() -> None:
+    kb = KnowledgeBase()
+    kb.add(Origin.WINDOW, [(A, IRI("http://example.org/service"), Literal("service"))])
+    text = "PREFIX e: <http://example.org/> SELECT ?x { ?x e:service 'service' } # service"
+    assert rows(Snapshot(kb).query(text)) == [[f"<{A}>"]]
+
+
+def test_what_oxigraph_cannot_do_is_a_query_error() -> None:
+    kb = KnowledgeBase()
+    kb.add(Origin.WINDOW, [(A, P, B)])
+    with pytest.raises(QueryError, match="function"):
+        Snapshot(kb).query("SELECT * { ?s ?p ?o FILTER(<http://example.org/f>(?s)) }")
+    with pytest.raises(QueryError, match="IRI"):
+        Snapshot(kb).query("SELECT * { ?s ?p ?o }", default_graphs=["no iri"])
+
+
+def test_an_iri_that_is_none_is_named() -> None:
+    kb = KnowledgeBase()
+    kb.add(Origin.STATIC, [(IRI("http://example.org/a b"), P, B)])
+    with pytest.raises(TermError, match="a b"):
+        Snapshot(kb).sync()
+
+
+def in_thread(work: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_an_answer_that_began_keeps_to_its_state() -> None:
+    kb = KnowledgeBase()
+    things = [(IRI(f"http://example.org/{n}"), P, A) for n in range(500)]
+    kb.add(Origin.WINDOW, things)
+    snapshot = Snapshot(kb)
+    results = snapshot.query("SELECT ?s { ?s ?p ?o }")
+    assert isinstance(results, ox.QuerySolutions)
+    next(results)
+
+    def empty_it() -> None:
+        kb.apply(Origin.WINDOW, Delta(1, removed=tuple(things)))
+        snapshot.sync()
+
+    in_thread(empty_it).join()
+    assert len(list(results)) == 499
+    assert rows(snapshot.query("SELECT ?s { ?s ?p ?o }")) == []
+
+
+def test_a_reader_sees_all_of_a_sync_or_nothing_of_it() -> None:
+    kb = KnowledgeBase()
+    kb.add(Origin.WINDOW, [(A, P, integer(str(n))) for n in range(20)])
+    snapshot = Snapshot(kb)
+    snapshot.sync()
+    sizes: set[int] = set()
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            sizes.add(len(rows(snapshot.read("SELECT ?o { ?s ?p ?o }"))))
+
+    readers = [in_thread(read)]
+    for turn in range(1, 40):
+        start = 20 * (turn - 1)
+        old = tuple((A, P, integer(str(n))) for n in range(start, start + 20))
+        new = tuple((A, P, integer(str(n))) for n in range(start + 20, start + 40))
+        kb.apply(Origin.WINDOW, Delta(turn, added=new, removed=old))
+        snapshot.sync()
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert sizes == {20}
+
+
+@given(values)
+def test_terms_go_to_oxigraph_and_come_back(term: Term) -> None:
+    assert from_oxigraph(to_oxigraph(term)) == term
+
+
+def test_a_triple_term_is_refused() -> None:
+    node = ox.NamedNode("http://example.org/a")
+    with pytest.raises(TermError, match="triple term"):
+        from_oxigraph(ox.Triple(node, node, node))
+
+
+def test_the_store_keeps_values_not_forms() -> None:
+    assert stored_form(Literal("007", f"{XSD}int")) == integer("7")
+    assert stored_form(Literal("007", XSD_STRING)) == Literal("007")
+    assert same_when_stored(integer("1"), integer("01"))
+    assert not same_when_stored(integer("1"), Literal("1"))
+    assert not same_when_stored(integer("1"), A)
