@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
+from secrets import token_hex
 from types import TracebackType
 from typing import Final
 
@@ -15,7 +16,8 @@ from prometheus_client import CollectorRegistry
 from sensorstream.alerts.dispatcher import Dispatcher
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
-from sensorstream.alerts.registration import new_webhook
+from sensorstream.alerts.signing import check_secret, new_secret
+from sensorstream.alerts.targets import check_target
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.recovery import recover
@@ -24,7 +26,7 @@ from sensorstream.app.wiring import build_machine, read_deployment
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.outcome import Outcome
 from sensorstream.history import embedded
-from sensorstream.history.alerts import alerts_after, recorded_alerts
+from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.outbox import Outbox
 from sensorstream.history.quarantine import Quarantined, quarantined
@@ -160,11 +162,11 @@ class Application:
 
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
         """Kept alerts, newest first, with ``seq`` below ``before``."""
-        return recorded_alerts(self._database, limit, before)
+        return alerts_before(self._database, limit, before)
 
     def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
         """Kept alerts, oldest first, with ``seq`` above the given one."""
-        return alerts_after(self._database, seq, limit)
+        return alerts_after(self._database, limit, seq)
 
     def register_webhook(self, url: str, secret: str | None = None) -> Webhook:
         """Deliver alerts raised from now on to ``url``; makes a secret if none is given.
@@ -172,7 +174,13 @@ class Application:
         Raises:
             WebhookError: the URL or the secret is not acceptable.
         """
-        webhook = new_webhook(url, secret, self.settings.webhooks, self._clock)
+        check_target(url, allow_private=self.settings.webhooks.allow_private)
+        webhook = Webhook(
+            id=f"wh_{token_hex(8)}",
+            url=url,
+            secret=new_secret() if secret is None else check_secret(secret),
+            created_at=self._clock.now(),
+        )
         self._outbox.register(webhook)
         return webhook
 

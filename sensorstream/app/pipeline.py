@@ -53,7 +53,7 @@ def effects_of(entries: Sequence[JournalEntry], outcomes: Sequence[Outcome]) -> 
         superseded=tuple(s for outcome in outcomes for s in outcome.superseded),
         alerts=tuple(a for outcome in outcomes for a in outcome.alerts),
         statuses=tuple(
-            MessageStatus(entry.seq, outcome.status.value, "; ".join(outcome.warnings) or None)
+            MessageStatus(entry.seq, outcome.status, "; ".join(outcome.warnings) or None)
             for entry, outcome in zip(entries, outcomes, strict=True)
         ),
         raised_at=entries[-1].received_at,

@@ -10,7 +10,7 @@ from typing import Final
 from sensorstream.app.pipeline import effects_of, process
 from sensorstream.engine.checkpoint import load
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Outcome
+from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.history.records import JournalEntry
 from sensorstream.history.store import Store
 
@@ -43,7 +43,7 @@ def recover(engine: Engine, store: Store) -> int:
         fresh: list[tuple[JournalEntry, Outcome]] = []
         for entry in group:
             # It changed nothing then; that the reasoner might take it now must not matter.
-            if entry.seq <= watermark and entry.status == "rejected":
+            if entry.seq <= watermark and entry.status is Status.REJECTED:
                 continue
             outcome = process(engine, entry.message, engine.read(entry.message.content))
             replayed += 1

@@ -1,52 +1,39 @@
-"""The alerts that were raised, newest first."""
+"""The alerts that were raised, page by page."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Engine, Row, select
+from sqlalchemy import Engine, Row, Select, select
 
+from sensorstream.alerts.records import RaisedAlert
 from sensorstream.history.database import translating
 from sensorstream.history.tables import alerts as table
 from sensorstream.model.events import Alert
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedAlert:
-    """An alert with its place in the list and the wall time it was stored at."""
-
-    seq: int
-    alert: Alert
-    raised_at: datetime
-
-
-def recorded_alerts(
-    database: Engine, limit: int, before_seq: int | None = None
-) -> list[RecordedAlert]:
-    """Up to ``limit`` alerts, newest first; ``before_seq`` goes on where a page ended.
+def recorded_alerts(database: Engine, limit: int, before: int | None = None) -> list[RaisedAlert]:
+    """Up to ``limit`` alerts, newest first, with ``seq`` below ``before``.
 
     Raises:
         HistoryError: the database cannot be read.
     """
-    query = select(*ALERT_COLUMNS, table.c.seq, table.c.raised_at)
-    if before_seq is not None:
-        query = query.where(table.c.seq < before_seq)
-    with translating("cannot read the alerts"), database.connect() as connection:
-        rows = connection.execute(query.order_by(table.c.seq.desc()).limit(limit)).all()
-    return [RecordedAlert(row.seq, alert_of(row), row.raised_at) for row in rows]
+    query = _ALERTS.order_by(table.c.seq.desc()).limit(limit)
+    return _read(database, query if before is None else query.where(table.c.seq < before))
 
 
-ALERT_COLUMNS: Final = tuple(
-    table.c[name].label(f"alert_{name}")
-    for name in ("id", "rule", "kind", "severity", "text", "key", "time", "message_id")
-)
+def alerts_after(database: Engine, seq: int, limit: int) -> list[RaisedAlert]:
+    """Up to ``limit`` alerts, oldest first, with ``seq`` above the given one.
+
+    Raises:
+        HistoryError: the database cannot be read.
+    """
+    return _read(database, _ALERTS.where(table.c.seq > seq).order_by(table.c.seq).limit(limit))
 
 
-def alert_of(row: Row[*tuple[Any, ...]]) -> Alert:
+def raised_alert(row: Row[*tuple[Any, ...]]) -> RaisedAlert:
     """The alert in a row that selects :data:`ALERT_COLUMNS`."""
-    return Alert(
+    alert = Alert(
         id=row.alert_id,
         rule=row.alert_rule,
         kind=row.alert_kind,
@@ -56,3 +43,13 @@ def alert_of(row: Row[*tuple[Any, ...]]) -> Alert:
         time=row.alert_time,
         message=row.alert_message_id,
     )
+    return RaisedAlert(row.alert_seq, alert, row.alert_raised_at)
+
+
+ALERT_COLUMNS: Final = tuple(column.label(f"alert_{column.name}") for column in table.c)
+_ALERTS: Final = select(*ALERT_COLUMNS)
+
+
+def _read(database: Engine, query: Select[*tuple[Any, ...]]) -> list[RaisedAlert]:
+    with translating("cannot read the alerts"), database.connect() as connection:
+        return [raised_alert(row) for row in connection.execute(query)]

@@ -7,47 +7,16 @@ in time is made again: receivers tell by the alert's id.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Engine, Row, delete, insert, select, update
 
-from sensorstream.history.alerts import ALERT_COLUMNS, alert_of
+from sensorstream.alerts.records import Delivery, Webhook
+from sensorstream.history.alerts import ALERT_COLUMNS, raised_alert
 from sensorstream.history.database import translating
 from sensorstream.history.tables import alerts, deliveries, webhooks
-from sensorstream.model.events import Alert
-
-
-@dataclass(frozen=True, slots=True)
-class Webhook:
-    """A receiver of alerts; ``secret`` signs what it gets and never appears in a log."""
-
-    id: str
-    url: str
-    secret: str
-    created_at: datetime
-
-    def __repr__(self) -> str:
-        return f"Webhook(id={self.id!r}, url={self.url!r}, created_at={self.created_at!r})"
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One alert on its way to one webhook; ``attempts`` counts those that failed."""
-
-    id: int
-    alert: Alert
-    webhook: Webhook
-    attempts: int
-
-
-@dataclass(frozen=True, slots=True)
-class DeadDelivery:
-    """A delivery that was given up, and why."""
-
-    delivery: Delivery
-    error: str
 
 
 class Outbox:
@@ -82,21 +51,20 @@ class Outbox:
         with translating("cannot delete the webhook"), self._database.begin() as connection:
             return connection.execute(command).rowcount == 1
 
-    def due(self, now: datetime, limit: int) -> list[Delivery]:
-        """Up to ``limit`` deliveries whose time has come, the longest waiting first."""
+    def due(self, now: datetime, limit: int, excluding: Collection[str] = ()) -> list[Delivery]:
+        """Up to ``limit`` deliveries whose time has come, the longest due first.
+
+        ``excluding`` are ids of webhooks to leave out.
+        """
         query = (
             _DELIVERIES.where(deliveries.c.status == "pending", deliveries.c.next_attempt_at <= now)
             .order_by(deliveries.c.next_attempt_at, deliveries.c.id)
             .limit(limit)
         )
+        if excluding:
+            query = query.where(deliveries.c.webhook_id.not_in(excluding))
         with translating("cannot read the outbox"), self._database.connect() as connection:
             return [_delivery(row) for row in connection.execute(query)]
-
-    def next_due(self) -> datetime | None:
-        """When the next pending delivery is due; None when there is none."""
-        query = select(deliveries.c.next_attempt_at).where(deliveries.c.status == "pending")
-        with translating("cannot read the outbox"), self._database.connect() as connection:
-            return connection.scalar(query.order_by(deliveries.c.next_attempt_at).limit(1))
 
     def delivered(self, delivery_id: int) -> None:
         """The receiver has it."""
@@ -112,17 +80,6 @@ class Outbox:
             last_error=error.replace("\x00", "\ufffd"),
         )
 
-    def dead(self, limit: int) -> list[DeadDelivery]:
-        """Deliveries given up, newest first."""
-        query = (
-            _DELIVERIES.where(deliveries.c.status == "dead")
-            .order_by(deliveries.c.id.desc())
-            .limit(limit)
-        )
-        with translating("cannot read the outbox"), self._database.connect() as connection:
-            rows = connection.execute(query).all()
-        return [DeadDelivery(_delivery(row), row.last_error) for row in rows]
-
     def _set(self, delivery_id: int, **values: object) -> None:
         command = update(deliveries).where(deliveries.c.id == delivery_id).values(values)
         with translating("cannot write the outbox"), self._database.begin() as connection:
@@ -136,7 +93,6 @@ _DELIVERIES = (
     select(
         deliveries.c.id,
         deliveries.c.attempts,
-        deliveries.c.last_error,
         *ALERT_COLUMNS,
         *_WEBHOOK_COLUMNS,
     )
@@ -150,4 +106,4 @@ def _webhook(row: Row[*tuple[Any, ...]]) -> Webhook:
 
 
 def _delivery(row: Row[*tuple[Any, ...]]) -> Delivery:
-    return Delivery(row.id, alert_of(row), _webhook(row), row.attempts)
+    return Delivery(row.id, raised_alert(row), _webhook(row), row.attempts)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
 
+from sensorstream.engine.outcome import Status
 from sensorstream.model.events import Alert, Departure, Message, Superseded
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """A message in the journal; ``seq`` counts from 1 without gaps and never comes twice."""
+    """A message in the journal; ``seq`` counts from 1 without gaps and never comes twice.
+
+    ``status`` is known once the effects are stored; None before.
+    """
 
     seq: int
     message: Message
     received_at: datetime
+    status: Status | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,7 @@ class MessageStatus:
     """What became of a message; ``reason`` says why it was not accepted."""
 
     seq: int
-    status: Literal["accepted", "unmatched", "rejected"]
+    status: Status
     reason: str | None = None
 
 

@@ -18,6 +18,7 @@ import psycopg2
 from psycopg2 import extensions
 from psycopg2.extras import execute_values
 
+from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, describe, engine, translating
 from sensorstream.history.migrations import migrate
@@ -160,13 +161,15 @@ class Store:
             with translating("cannot read the journal"), connection.cursor("replay") as cursor:
                 cursor.itersize = _REPLAY_BATCH
                 cursor.execute(
-                    "select seq, id, source, received_at, received, content "
+                    "select seq, id, source, received_at, received, content, status "
                     "from store.messages where seq > %s order by seq",
                     (after,),
                 )
-                for seq, name, source, received_at, received, content in cursor:
+                for seq, name, source, received_at, received, content, status in cursor:
                     message = Message(name, bytes(content), received, source)
-                    yield JournalEntry(seq, message, received_at)
+                    yield JournalEntry(
+                        seq, message, received_at, None if status is None else Status(status)
+                    )
         finally:
             connection.close()
 
@@ -286,7 +289,7 @@ def _set_statuses(cursor: extensions.cursor, effects: Effects) -> None:
         "update store.messages m set status = v.status, reason = v.reason "
         "from (values %s) as v (seq, status, reason) where m.seq = v.seq returning m.seq",
         [
-            (each.seq, each.status, None if each.reason is None else _text(each.reason))
+            (each.seq, each.status.value, None if each.reason is None else _text(each.reason))
             for each in effects.statuses
         ],
         template="(%s::bigint, %s::text, %s::text)",

@@ -9,9 +9,13 @@ from typing import Any
 import psycopg2
 import pytest
 
+from sensorstream.alerts.records import Webhook
+from sensorstream.alerts.records import Webhook
+from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import engine
-from sensorstream.history.outbox import Outbox, Webhook
+from sensorstream.history.outbox import Outbox
+from sensorstream.history.quarantine import Quarantined, quarantined
 from sensorstream.history.records import Effects, JournalEntry, MessageStatus
 from sensorstream.history.store import Store
 from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
@@ -65,7 +69,7 @@ def effects(
         tuple(departures),
         tuple(superseded),
         tuple(alerts),
-        tuple(MessageStatus(seq, "accepted") for seq in range(first, last + 1)),
+        tuple(MessageStatus(seq, Status.ACCEPTED) for seq in range(first, last + 1)),
         NOW,
     )
 
@@ -173,9 +177,9 @@ def test_no_length_of_a_name_stops_the_writer(store: Store, url: str) -> None:
 def test_messages_carry_what_became_of_them(store: Store, url: str) -> None:
     store.append([entry(1), entry(2), entry(3)])
     statuses = (
-        MessageStatus(1, "accepted"),
-        MessageStatus(2, "unmatched", "no rule: namespace?"),
-        MessageStatus(3, "rejected", "certainty is 'high'"),
+        MessageStatus(1, Status.ACCEPTED),
+        MessageStatus(2, Status.UNMATCHED, "no rule: namespace?"),
+        MessageStatus(3, Status.REJECTED, "certainty is 'high'"),
     )
     store.commit(Effects(3, (), (), (), statuses, NOW))
     assert rows(url, "select status, reason from store.messages order by seq") == [
@@ -184,6 +188,14 @@ def test_messages_carry_what_became_of_them(store: Store, url: str) -> None:
         ("rejected", "certainty is 'high'"),
     ]
     assert store.watermark() == 3
+    assert [each.status for each in store.replay(0)] == ["accepted", "unmatched", "rejected"]
+    database = engine(url)
+    assert quarantined(database, 10) == [
+        Quarantined(3, "m3", "rest", NOW, "rejected", "certainty is 'high'", b"<a/>"),
+        Quarantined(2, "m2", "rest", NOW, "unmatched", "no rule: namespace?", b"<a/>"),
+    ]
+    assert [each.seq for each in quarantined(database, 1, before=3)] == [2]
+    database.dispose()
 
 
 def test_effects_that_are_stored_already_are_not_stored_again(store: Store, url: str) -> None:
@@ -228,7 +240,7 @@ def test_an_alert_and_its_deliveries_are_stored_together(store: Store, url: str)
         store.commit(effects(2, 2, alerts=[alert("m2-1")]))
     assert outbox.due(NOW, 10) == []
     store.commit(effects(1, 2, alerts=[alert("m1-1"), alert("m2-1", "nul \x00")]))
-    assert [each.alert.id for each in outbox.due(NOW, 10)] == ["m1-1", "m2-1"]
+    assert [each.alert.alert.id for each in outbox.due(NOW, 10)] == ["m1-1", "m2-1"]
     database.dispose()
 
 
@@ -282,7 +294,8 @@ def test_a_lost_connection_is_an_error_and_leaves_nothing_half_written(
 def test_what_was_appended_survives_the_writers_death(url: str) -> None:
     program = (
         "import os, signal, sys; from datetime import UTC, datetime\n"
-        "from sensorstream.history.records import JournalEntry\n"
+        "from sensorstream.history.quarantine import Quarantined, quarantined
+from sensorstream.history.records import JournalEntry\n"
         "from sensorstream.history.store import Store\n"
         "from sensorstream.model.events import Message\n"
         "from sensorstream.model.timeline import Timeline\n"

@@ -1,0 +1,64 @@
+"""Messages that were journalled but not taken in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from sqlalchemy import Engine, select
+
+from sensorstream.engine.outcome import Status
+from sensorstream.history.database import translating
+from sensorstream.history.tables import messages
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """A message that no rule matched, or that was rejected, and why."""
+
+    seq: int
+    id: str
+    source: str
+    received_at: datetime
+    status: Literal["unmatched", "rejected"]
+    reason: str
+    content: bytes
+
+
+def quarantined(database: Engine, limit: int, before: int | None = None) -> list[Quarantined]:
+    """Up to ``limit`` messages, newest first, with ``seq`` below ``before``.
+
+    Raises:
+        HistoryError: the database cannot be read.
+    """
+    columns = messages.c
+    query = (
+        select(
+            columns.seq,
+            columns.id,
+            columns.source,
+            columns.received_at,
+            columns.status,
+            columns.reason,
+            columns.content,
+        )
+        .where(columns.status.in_([Status.UNMATCHED.value, Status.REJECTED.value]))
+        .order_by(columns.seq.desc())
+        .limit(limit)
+    )
+    if before is not None:
+        query = query.where(columns.seq < before)
+    with translating("cannot read the quarantine"), database.connect() as connection:
+        return [
+            Quarantined(
+                row.seq,
+                row.id,
+                row.source,
+                row.received_at,
+                row.status,
+                row.reason or "",
+                bytes(row.content),
+            )
+            for row in connection.execute(query)
+        ]
