@@ -1,0 +1,69 @@
+"""What became of a message, told to clients: the same facts by REST and by SOAP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from sensorstream.alerts.cloudevents import plain_alert
+from sensorstream.model.timeline import Timeline
+from sensorstream.server.application import ServedOutcome
+
+
+class AlertBody(BaseModel):
+    """An alert. ``time`` is application time: a number, or ISO 8601 on the dateTime line."""
+
+    id: str = Field(examples=["m42-1"])
+    rule: str
+    kind: str = Field(description="rule, or the name of a condition of the system")
+    severity: str
+    text: str
+    key: str
+    time: int | str
+    message_id: str
+
+
+class RaisedAlertBody(AlertBody):
+    """A kept alert; ``raised_at`` is wall time and ``seq`` the cursor of paging."""
+
+    raised_at: datetime
+    seq: int
+
+
+class TimingsBody(BaseModel):
+    """Seconds a message took, by phase (SensorStream paper, section 5.2)."""
+
+    t_i: float = Field(description="insertion: parsing, mapping, new statements")
+    t_w: float = Field(description="window maintenance")
+    t_m: float = Field(description="inference")
+    t_s: float = Field(description="semantic rules")
+
+
+class OutcomeBody(BaseModel):
+    """What became of one message."""
+
+    message_id: str = Field(examples=["m42"])
+    matched: list[str] = Field(description="names of the mapping rules that matched")
+    individuals: list[str] = Field(description="IRIs of the individuals inserted or updated")
+    alerts: list[AlertBody]
+    expired: int = Field(description="individuals that left the window for history")
+    timings: TimingsBody
+    replies: list[str] = Field(description="commands of semantic rules to the sender")
+    warnings: list[str] = Field(description="such as the likely cause when no rule matched")
+
+
+def outcome_answer(outcome: ServedOutcome, timeline: Timeline) -> Mapping[str, Any]:
+    """The fields of :class:`OutcomeBody`, made directly: this is the hot path."""
+    return {
+        "message_id": outcome.message.id,
+        "matched": list(outcome.matched),
+        "individuals": list(outcome.individuals),
+        "alerts": [plain_alert(each, timeline) for each in outcome.alerts],
+        "expired": len(outcome.departures),
+        "timings": dict(outcome.timings),
+        "replies": list(outcome.replies),
+        "warnings": list(outcome.warnings),
+    }

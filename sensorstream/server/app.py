@@ -1,0 +1,89 @@
+"""The web application: all resources over one :class:`ServedApplication`."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.responses import RedirectResponse
+
+from sensorstream.server import problems, soap
+from sensorstream.server.application import ServedApplication
+from sensorstream.server.limits import BodyLimit
+from sensorstream.server.rest import (
+    alerts,
+    health,
+    messages,
+    quarantine,
+    sparql,
+    sql,
+    webhooks,
+    window,
+)
+
+_BATCH_FACTOR = 16
+_ESCAPING_FACTOR = 6  # "&" becomes "&quot;" at worst
+_ENVELOPE_BYTES = 65_536
+
+
+class _Api(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        """The description of every resource, the problem document included."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            schema = problems.ProblemBody.model_json_schema(
+                ref_template="#/components/schemas/{model}"
+            )
+            parts = schema.pop("$defs", {})
+            document["components"]["schemas"].update({"ProblemBody": schema, **parts})
+            self.openapi_schema = document
+        return self.openapi_schema
+
+
+def create_app(application: ServedApplication, *, max_message_bytes: int) -> FastAPI:
+    """The ASGI application; it opens and closes nothing, ``application`` is its caller's.
+
+    A batch may hold 16 messages of the largest size, a SOAP envelope one, escaped.
+    """
+    app = _Api(
+        title="SensorStream",
+        version=version("sensorstream"),
+        summary="XML sensor messages become knowledge, alerts and history",
+        redoc_url=None,
+        responses={
+            "default": {
+                "description": "Any failure: a problem document (RFC 9457)",
+                "content": {
+                    problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}
+                },
+            }
+        },
+    )
+    problems.install(app)
+    app.add_middleware(
+        BodyLimit,
+        default=max_message_bytes,
+        limits={
+            "/messages/batch": _BATCH_FACTOR * max_message_bytes,
+            "/soap": _ESCAPING_FACTOR * max_message_bytes + _ENVELOPE_BYTES,
+        },
+    )
+    for router in (
+        messages.router(application, max_message_bytes),
+        soap.router(application, max_message_bytes),
+        sparql.router(application),
+        sql.router(application),
+        alerts.router(application),
+        webhooks.router(application),
+        window.router(application),
+        quarantine.router(application),
+        health.router(application),
+    ):
+        app.include_router(router)
+
+    @app.get("/", include_in_schema=False)
+    def index() -> RedirectResponse:
+        return RedirectResponse("/docs")
+
+    return app

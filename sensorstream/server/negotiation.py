@@ -1,0 +1,70 @@
+"""Content negotiation: which of the offered media types the client likes best.
+
+Source: RFC 9110, section 12.5.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    kind: str
+    subkind: str
+    quality: float
+
+    def specificity(self, kind: str, subkind: str) -> int:
+        """How exactly this range names a media type; 0 when it does not."""
+        if self.kind == kind:
+            return 3 if self.subkind == subkind else 2 if self.subkind == "*" else 0
+        return 1 if self.kind == self.subkind == "*" else 0
+
+
+def choose(accept: str, offered: Sequence[str]) -> str | None:
+    """The offered media type the client wants most; between equals, the first offered.
+
+    An empty ``accept`` means anything. None when nothing offered is acceptable.
+    """
+    ranges = _parse(accept or "*/*")
+    best: tuple[float, str | None] = (0.0, None)
+    for media_type in offered:
+        quality = _quality(media_type, ranges)
+        if quality > best[0]:
+            best = (quality, media_type)
+    return best[1]
+
+
+def media_type_of(content_type: str) -> str:
+    """A Content-Type without its parameters, in lower case."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def _quality(media_type: str, ranges: Sequence[_Range]) -> float:
+    kind, _, subkind = media_type.partition("/")
+    specificity, quality = 0, 0.0
+    for each in ranges:
+        exactness = each.specificity(kind, subkind)
+        if exactness > specificity:
+            specificity, quality = exactness, each.quality
+    return quality
+
+
+def _parse(accept: str) -> list[_Range]:
+    ranges = []
+    for item in accept.lower().split(","):
+        media_type, *parameters = (part.strip() for part in item.split(";"))
+        kind, slash, subkind = media_type.partition("/")
+        if not slash:
+            continue
+        quality = 1.0
+        for parameter in parameters:
+            name, _, value = parameter.partition("=")
+            if name.strip() == "q":
+                try:
+                    quality = min(max(float(value), 0.0), 1.0)
+                except ValueError:
+                    quality = 0.0
+        ranges.append(_Range(kind, subkind, quality))
+    return ranges

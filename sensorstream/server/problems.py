@@ -1,0 +1,154 @@
+"""One error shape: every failed request is answered by a problem document (RFC 9457)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from sensorstream import errors
+from sensorstream.errors import Position, SensorStreamError
+
+MEDIA_TYPE: Final = "application/problem+json"
+_TYPE: Final = "urn:sensorstream:error:"
+
+# The nearest class of an error's ancestry that stands here gives status and title.
+_KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
+    errors.SensorStreamError: (500, "SensorStream could not do this"),
+    errors.TermError: (400, "Not a valid value"),
+    errors.MessageError: (422, "The message cannot be taken in"),
+    errors.MalformedMessage: (400, "The message is not acceptable XML"),
+    errors.MessageTooLarge: (413, "The message is too large"),
+    errors.MappingError: (422, "A mapping rule matched, but a value is missing or invalid"),
+    errors.Inconsistent: (422, "The message contradicts the ontology"),
+    errors.RuleCycle: (422, "The semantic rules did not come to rest"),
+    errors.QueryError: (400, "The query cannot be run"),
+    errors.WebhookError: (422, "The webhook cannot be registered"),
+    errors.ReasonerError: (503, "The reasoner failed"),
+    errors.HistoryError: (503, "The persistent knowledge base failed"),
+    errors.SparkError: (503, "Spark failed"),
+}
+
+# Errors of HTTP itself, by status.
+_HTTP_CODES: Final[Mapping[int, str]] = {
+    400: "bad-request",
+    404: "not-found",
+    405: "method-not-allowed",
+    406: "not-acceptable",
+    413: errors.MessageTooLarge.code,
+    415: "unsupported-media-type",
+    422: "invalid-request",
+    500: "internal",
+    503: "unavailable",
+}
+
+
+class PositionBody(BaseModel):
+    """A place in a text: in a rule file, a query or the message."""
+
+    file: str
+    line: int
+    column: int
+
+
+class ProblemBody(BaseModel):
+    """What every failed request answers (RFC 9457)."""
+
+    type: str = Field(examples=["urn:sensorstream:error:malformed-message"])
+    title: str
+    status: int
+    detail: str
+    position: PositionBody | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The fields that REST bodies and SOAP faults are made from."""
+
+    code: str
+    title: str
+    status: int
+    detail: str
+    position: Position | None = None
+
+    @property
+    def type(self) -> str:
+        return _TYPE + self.code
+
+    def document(self) -> dict[str, Any]:
+        """The JSON of the problem."""
+        body: dict[str, Any] = {
+            "type": self.type,
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+        }
+        if self.position is not None:
+            body["position"] = asdict(self.position)
+        return body
+
+
+def problem_of(error: SensorStreamError) -> Problem:
+    """The problem an error of ours is told as."""
+    kind = next(each for each in type(error).__mro__ if each in _KINDS)
+    status, title = _KINDS[kind]
+    return Problem(error.code, title, status, error.message, error.position)
+
+
+def http_problem(status: int, detail: str = "") -> Problem:
+    """The problem of an error that HTTP itself knows."""
+    title = HTTPStatus(status).phrase
+    return Problem(_HTTP_CODES.get(status, "http"), title, status, detail or title)
+
+
+def unexpected() -> Problem:
+    """The problem of a defect of ours: it says nothing of the inside."""
+    return http_problem(500, "An unexpected error happened; the server's log tells more.")
+
+
+def respond(
+    problem: Problem,
+    headers: Mapping[str, str] | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> JSONResponse:
+    """A problem as a response; ``more`` are extension members (RFC 9457, section 3.2)."""
+    return JSONResponse(
+        {**problem.document(), **(more or {})},
+        status_code=problem.status,
+        headers=headers,
+        media_type=MEDIA_TYPE,
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of ``app`` by a problem document."""
+
+    @app.exception_handler(SensorStreamError)
+    async def own(_request: Request, error: SensorStreamError) -> JSONResponse:
+        return respond(problem_of(error))
+
+    @app.exception_handler(HTTPException)
+    async def http(_request: Request, error: HTTPException) -> JSONResponse:
+        detail = error.detail if error.detail != HTTPStatus(error.status_code).phrase else ""
+        return respond(http_problem(error.status_code, detail), error.headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
+        places = [
+            {"where": ".".join(str(part) for part in each["loc"]), "message": each["msg"]}
+            for each in error.errors()
+        ]
+        detail = "; ".join(f"{each['where']}: {each['message']}" for each in places)
+        return respond(http_problem(422, detail), more={"errors": places})
+
+    @app.exception_handler(Exception)
+    async def defect(_request: Request, _error: Exception) -> JSONResponse:
+        # Starlette raises the error again after this answer, and uvicorn logs it.
+        return respond(unexpected())

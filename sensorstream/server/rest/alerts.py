@@ -1,0 +1,78 @@
+"""``GET /alerts`` and ``GET /alerts/stream``: what was raised, as a list and live."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Header, Query
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import BaseModel
+
+from sensorstream.alerts.cloudevents import alert_data
+from sensorstream.alerts.records import RaisedAlert
+from sensorstream.server.answers import RaisedAlertBody
+from sensorstream.server.application import ServedApplication
+
+_PAGE: Final = 100
+_LOOK_AGAIN: Final = 30.0  # seconds; a missed announcement delays an alert, never loses it
+
+
+class AlertsBody(BaseModel):
+    """A page of alerts, newest first; ``next`` is the path of the page before, if any."""
+
+    alerts: list[RaisedAlertBody]
+    next: str | None
+
+
+def router(application: ServedApplication) -> APIRouter:
+    """The alerts resource."""
+    routes = APIRouter(tags=["alerts"])
+
+    def told(raised: RaisedAlert) -> dict[str, Any]:
+        return {**alert_data(raised, application.timeline), "seq": raised.seq}
+
+    @routes.get("/alerts", summary="List alerts", responses={200: {"model": AlertsBody}})
+    def list_alerts(
+        limit: Annotated[int, Query(ge=1, le=1000)] = _PAGE,
+        before: Annotated[int | None, Query(description="`seq` of the page's last alert")] = None,
+    ) -> JSONResponse:
+        """Kept alerts, newest first."""
+        found = application.alerts(limit, before)
+        more = len(found) == limit
+        following = f"/alerts?limit={limit}&before={found[-1].seq}" if more else None
+        return JSONResponse({"alerts": [told(each) for each in found], "next": following})
+
+    @routes.get(
+        "/alerts/stream",
+        summary="Follow alerts",
+        response_class=EventSourceResponse,
+        responses={200: {"content": {"text/event-stream": {}}}},
+    )
+    async def follow_alerts(
+        last_event_id: Annotated[int | None, Header(ge=0)] = None,
+        after: Annotated[int | None, Query(ge=0, description="as Last-Event-ID")] = None,
+    ) -> AsyncIterator[ServerSentEvent]:
+        """Alerts as server-sent events of type `alert`, from now on.
+
+        The id of an event is the alert's `seq`: a client that reconnects with `Last-Event-ID`
+        (browsers do so by themselves), or asks with `after`, gets what it missed first.
+        """
+        feed = application.alert_feed
+        with feed.subscribe() as subscription:
+            cursor = last_event_id if last_event_id is not None else after
+            if cursor is None:
+                newest = await run_in_threadpool(application.alerts, 1)
+                cursor = newest[0].seq if newest else 0
+            yield ServerSentEvent(comment="listening", retry=2000)
+            while not feed.closed:
+                found = await run_in_threadpool(application.alerts_after, cursor, _PAGE)
+                for raised in found:
+                    cursor = raised.seq
+                    yield ServerSentEvent(event="alert", id=str(cursor), data=told(raised))
+                if len(found) < _PAGE:
+                    await subscription.wait(_LOOK_AGAIN)
+
+    return routes

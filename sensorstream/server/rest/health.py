@@ -1,0 +1,69 @@
+"""``/healthz``, ``/readyz`` and ``/metrics``: for those who run the server."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+from prometheus_client.exposition import choose_encoder
+from pydantic import BaseModel
+
+from sensorstream.server.application import ServedApplication
+from sensorstream.server.problems import http_problem, respond
+
+
+class PartBody(BaseModel):
+    """One part of the system."""
+
+    ready: bool
+    detail: str
+
+
+class ReadyBody(BaseModel):
+    """Every part can do its work."""
+
+    status: Literal["ready"]
+    parts: dict[str, PartBody]
+
+
+class AliveBody(BaseModel):
+    """The pipeline runs."""
+
+    status: Literal["alive"]
+
+
+def router(application: ServedApplication) -> APIRouter:
+    """The operators' resources."""
+    routes = APIRouter(tags=["operation"])
+
+    @routes.get("/healthz", summary="Is it alive?", responses={200: {"model": AliveBody}})
+    def healthz() -> JSONResponse:
+        """503 means: restart me."""
+        if application.healthy():
+            return JSONResponse({"status": "alive"})
+        return respond(http_problem(503, "the pipeline has stopped"))
+
+    @routes.get("/readyz", summary="Can it work?", responses={200: {"model": ReadyBody}})
+    def readyz() -> JSONResponse:
+        """503 means: send me no messages now; the problem's `parts` say which part and why."""
+        states = application.ready()
+        parts = {each.name: {"ready": each.ready, "detail": each.detail} for each in states}
+        waiting = [each.name for each in states if not each.ready]
+        if not waiting:
+            return JSONResponse({"status": "ready", "parts": parts})
+        told = http_problem(503, f"not ready: {', '.join(waiting)}")
+        return respond(told, more={"parts": parts})
+
+    @routes.get(
+        "/metrics",
+        summary="Metrics for Prometheus",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {}}}},
+    )
+    def metrics(request: Request) -> Response:
+        """Counters, and the phases t_i, t_w, t_m, t_s as `sensorstream_phase_seconds`."""
+        encode, content_type = choose_encoder(request.headers.get("accept", ""))
+        return Response(encode(application.metrics), headers={"Content-Type": content_type})
+
+    return routes

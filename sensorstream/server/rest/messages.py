@@ -1,0 +1,136 @@
+"""``POST /messages`` and ``POST /messages/batch``: messages come in."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from sensorstream.errors import MessageTooLarge, SensorStreamError
+from sensorstream.model.timeline import Timeline
+from sensorstream.server.answers import OutcomeBody, outcome_answer
+from sensorstream.server.application import ServedApplication, ServedOutcome
+from sensorstream.server.negotiation import media_type_of
+from sensorstream.server.problems import ProblemBody, problem_of
+
+_JSON: Final = "application/json"
+_LINES: Final = "application/x-ndjson"
+_XML_TYPES: Final = ("application/xml", "text/xml")
+_MAX_BATCH: Final = 10_000
+
+Source = Annotated[str, Query(max_length=200, description="Where the message comes from.")]
+
+
+class BatchEntryBody(BaseModel):
+    """One message of a batch: its outcome, or the problem it met."""
+
+    outcome: OutcomeBody | None = None
+    problem: ProblemBody | None = None
+
+
+class BatchBody(BaseModel):
+    """What became of a batch; ``results`` stand in the order of the messages."""
+
+    accepted: int
+    failed: int
+    results: list[BatchEntryBody]
+
+
+def _text_body(*media_types: str, schema: dict[str, Any]) -> dict[str, Any]:
+    content = {media_type: {"schema": schema} for media_type in media_types}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def router(application: ServedApplication, max_message_bytes: int) -> APIRouter:
+    """The messages resource."""
+    routes = APIRouter(tags=["messages"])
+
+    @routes.post(
+        "/messages",
+        summary="Post one XML message",
+        responses={200: {"model": OutcomeBody}},
+        openapi_extra=_text_body(*_XML_TYPES, schema={"type": "string", "format": "xml"}),
+    )
+    async def post_message(request: Request, source: Source = "rest") -> JSONResponse:
+        """Take one XML document in; answers when its effects are on disk."""
+        _check_xml(request.headers.get("content-type", ""))
+        outcome = await asyncio.wrap_future(application.submit(await request.body(), source))
+        return JSONResponse(outcome_answer(outcome, application.timeline))
+
+    @routes.post(
+        "/messages/batch",
+        summary="Post many XML messages",
+        responses={200: {"model": BatchBody}},
+        openapi_extra=_text_body(
+            _JSON, _LINES, schema={"type": "array", "items": {"type": "string", "format": "xml"}}
+        ),
+    )
+    async def post_batch(request: Request, source: Source = "rest") -> JSONResponse:
+        """Take XML documents in, in order; each succeeds or fails for itself.
+
+        The body is a JSON array of strings, or one JSON string a line (NDJSON).
+        """
+        texts = _batch(await request.body(), request.headers.get("content-type", ""))
+        entered = [_enter(application, text, source, max_message_bytes) for text in texts]
+        results = [await _entry(each, application.timeline) for each in entered]
+        failed = sum("problem" in each for each in results)
+        return JSONResponse(
+            {"accepted": len(results) - failed, "failed": failed, "results": results}
+        )
+
+    return routes
+
+
+def _check_xml(content_type: str) -> None:
+    media_type = media_type_of(content_type)
+    if media_type not in _XML_TYPES and not media_type.endswith("+xml"):
+        raise HTTPException(
+            415, f"'{media_type or 'no Content-Type'}' is not XML: expected application/xml"
+        )
+    charset = content_type.lower().partition("charset=")[2].partition(";")[0].strip(' "')
+    if charset not in ("", "utf-8", "us-ascii"):
+        raise HTTPException(
+            415, f"charset {charset}: send UTF-8, or name the encoding in the XML declaration only"
+        )
+
+
+def _batch(body: bytes, content_type: str) -> list[str]:
+    media_type = media_type_of(content_type)
+    if media_type not in (_JSON, _LINES):
+        raise HTTPException(415, f"expected {_JSON} or {_LINES}, not '{media_type}'")
+    try:
+        if media_type == _LINES:
+            texts = [json.loads(line) for line in body.splitlines() if line.strip()]
+        else:
+            texts = json.loads(body)
+    except ValueError as error:
+        raise HTTPException(400, f"the body is not {media_type}: {error}") from None
+    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+        raise HTTPException(400, "expected an array of strings, each an XML document")
+    if len(texts) > _MAX_BATCH:
+        raise HTTPException(413, f"a batch may hold {_MAX_BATCH} messages, this one {len(texts)}")
+    return texts
+
+
+def _enter(
+    application: ServedApplication, text: str, source: str, limit: int
+) -> asyncio.Future[ServedOutcome]:
+    content = text.encode(errors="replace")
+    if len(content) > limit:
+        refused: asyncio.Future[ServedOutcome] = asyncio.get_running_loop().create_future()
+        told = f"the message holds {len(content)} bytes, the limit is {limit}"
+        refused.set_exception(MessageTooLarge(told))
+        return refused
+    return asyncio.wrap_future(application.submit(content, source))
+
+
+async def _entry(entered: asyncio.Future[ServedOutcome], timeline: Timeline) -> dict[str, Any]:
+    try:
+        return {"outcome": outcome_answer(await entered, timeline)}
+    except SensorStreamError as error:
+        return {"problem": problem_of(error).document()}

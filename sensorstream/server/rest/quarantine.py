@@ -1,0 +1,64 @@
+"""``GET /quarantine``: messages that were kept but not taken in."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from sensorstream.server.application import ServedApplication
+
+
+class QuarantinedBody(BaseModel):
+    """A message that no rule matched, or that was rejected, and why."""
+
+    seq: int
+    message_id: str
+    source: str
+    received_at: datetime
+    status: Literal["unmatched", "rejected"]
+    reason: str
+    content: str
+
+
+class QuarantineBody(BaseModel):
+    """A page of messages, newest first; ``next`` is the path of the page before, if any."""
+
+    messages: list[QuarantinedBody]
+    next: str | None
+
+
+def router(application: ServedApplication) -> APIRouter:
+    """The quarantine resource."""
+    routes = APIRouter(tags=["messages"])
+
+    @routes.get("/quarantine", summary="List messages not taken in")
+    def list_quarantined(
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        before: Annotated[int | None, Query(description="`seq` of the page's last one")] = None,
+    ) -> QuarantineBody:
+        """Unmatched and rejected messages with their reason and content, newest first."""
+        found = application.quarantine(limit, before)
+        messages = [
+            QuarantinedBody(
+                seq=each.seq,
+                message_id=each.id,
+                source=each.source,
+                received_at=each.received_at,
+                status=_status(each.status),
+                reason=each.reason,
+                content=each.content.decode(errors="replace"),
+            )
+            for each in found
+        ]
+        more = len(found) == limit
+        following = f"/quarantine?limit={limit}&before={found[-1].seq}" if more else None
+        return QuarantineBody(messages=messages, next=following)
+
+    return routes
+
+
+def _status(status: str) -> Literal["unmatched", "rejected"]:
+    return "unmatched" if status == "unmatched" else "rejected"

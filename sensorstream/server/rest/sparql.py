@@ -1,0 +1,193 @@
+"""``/sparql``: queries over the cache (SPARQL 1.1 Protocol, section 2.1)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+import anyio
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Request, Response
+from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfFormat
+from starlette.exceptions import HTTPException
+
+from sensorstream.errors import QueryError
+from sensorstream.server.application import ServedApplication
+from sensorstream.server.negotiation import choose, media_type_of
+from sensorstream.server.sandbox import check_query
+
+_FORM: Final = "application/x-www-form-urlencoded"
+_QUERY: Final = "application/sparql-query"
+_UPDATE: Final = "application/sparql-update"
+_AT_ONCE: Final = 4
+_MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+
+# By preference. The later names of a format are for clients that ask in general terms.
+_BOOLEANS: Final[Mapping[str, QueryResultsFormat]] = {
+    "application/sparql-results+json": QueryResultsFormat.JSON,
+    "application/sparql-results+xml": QueryResultsFormat.XML,
+    "application/json": QueryResultsFormat.JSON,
+    "application/xml": QueryResultsFormat.XML,
+    "text/xml": QueryResultsFormat.XML,
+}
+_SOLUTIONS: Final[Mapping[str, QueryResultsFormat]] = {
+    "application/sparql-results+json": QueryResultsFormat.JSON,
+    "application/sparql-results+xml": QueryResultsFormat.XML,
+    "text/csv": QueryResultsFormat.CSV,
+    "text/tab-separated-values": QueryResultsFormat.TSV,
+    **_BOOLEANS,
+}
+_GRAPHS: Final[Mapping[str, RdfFormat]] = {
+    "text/turtle": RdfFormat.TURTLE,
+    "application/n-triples": RdfFormat.N_TRIPLES,
+    "application/rdf+xml": RdfFormat.RDF_XML,
+    "application/ld+json": RdfFormat.JSON_LD,
+    "application/xml": RdfFormat.RDF_XML,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    query: str
+    default_graphs: Sequence[str]
+    named_graphs: Sequence[str]
+
+
+class _Bounded(io.BytesIO):
+    """A buffer that takes no more than the largest answer."""
+
+    def write(self, data: Any) -> int:
+        if self.tell() + len(data) > _MAX_ANSWER_BYTES:
+            raise QueryError(
+                f"the answer is larger than {_MAX_ANSWER_BYTES} bytes: ask for less, or add LIMIT"
+            )
+        return super().write(data)
+
+
+def router(application: ServedApplication) -> APIRouter:
+    """The SPARQL endpoint; queries run in worker threads, a few at once."""
+    routes = APIRouter(tags=["sparql"])
+    limiter = anyio.CapacityLimiter(_AT_ONCE)
+    answers: dict[int | str, dict[str, Any]] = {
+        200: {
+            "description": "Results, as JSON, XML, CSV or TSV; or a graph, as Turtle, N-Triples,"
+            " RDF/XML or JSON-LD",
+            "content": {media_type: {} for media_type in (*_SOLUTIONS, *_GRAPHS)},
+        }
+    }
+    graphs = [
+        {"name": name, "in": "query", "schema": {"type": "array", "items": {"type": "string"}}}
+        for name in ("default-graph-uri", "named-graph-uri")
+    ]
+
+    async def answer(request: Request, asked: _Request) -> Response:
+        accept = ",".join(request.headers.getlist("accept"))
+        return await run_sync(_answer, application, asked, accept, limiter=limiter)
+
+    @routes.get(
+        "/sparql",
+        summary="Query the cache",
+        responses=answers,
+        openapi_extra={
+            "parameters": [
+                {"name": "query", "in": "query", "required": True, "schema": {"type": "string"}},
+                *graphs,
+            ]
+        },
+    )
+    async def query_by_get(request: Request) -> Response:
+        """A SPARQL 1.1 query over the cache.
+
+        The default graph is the union of ``urn:sensorstream:static``, ``…:window`` and
+        ``…:inferred``, which are also named graphs.
+        """
+        parameters = request.query_params
+        return await answer(request, _read({name: parameters.getlist(name) for name in parameters}))
+
+    @routes.post(
+        "/sparql",
+        summary="Query the cache",
+        responses=answers,
+        openapi_extra={
+            "parameters": graphs,
+            "requestBody": {
+                "required": True,
+                "content": {
+                    _QUERY: {"schema": {"type": "string"}},
+                    _FORM: {
+                        "schema": {
+                            "type": "object",
+                            "required": ["query"],
+                            "properties": {"query": {"type": "string"}},
+                        }
+                    },
+                },
+            },
+        },
+    )
+    async def query_by_post(request: Request) -> Response:
+        """A SPARQL 1.1 query over the cache, as a form or as it stands."""
+        media_type = media_type_of(request.headers.get("content-type", ""))
+        if media_type == _UPDATE:
+            raise HTTPException(415, "updates are refused: the cache changes by messages only")
+        if media_type not in (_FORM, _QUERY):
+            raise HTTPException(415, f"expected {_QUERY} or {_FORM}, not '{media_type}'")
+        try:
+            body = (await request.body()).decode()
+        except UnicodeDecodeError as error:
+            raise HTTPException(400, f"the query is not UTF-8: {error}") from None
+        if media_type == _FORM:
+            return await answer(request, _read(parse_qs(body, keep_blank_values=True)))
+        parameters = request.query_params
+        given = {name: parameters.getlist(name) for name in parameters if name != "query"}
+        return await answer(request, _read({**given, "query": [body]}))
+
+    return routes
+
+
+def _read(parameters: Mapping[str, Sequence[str]]) -> _Request:
+    if "update" in parameters:
+        raise HTTPException(400, "updates are refused: the cache changes by messages only")
+    queries = parameters.get("query", ())
+    if len(queries) != 1:
+        raise HTTPException(400, f"expected the parameter 'query' once, not {len(queries)} times")
+    return _Request(
+        queries[0],
+        tuple(parameters.get("default-graph-uri", ())),
+        tuple(parameters.get("named-graph-uri", ())),
+    )
+
+
+def _answer(application: ServedApplication, asked: _Request, accept: str) -> Response:
+    """Run and write out in one thread: Oxigraph's answers may not change threads.
+
+    Not even to be freed, so no exception that leaves may hold one in its frames.
+    """
+    check_query(asked.query)
+    found = application.query(asked.query, asked.default_graphs, asked.named_graphs)
+    written = _Bounded()
+    try:
+        if isinstance(found, QuerySolutions):
+            media_type = _chosen(accept, _SOLUTIONS)
+            found.serialize(written, format=_SOLUTIONS[media_type])
+        elif isinstance(found, QueryBoolean):
+            media_type = _chosen(accept, _BOOLEANS)
+            found.serialize(written, format=_BOOLEANS[media_type])
+        else:
+            media_type = _chosen(accept, _GRAPHS)
+            found.serialize(written, format=_GRAPHS[media_type])
+    except (OSError, RuntimeError, ValueError) as error:
+        raise QueryError(f"the query cannot be answered: {error}") from None
+    finally:
+        del found
+    return Response(written.getvalue(), media_type=media_type, headers={"Vary": "Accept"})
+
+
+def _chosen(accept: str, offered: Mapping[str, object]) -> str:
+    media_type = choose(accept, list(offered))
+    if media_type is None:
+        raise HTTPException(406, f"'{accept}' asks for none of {', '.join(offered)}")
+    return media_type

@@ -1,0 +1,90 @@
+"""``/webhooks``: who is told of alerts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from fastapi import APIRouter, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from sensorstream.alerts.records import Webhook
+from sensorstream.server.application import ServedApplication
+
+
+class NewWebhookBody(BaseModel):
+    """A receiver to register; without a secret one is made."""
+
+    url: str = Field(max_length=2000, examples=["https://hooks.example.org/sensorstream"])
+    secret: str | None = Field(
+        default=None, description="`whsec_` and base64 of 24 to 64 random bytes"
+    )
+
+
+class WebhookBody(BaseModel):
+    """A registered webhook."""
+
+    id: str
+    url: str
+    created_at: datetime
+
+
+class RegisteredBody(WebhookBody):
+    """A webhook just registered: the only answer that holds the secret."""
+
+    secret: str
+
+
+class WebhooksBody(BaseModel):
+    """All registered webhooks, oldest first."""
+
+    webhooks: list[WebhookBody]
+
+
+def router(application: ServedApplication) -> APIRouter:
+    """The webhooks resource."""
+    routes = APIRouter(prefix="/webhooks", tags=["webhooks"])
+
+    @routes.post(
+        "",
+        summary="Register a webhook",
+        status_code=201,
+        responses={201: {"model": RegisteredBody}},
+    )
+    def register(body: NewWebhookBody) -> JSONResponse:
+        """Deliver the alerts raised from now on to a URL."""
+        webhook = application.register_webhook(body.url, body.secret)
+        told = {**_body(webhook).model_dump(mode="json"), "secret": webhook.secret}
+        headers = {"Location": f"/webhooks/{webhook.id}", "Cache-Control": "no-store"}
+        return JSONResponse(told, status_code=201, headers=headers)
+
+    @routes.get("", summary="List webhooks")
+    def list_webhooks() -> WebhooksBody:
+        """All registered webhooks; secrets are not told again."""
+        return WebhooksBody(webhooks=[_body(each) for each in application.webhooks()])
+
+    @routes.get("/{webhook_id}", summary="Look up a webhook")
+    def get_webhook(webhook_id: str) -> WebhookBody:
+        """One registered webhook."""
+        for webhook in application.webhooks():
+            if webhook.id == webhook_id:
+                return _body(webhook)
+        raise _unknown(webhook_id)
+
+    @routes.delete("/{webhook_id}", summary="Remove a webhook", status_code=204)
+    def delete_webhook(webhook_id: str) -> Response:
+        """Stop delivering to a webhook; what was not delivered yet is dropped."""
+        if not application.delete_webhook(webhook_id):
+            raise _unknown(webhook_id)
+        return Response(status_code=204)
+
+    return routes
+
+
+def _body(webhook: Webhook) -> WebhookBody:
+    return WebhookBody(id=webhook.id, url=webhook.url, created_at=webhook.created_at)
+
+
+def _unknown(webhook_id: str) -> HTTPException:
+    return HTTPException(404, f"there is no webhook '{webhook_id}'")

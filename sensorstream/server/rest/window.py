@@ -1,0 +1,76 @@
+"""``GET /window``: who is in the window now."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from sensorstream.alerts.cloudevents import plain_time
+from sensorstream.server.application import ServedApplication
+
+
+class IndividualBody(BaseModel):
+    """One individual of the window; times are application times."""
+
+    iri: str
+    types: list[str] = Field(description="class IRIs, asserted and inferred")
+    entered: int | str
+    time: int | str = Field(description="the latest time it appeared (paper, eq. 6)")
+    statements: int
+    message_id: str
+
+
+class WindowBody(BaseModel):
+    """The window: its definition, its totals and a page of its individuals, oldest first."""
+
+    kind: str
+    unit: str
+    size: str | int
+    step: str | int
+    total: int = Field(description="individuals in the window")
+    statements: int = Field(description="asserted statements in the window")
+    inferred: int = Field(description="statements inferred with the window's help")
+    individuals: list[IndividualBody]
+    next: str | None = Field(description="path of the next page, if any")
+
+
+def router(application: ServedApplication) -> APIRouter:
+    """The window resource."""
+    routes = APIRouter(tags=["window"])
+
+    @routes.get("/window", summary="Look into the window")
+    def look(
+        limit: Annotated[int, Query(ge=0, le=10_000)] = 100,
+        offset: Annotated[int, Query(ge=0)] = 0,
+    ) -> WindowBody:
+        """The window's definition, totals and individuals."""
+        view = application.window_view(limit, offset)
+        line = application.timeline
+        individuals = [
+            IndividualBody(
+                iri=each.name,
+                types=list(each.types),
+                entered=plain_time(each.entered, line),
+                time=plain_time(each.time, line),
+                statements=each.statements,
+                message_id=each.message,
+            )
+            for each in view.individuals
+        ]
+        end = offset + len(individuals)
+        more = bool(individuals) and end < view.total
+        return WindowBody(
+            kind=view.kind,
+            unit=view.unit,
+            size=view.size,
+            step=view.step,
+            total=view.total,
+            statements=view.statements,
+            inferred=view.inferred,
+            individuals=individuals,
+            next=f"/window?limit={limit}&offset={end}" if more else None,
+        )
+
+    return routes

@@ -1,0 +1,198 @@
+"""Envelopes: read a request, write an answer or a fault.
+
+Source: SOAP 1.1 (W3C Note, 2000) sections 4 and 6; SOAP 1.2 part 1, section 5.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final
+
+from lxml import etree
+
+from sensorstream.server.problems import Problem
+
+NAMESPACE: Final = "http://sensorstream.example/soap"
+_TRUE: Final = ("1", "true")
+# XML 1.0, section 2.2: characters a document may not hold.
+_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_XML: Final = "http://www.w3.org/XML/1998/namespace"
+
+
+class Version(Enum):
+    """A SOAP version: the namespace of its envelope, and its media type."""
+
+    SOAP_11 = ("http://schemas.xmlsoap.org/soap/envelope/", "text/xml")
+    SOAP_12 = ("http://www.w3.org/2003/05/soap-envelope", "application/soap+xml")
+
+    @property
+    def namespace(self) -> str:
+        return self.value[0]
+
+    @property
+    def media_type(self) -> str:
+        return self.value[1]
+
+    def name_of(self, local: str) -> str:
+        """A name of the envelope's namespace, in Clark notation."""
+        return f"{{{self.namespace}}}{local}"
+
+    @property
+    def sender(self) -> str:
+        """The fault code that blames the sender."""
+        return "Client" if self is Version.SOAP_11 else "Sender"
+
+    @property
+    def receiver(self) -> str:
+        """The fault code that blames us."""
+        return "Server" if self is Version.SOAP_11 else "Receiver"
+
+
+_OURS: Final = {
+    Version.SOAP_11: ("", "http://schemas.xmlsoap.org/soap/actor/next"),
+    Version.SOAP_12: (
+        "",
+        f"{Version.SOAP_12.namespace}/role/next",
+        f"{Version.SOAP_12.namespace}/role/ultimateReceiver",
+    ),
+}
+
+
+class Fault(Exception):
+    """A request that is answered by a fault. ``code`` is a local name of the envelope's."""
+
+    def __init__(
+        self, version: Version, code: str, problem: Problem, not_understood: Sequence[str] = ()
+    ) -> None:
+        super().__init__(problem.detail)
+        self.version = version
+        self.code = code
+        self.problem = problem
+        self.not_understood = not_understood
+
+
+def _client_problem(detail: str) -> Problem:
+    return Problem("soap", "The SOAP request cannot be read", 400, detail)
+
+
+def read_message(body: bytes) -> tuple[Version, str]:
+    """The version of a ``postMessage`` request, and the message in it.
+
+    Raises:
+        Fault: not an envelope we can read, a header we must understand, or another operation.
+    """
+    envelope = _parse(body)
+    name = etree.QName(envelope)
+    version = next((each for each in Version if each.namespace == name.namespace), None)
+    if version is None or name.localname != "Envelope":
+        told = f"the root is {name.text}, expected a SOAP 1.1 or 1.2 Envelope"
+        raise Fault(Version.SOAP_11, "VersionMismatch", _client_problem(told))
+    _refuse_unknown_headers(envelope, version)
+    content = envelope.find(version.name_of("Body"))
+    operations = [] if content is None else list(content.iterchildren(tag=etree.Element))
+    expected = f"{{{NAMESPACE}}}postMessage"
+    if len(operations) != 1 or operations[0].tag != expected:
+        found = ", ".join(str(each.tag) for each in operations) or "nothing"
+        told = f"the body holds {found}, expected one {expected}"
+        raise Fault(version, version.sender, _client_problem(told))
+    messages = operations[0].findall(f"{{{NAMESPACE}}}message")
+    if len(messages) != 1 or len(messages[0]):
+        told = (
+            f"expected one {{{NAMESPACE}}}message with an XML document as text:"
+            " escaped, or in a CDATA section"
+        )
+        raise Fault(version, version.sender, _client_problem(told))
+    return version, messages[0].text or ""
+
+
+def answer(version: Version, content: etree._Element) -> bytes:
+    """An envelope around an answer."""
+    envelope = etree.Element(version.name_of("Envelope"), nsmap={"soap": version.namespace})
+    etree.SubElement(envelope, version.name_of("Body")).append(content)
+    return _write(envelope)
+
+
+def fault(told: Fault) -> bytes:
+    """An envelope with a fault; the problem's fields are its detail."""
+    version, problem = told.version, told.problem
+    envelope = etree.Element(version.name_of("Envelope"), nsmap={"soap": version.namespace})
+    if told.not_understood and version is Version.SOAP_12:
+        header = etree.SubElement(envelope, version.name_of("Header"))
+        for name in told.not_understood:
+            qname = etree.QName(name)
+            etree.SubElement(
+                header,
+                version.name_of("NotUnderstood"),
+                nsmap={"h": qname.namespace or ""},
+                qname=f"h:{qname.localname}",
+            )
+    body = etree.SubElement(envelope, version.name_of("Body"))
+    element = etree.SubElement(body, version.name_of("Fault"))
+    reason = f"{problem.title}: {problem.detail}"
+    if version is Version.SOAP_11:
+        etree.SubElement(element, "faultcode").text = f"soap:{told.code}"
+        etree.SubElement(element, "faultstring").text = _clean(reason)
+        detail = etree.SubElement(element, "detail")
+    else:
+        code = etree.SubElement(element, version.name_of("Code"))
+        etree.SubElement(code, version.name_of("Value")).text = f"soap:{told.code}"
+        text = etree.SubElement(
+            etree.SubElement(element, version.name_of("Reason")), version.name_of("Text")
+        )
+        text.set(f"{{{_XML}}}lang", "en")
+        text.text = _clean(reason)
+        detail = etree.SubElement(element, version.name_of("Detail"))
+    detail.append(element_of("problem", problem.document()))
+    return _write(envelope)
+
+
+def element_of(name: str, value: object) -> etree._Element:
+    """A value as an element of our namespace; lists repeat, mappings nest."""
+    element = etree.Element(f"{{{NAMESPACE}}}{name}", nsmap={"ss": NAMESPACE})
+    if isinstance(value, dict):
+        for key, each in value.items():
+            for item in each if isinstance(each, list) else [each]:
+                element.append(element_of(key, item))
+    else:
+        element.text = _clean(str(value))
+    return element
+
+
+def _parse(body: bytes) -> etree._Element:
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
+    )
+    try:
+        envelope = etree.fromstring(body, parser)
+    except etree.XMLSyntaxError as error:
+        problem = _client_problem(f"the request is not well-formed XML: {error}")
+        raise Fault(Version.SOAP_11, Version.SOAP_11.sender, problem) from None
+    if envelope.getroottree().docinfo.internalDTD is not None:
+        problem = _client_problem("a SOAP message may not hold a DOCTYPE")
+        raise Fault(Version.SOAP_11, Version.SOAP_11.sender, problem)
+    return envelope
+
+
+def _refuse_unknown_headers(envelope: etree._Element, version: Version) -> None:
+    """We understand no header: refuse those we must (SOAP 1.1, 4.2.3; SOAP 1.2, 5.2.3)."""
+    role = version.name_of("actor" if version is Version.SOAP_11 else "role")
+    unknown = tuple(
+        str(block.tag)
+        for header in envelope.findall(version.name_of("Header"))
+        for block in header.iterchildren(tag=etree.Element)
+        if (block.get(version.name_of("mustUnderstand")) or "").strip() in _TRUE
+        and (block.get(role) or "") in _OURS[version]
+    )
+    if unknown:
+        problem = _client_problem(f"header not understood: {', '.join(unknown)}")
+        raise Fault(version, "MustUnderstand", problem, unknown)
+
+
+def _clean(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def _write(envelope: etree._Element) -> bytes:
+    return etree.tostring(envelope, xml_declaration=True, encoding="UTF-8")
