@@ -38,6 +38,7 @@ _TEMPLATE: Final = b"""\
 
 WIDTH: Final = 640
 HEIGHT: Final = 480
+LEAST_CERTAINTY: Final = 40
 
 
 def tracker_messages(
@@ -47,8 +48,8 @@ def tracker_messages(
 
     The event id and the time stamp count up by one from ``start``. Each message names a person
     of its own (the paper's stream, where every message brings a new individual), or one of
-    ``people`` known persons, who then move. Certainty is 50 to 100, the place a pixel of a
-    640 x 480 image.
+    ``people`` known persons, who then move. Certainty is 40 to 100 per cent, the place a
+    pixel of a 640 x 480 image.
 
     Args:
         count: how many messages; ``None`` never ends.
@@ -61,7 +62,7 @@ def tracker_messages(
             moment,
             moment,
             person,
-            dice.randint(50, 100),
+            dice.randint(LEAST_CERTAINTY, 100),
             dice.randrange(WIDTH),
             dice.randrange(HEIGHT),
         )

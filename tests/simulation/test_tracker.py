@@ -4,7 +4,13 @@ from itertools import islice
 
 from lxml import etree
 
-from sensorstream.simulation.tracker import HEIGHT, PAPER_MESSAGE, WIDTH, tracker_messages
+from sensorstream.simulation.tracker import (
+    HEIGHT,
+    LEAST_CERTAINTY,
+    PAPER_MESSAGE,
+    WIDTH,
+    tracker_messages,
+)
 
 
 def shape(message: bytes) -> list[tuple[str, tuple[str, ...]]]:
@@ -51,9 +57,12 @@ def test_known_persons_come_back() -> None:
     assert seen == {"1", "2", "3"}
 
 
-def test_values_stay_within_the_image_and_above_half_certainty() -> None:
-    for message in tracker_messages(300):
-        assert 50 <= int(first(message, "//person/@certainty")) <= 100
+def test_values_stay_within_the_image_and_certainty_varies() -> None:
+    messages = list(tracker_messages(300))
+    certainties = [int(first(message, "//person/@certainty")) for message in messages]
+    assert min(certainties) in range(LEAST_CERTAINTY, 50)
+    assert max(certainties) in range(80, 101)
+    for message in messages:
         assert 0 <= int(first(message, "//location2d/@x")) < WIDTH
         assert 0 <= int(first(message, "//location2d/@y")) < HEIGHT
 
