@@ -62,6 +62,7 @@ def upgrade() -> None:
     sa.UniqueConstraint('id', name=op.f('messages_id_key')),
     schema='store'
     )
+    op.create_index('messages_quarantine_idx', 'messages', ['seq'], schema='store', postgresql_where=sa.text("status = ANY (ARRAY['unmatched'::text, 'rejected'::text])"))
     op.create_table('progress',
     sa.Column('single', sa.Boolean(), server_default=sa.text('true'), nullable=False),
     sa.Column('watermark', sa.BigInteger(), nullable=False),
@@ -123,6 +124,7 @@ def downgrade() -> None:
     op.drop_index('statements_stay_idx', table_name='statements', schema='store')
     op.drop_table('statements', schema='store')
     op.drop_table('progress', schema='store')
+    op.drop_index('messages_quarantine_idx', table_name='messages', schema='store')
     op.drop_table('messages', schema='store')
     op.drop_index('individuals_time_idx', table_name='individuals', schema='store')
     op.drop_index('individuals_name_idx', table_name='individuals', schema='store', postgresql_using='spgist')

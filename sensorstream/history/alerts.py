@@ -12,18 +12,18 @@ from sensorstream.history.tables import alerts as table
 from sensorstream.model.events import Alert
 
 
-def recorded_alerts(database: Engine, limit: int, before: int | None = None) -> list[RaisedAlert]:
-    """Up to ``limit`` alerts, newest first, with ``seq`` below ``before``.
+def alerts_before(database: Engine, limit: int, seq: int | None = None) -> list[RaisedAlert]:
+    """Up to ``limit`` alerts, newest first, with a number below ``seq``.
 
     Raises:
         HistoryError: the database cannot be read.
     """
     query = _ALERTS.order_by(table.c.seq.desc()).limit(limit)
-    return _read(database, query if before is None else query.where(table.c.seq < before))
+    return _read(database, query if seq is None else query.where(table.c.seq < seq))
 
 
-def alerts_after(database: Engine, seq: int, limit: int) -> list[RaisedAlert]:
-    """Up to ``limit`` alerts, oldest first, with ``seq`` above the given one.
+def alerts_after(database: Engine, limit: int, seq: int) -> list[RaisedAlert]:
+    """Up to ``limit`` alerts, oldest first, with a number above ``seq``.
 
     Raises:
         HistoryError: the database cannot be read.

@@ -53,6 +53,11 @@ messages: Final = Table(
     Column("status", Text),
     Column("reason", Text),
     CheckConstraint("status in ('accepted', 'unmatched', 'rejected')", name="status"),
+    Index(
+        "messages_quarantine_idx",
+        "seq",
+        postgresql_where=text("status = ANY (ARRAY['unmatched'::text, 'rejected'::text])"),
+    ),
 )
 
 individuals: Final = Table(

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sensorstream.alerts.records import Delivery, RaisedAlert, Webhook
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
-from sensorstream.history.alerts import alerts_after
+from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine
 from sensorstream.history.outbox import Outbox
 from sensorstream.history.records import Effects, JournalEntry, MessageStatus
