@@ -19,6 +19,7 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.model.events import Alert, Message
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.settings import Settings
 
 QueryAnswer: TypeAlias = QuerySolutions | QueryBoolean | QueryTriples
 
@@ -93,6 +94,10 @@ class ServedWindow(Protocol):
         """Individuals in the window."""
 
     @property
+    def pending(self) -> int:
+        """Individuals that wait for a tumbling window to be full."""
+
+    @property
     def statements(self) -> int:
         """Asserted statements in the window."""
 
@@ -139,6 +144,8 @@ class ServedApplication(Protocol):
     """The application as the server sees it."""
 
     @property
+    def settings(self) -> Settings: ...
+    @property
     def timeline(self) -> Timeline: ...
     @property
     def metrics(self) -> CollectorRegistry:
@@ -151,7 +158,8 @@ class ServedApplication(Protocol):
     def submit(self, content: bytes, source: str) -> Future[ServedOutcome]:
         """Take one message in; done when its effects are committed.
 
-        The future raises :class:`sensorstream.errors.MessageError` and its kinds.
+        Called in the event loop: it may not block. The future raises kinds of
+        :class:`sensorstream.errors.MessageError`, or :class:`sensorstream.errors.Unavailable`.
         """
 
     def query(

@@ -33,6 +33,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.WebhookError: (422, "The webhook cannot be registered"),
     errors.ReasonerError: (503, "The reasoner failed"),
     errors.HistoryError: (503, "The persistent knowledge base failed"),
+    errors.Unavailable: (503, "Not now"),
     errors.SparkError: (503, "Spark failed"),
 }
 
@@ -132,7 +133,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(SensorStreamError)
     async def own(_request: Request, error: SensorStreamError) -> JSONResponse:
-        return respond(problem_of(error))
+        problem = problem_of(error)
+        return respond(problem, {"Retry-After": "1"} if problem.status == 503 else None)
 
     @app.exception_handler(HTTPException)
     async def http(_request: Request, error: HTTPException) -> JSONResponse:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,11 +18,16 @@ from starlette.exceptions import HTTPException
 from sensorstream.errors import QueryError
 from sensorstream.server.application import ServedApplication
 from sensorstream.server.negotiation import choose, media_type_of
-from sensorstream.server.sandbox import check_query
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
+_NO_UPDATE: Final = "updates are refused, the cache changes by messages and rules only"
+_UPDATE_TEXT: Final = re.compile(
+    r"(?:\s|\#[^\n]*\n|prefix\s+[\w.-]*:\s*<[^>]*>|base\s*<[^>]*>)*"
+    r"(insert|delete|load|clear|drop|create|add|move|copy|with)\b",
+    re.IGNORECASE,
+)
 _AT_ONCE: Final = 4
 _MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 
@@ -132,7 +138,7 @@ def router(application: ServedApplication) -> APIRouter:
         """A SPARQL 1.1 query over the cache, as a form or as it stands."""
         media_type = media_type_of(request.headers.get("content-type", ""))
         if media_type == _UPDATE:
-            raise HTTPException(415, "updates are refused: the cache changes by messages only")
+            raise HTTPException(415, _NO_UPDATE)
         if media_type not in (_FORM, _QUERY):
             raise HTTPException(415, f"expected {_QUERY} or {_FORM}, not '{media_type}'")
         try:
@@ -150,7 +156,7 @@ def router(application: ServedApplication) -> APIRouter:
 
 def _read(parameters: Mapping[str, Sequence[str]]) -> _Request:
     if "update" in parameters:
-        raise HTTPException(400, "updates are refused: the cache changes by messages only")
+        raise HTTPException(400, _NO_UPDATE)
     queries = parameters.get("query", ())
     if len(queries) != 1:
         raise HTTPException(400, f"expected the parameter 'query' once, not {len(queries)} times")
@@ -166,8 +172,12 @@ def _answer(application: ServedApplication, asked: _Request, accept: str) -> Res
 
     Not even to be freed, so no exception that leaves may hold one in its frames.
     """
-    check_query(asked.query)
-    found = application.query(asked.query, asked.default_graphs, asked.named_graphs)
+    try:
+        found = application.query(asked.query, asked.default_graphs, asked.named_graphs)
+    except QueryError:
+        if update := _UPDATE_TEXT.match(asked.query):
+            raise QueryError(f"{update[1].upper()} is an update: {_NO_UPDATE}") from None
+        raise
     written = _Bounded()
     try:
         if isinstance(found, QuerySolutions):

@@ -30,6 +30,7 @@ class WindowBody(BaseModel):
     size: str | int
     step: str | int
     total: int = Field(description="individuals in the window")
+    pending: int = Field(description="individuals that wait for a tumbling window to be full")
     statements: int = Field(description="asserted statements in the window")
     inferred: int = Field(description="statements inferred with the window's help")
     individuals: list[IndividualBody]
@@ -67,6 +68,7 @@ def router(application: ServedApplication) -> APIRouter:
             size=view.size,
             step=view.step,
             total=view.total,
+            pending=view.pending,
             statements=view.statements,
             inferred=view.inferred,
             individuals=individuals,

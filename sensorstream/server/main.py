@@ -41,11 +41,12 @@ class _Api(FastAPI):
         return self.openapi_schema
 
 
-def create_app(application: ServedApplication, *, max_message_bytes: int) -> FastAPI:
+def create_app(application: ServedApplication) -> FastAPI:
     """The ASGI application; it opens and closes nothing, ``application`` is its caller's.
 
     A batch may hold 16 messages of the largest size, a SOAP envelope one, escaped.
     """
+    max_message_bytes = application.settings.server.max_message_bytes
     app = _Api(
         title="SensorStream",
         version=version("sensorstream"),
