@@ -12,6 +12,7 @@
     │   ├── MessageTooLarge      more bytes than the limit
     │   ├── MappingError         a rule matched, but a value is missing or invalid
     │   ├── Inconsistent         the message contradicts the ontology
+    │   ├── RuleError            a semantic rule's action cannot be carried out
     │   └── RuleCycle            semantic rules kept changing the knowledge base
     ├── QueryError               a SPARQL or SQL text that cannot be run
     ├── ReasonerError            the reasoner's process failed
@@ -20,7 +21,6 @@
     ├── WebhookError             a webhook that cannot be registered
     ├── SparkError               Spark could not be started or used
     ├── SimulationError          recorded data that cannot be read
-    ├── AddressUnavailable       an address that the server cannot listen on
     └── ServerUnreachable        a command's server that does not answer, or not as one
 
 ``code`` is stable: clients may switch on it. It names the problem type in REST answers,
@@ -122,6 +122,12 @@ class Inconsistent(MessageError):
     code = "inconsistent"
 
 
+class RuleError(MessageError):
+    """An action of a semantic rule cannot be carried out with the values it met."""
+
+    code = "rule"
+
+
 class RuleCycle(MessageError):
     """Semantic rules kept changing the knowledge base beyond the bound of rounds."""
 
@@ -168,12 +174,6 @@ class SimulationError(SensorStreamError):
     """Recorded data to simulate with that cannot be read."""
 
     code = "simulation"
-
-
-class AddressUnavailable(SensorStreamError):
-    """The server cannot listen on the address it was given."""
-
-    code = "address"
 
 
 class ServerUnreachable(SensorStreamError):
