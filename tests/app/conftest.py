@@ -1,0 +1,50 @@
+"""Deployments to run whole applications on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.resources import bundled
+from sensorstream.settings import (
+    HistorySettings,
+    OntologySettings,
+    RuleSettings,
+    Settings,
+    WebhookSettings,
+    WindowSettings,
+)
+
+Open = Callable[[Settings], Application]
+
+
+@pytest.fixture
+def settings(tmp_path: Path, database: str) -> Settings:
+    """The tracking ontology and rules over a window of ten, on a database of its own."""
+    return Settings(
+        path=tmp_path / "sensorstream.toml",
+        ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
+        rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
+        window=WindowSettings(size="10"),
+        history=HistorySettings(url=database, checkpoint_every=7),
+        webhooks=WebhookSettings(allow_private=True),
+    )
+
+
+@pytest.fixture
+def open_application() -> Iterator[Open]:
+    """Open applications; those still open at the end are closed."""
+    opened: list[Application] = []
+
+    def start(settings: Settings) -> Application:
+        application = Application.open(replace(settings))
+        opened.append(application)
+        return application
+
+    yield start
+    for application in opened:
+        application.close()

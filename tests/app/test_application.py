@@ -1,0 +1,182 @@
+"""A whole application over a real PostgreSQL: what is answered, kept and found again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import psycopg2
+import pytest
+from pyoxigraph import QuerySolutions
+
+from sensorstream.app.application import Application
+from sensorstream.engine.outcome import Outcome
+from sensorstream.errors import (
+    HistoryError,
+    MalformedMessage,
+    MappingError,
+    SettingsError,
+    Unavailable,
+    WebhookError,
+)
+from sensorstream.settings import Settings, WindowSettings
+from sensorstream.simulation.tracker import tracker_messages
+
+Open = Callable[[Settings], Application]
+
+
+def send(application: Application, *contents: bytes) -> list[Outcome]:
+    futures = [application.submit(content, "test") for content in contents]
+    return [future.result(30) for future in futures]
+
+
+def in_window(application: Application) -> list[str]:
+    return [each.name for each in application.window_view(1000).individuals]
+
+
+def in_history(application: Application) -> list[object]:
+    rows = application.sql("select distinct iri from history.individuals").rows
+    return [row[0] for row in rows]
+
+
+def test_every_individual_is_in_the_window_or_in_history_once(
+    settings: Settings, open_application: Open
+) -> None:
+    application = open_application(settings)
+    outcomes = send(application, *tracker_messages(40))
+    named = [name for outcome in outcomes for name in outcome.individuals]
+    kept = [
+        name
+        for name in [*in_window(application), *in_history(application)]
+        if "human-" in str(name)
+    ]
+    assert sorted(kept) == sorted(named)
+    assert len(in_window(application)) == 10
+    (count,) = application.sql("select count(*) from history.human").rows[0]
+    assert count == 31 - sum("action" in str(name) for name in in_history(application))
+
+
+def test_a_restart_finds_everything_as_it_was(settings: Settings, open_application: Open) -> None:
+    application = open_application(settings)
+    send(application, *tracker_messages(25))
+    window, history = application.window_view(100), in_history(application)
+    application.close()
+    again = open_application(settings)
+    assert again.window_view(100) == window
+    assert in_history(again) == history
+    send(again, *tracker_messages(5, start=26))
+    assert len(in_history(again)) == len(history) + 5
+
+
+def test_a_checkpoint_that_is_lost_costs_only_time(
+    settings: Settings, open_application: Open
+) -> None:
+    application = open_application(settings)
+    send(application, *tracker_messages(25))
+    window, history = application.window_view(100), in_history(application)
+    application.close()
+    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.checkpoints")
+    connection.close()
+    again = open_application(settings)
+    assert again.window_view(100) == window
+    assert in_history(again) == history
+
+
+def test_effects_that_were_lost_are_made_again_from_the_journal(
+    settings: Settings, open_application: Open
+) -> None:
+    """As after a crash of the machine: the journal is on disk, the last effects are not."""
+    application = open_application(settings)
+    send(application, *tracker_messages(25))
+    window, history = application.window_view(100), in_history(application)
+    alerts = [each.alert for each in application.alerts(100)]
+    application.close()
+    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.checkpoints")
+        for table in ("deliveries", "alerts", "individuals", "statements"):
+            cursor.execute(f"delete from store.{table}")
+        cursor.execute("update store.messages set status = null, reason = null")
+        cursor.execute("update store.progress set watermark = 0")
+    connection.close()
+    again = open_application(settings)
+    assert again.window_view(100) == window
+    assert sorted(map(str, in_history(again))) == sorted(map(str, history))
+    assert [each.alert for each in again.alerts(100)] == alerts
+
+
+def test_rejected_and_unmatched_messages_are_kept_with_their_reason(
+    settings: Settings, open_application: Open
+) -> None:
+    application = open_application(settings)
+    bad = next(tracker_messages(1)).replace(b"certainty='", b"certainty='very ")
+    with pytest.raises(MappingError):
+        send(application, bad)
+    (outcome,) = send(application, b"<Other/>")
+    assert outcome.matched == ()
+    unmatched, rejected = application.quarantine(10)
+    assert (unmatched.status, unmatched.content) == ("unmatched", b"<Other/>")
+    assert (rejected.status, rejected.content) == ("rejected", bad)
+    assert "very " in rejected.reason
+    assert [each.seq for each in application.quarantine(10, before=unmatched.seq)] == [rejected.seq]
+
+
+def test_malformed_messages_are_not_journalled(settings: Settings, open_application: Open) -> None:
+    application = open_application(settings)
+    with pytest.raises(MalformedMessage):
+        send(application, b"<Message>")
+    assert application.quarantine(10) == []
+    assert send(application, next(tracker_messages(1)))[0].message.id == "m1"
+
+
+def test_sparql_sees_the_window_with_its_inferences(
+    settings: Settings, open_application: Open
+) -> None:
+    application = open_application(settings)
+    send(application, *tracker_messages(3))
+    answer = application.query(
+        "PREFIX : <http://sensorstream.example/tracking#> SELECT ?x { ?x a :Actor }"
+    )
+    assert isinstance(answer, QuerySolutions)
+    assert len(list(answer)) == 3
+
+
+def test_two_applications_cannot_write_one_history(
+    settings: Settings, open_application: Open
+) -> None:
+    open_application(settings)
+    with pytest.raises(HistoryError, match="another process writes"):
+        open_application(settings)
+
+
+def test_a_closed_application_says_so(settings: Settings, open_application: Open) -> None:
+    application = open_application(settings)
+    application.close()
+    with pytest.raises(Unavailable):
+        send(application, next(tracker_messages(1)))
+
+
+def test_a_window_that_cannot_be_is_refused_before_anything_starts(settings: Settings) -> None:
+    with pytest.raises(SettingsError, match=r"window\.size"):
+        Application.open(replace(settings, window=WindowSettings(size="PT1M")))
+
+
+def test_webhooks_are_checked_when_they_are_registered(
+    settings: Settings, open_application: Open
+) -> None:
+    application = open_application(settings)
+    with pytest.raises(WebhookError):
+        application.register_webhook("ftp://example.org/")
+    webhook = application.register_webhook("http://127.0.0.1:1/")
+    assert application.webhooks() == [webhook]
+    assert application.delete_webhook(webhook.id)
+
+
+def test_every_part_says_whether_it_is_ready(settings: Settings, open_application: Open) -> None:
+    application = open_application(settings)
+    assert application.healthy()
+    assert {part.name: part.ready for part in application.ready()} == {
+        "pipeline": True,
+        "history": True,
+        "deliveries": True,
+    }

@@ -1,0 +1,210 @@
+"""The loop: messages in, outcomes out, and nothing left behind by those that fail."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sensorstream.app.wiring import build_machine, read_deployment
+from sensorstream.engine.checkpoint import dump, load
+from sensorstream.engine.engine import Engine
+from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.errors import MalformedMessage, MappingError, RuleCycle
+from sensorstream.kb.graph import Origin
+from sensorstream.model.events import Message
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.settings import OntologySettings, RuleSettings, Settings, WindowSettings
+
+EX = "http://example.org/"
+
+ONTOLOGY = """
+@prefix : <http://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<http://example.org/> a owl:Ontology .
+:Thing1 a owl:Class . :Actor a owl:Class . :Room a owl:Class . :Alarm a owl:Class .
+:Human a owl:Class ; rdfs:subClassOf :Actor .
+:in a owl:ObjectProperty ; rdfs:domain :Actor ; rdfs:range :Room .
+:level a owl:DatatypeProperty ; rdfs:range xsd:integer .
+"""
+
+MAPPING = """
+prefix : <http://example.org/>
+mapping person
+on message {/m/p}
+then update individual :{@id} a :Human at {@t} ; :level {@level} ; :in :room-{@room} .
+"""
+
+
+def iri(name: str) -> IRI:
+    return IRI(EX + name)
+
+
+Make = Callable[..., Engine]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    engines: list[Engine] = []
+
+    def new(rules: str = "", *, size: str = "10", rounds: int = 4) -> Engine:
+        (tmp_path / "o.ttl").write_text(ONTOLOGY)
+        (tmp_path / "r.rules").write_text(MAPPING + rules)
+        settings = Settings(
+            tmp_path / "sensorstream.toml",
+            ontology=OntologySettings((tmp_path / "o.ttl",)),
+            rules=RuleSettings((tmp_path / "r.rules",), rounds),
+            window=WindowSettings(size=size),
+        )
+        machine = build_machine(read_deployment(settings), time.perf_counter)
+        engines.append(machine.engine)
+        return machine.engine
+
+    yield new
+    for engine in engines:
+        engine.close()
+
+
+def send(engine: Engine, number: int, content: str) -> Outcome:
+    message = Message(f"m{number}", content.encode(), number)
+    return engine.process(message, engine.read(message.content))
+
+
+def person(name: str, at: int, level: object = 1, room: int = 1) -> str:
+    return f"<m><p id='{name}' t='{at}' level='{level}' room='{room}'/></m>"
+
+
+def graph(engine: Engine) -> dict[Triple, Origin]:
+    kb = engine.kb
+    return {t: kb.origins(t) for t in kb.match(None, None, None)}
+
+
+def test_a_message_becomes_an_individual_with_what_follows_from_the_ontology(make: Make) -> None:
+    engine = make()
+    outcome = send(engine, 1, person("a", 5))
+    assert outcome.status is Status.ACCEPTED
+    assert (outcome.matched, outcome.individuals) == (("person",), (iri("a"),))
+    assert engine.kb.origins((iri("a"), RDF_TYPE, iri("Human"))) == Origin.WINDOW
+    assert engine.kb.origins((iri("a"), RDF_TYPE, iri("Actor"))) == Origin.INFERRED
+    assert (iri("room-1"), RDF_TYPE, iri("Room")) in engine.kb
+    assert set(outcome.timings) == {"t_i", "t_w", "t_m", "t_s"}
+    assert all(seconds > 0 for seconds in outcome.timings.values())
+
+
+def test_what_expires_departs_with_its_inferences_and_leaves_none_behind(make: Make) -> None:
+    engine = make(size="1")
+    empty = graph(engine)
+    send(engine, 1, person("a", 1))
+    (gone,) = send(engine, 2, person("b", 2, room=2)).departures
+    assert gone.individual.name == iri("a")
+    assert gone.expired_at == 2
+    assert (iri("a"), RDF_TYPE, iri("Actor")) in gone.inferred
+    assert (iri("a"), RDF_TYPE, iri("Actor")) not in engine.kb
+    assert (iri("room-1"), RDF_TYPE, iri("Room")) not in engine.kb
+    assert len(empty) + 5 == len(graph(engine))
+
+
+def test_an_update_of_a_known_individual_supersedes_its_old_values(make: Make) -> None:
+    engine = make()
+    send(engine, 1, person("a", 1, level=1))
+    outcome = send(engine, 2, person("a", 2, level=7))
+    levels = [t[2].value for t in engine.kb.match(iri("a"), iri("level"), None)]  # type: ignore[union-attr]
+    assert levels == [7]
+    assert [old.triple[1] for old in outcome.superseded] == [iri("level")]
+
+
+def test_a_message_nothing_matches_is_kept_and_loud(make: Make) -> None:
+    engine = make()
+    before = graph(engine)
+    outcomes = [send(engine, n, "<n><p/></n>") for n in range(1, 12)]
+    assert {o.status for o in outcomes} == {Status.UNMATCHED}
+    assert "no mapping rule matched" in outcomes[0].warnings[0]
+    assert [len(o.alerts) for o in outcomes] == [1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]
+    assert outcomes[0].alerts[0].kind == "unmatched-message"
+    assert outcomes[9].alerts[0].text.endswith("(10 times by now)")
+    assert graph(engine) == before
+
+
+def test_a_message_with_a_bad_value_changes_nothing(make: Make) -> None:
+    engine = make(size="1")
+    send(engine, 1, person("a", 1))
+    before = graph(engine)
+    outcome = send(engine, 2, person("b", 2, level="high"))
+    assert outcome.status is Status.REJECTED
+    assert isinstance(outcome.rejection, MappingError)
+    assert outcome.alerts[0].kind == "rejected-message"
+    assert graph(engine) == before
+    assert [i.name for i in engine.window] == [iri("a")]
+
+
+CYCLE = """
+rule ping
+on insert :Human as ?x
+then insert individual :alarm-{new} a :Alarm .
+
+rule pong
+on insert :Alarm as ?x
+then insert individual :human-{new} a :Human .
+"""
+
+
+def test_rules_that_run_in_a_circle_are_named_and_leave_no_trace(make: Make) -> None:
+    engine = make(CYCLE, size="2")
+    before = graph(engine)
+    outcome = send(engine, 1, person("a", 1))
+    assert isinstance(outcome.rejection, RuleCycle)
+    assert "ping" in str(outcome.rejection)
+    assert "pong" in str(outcome.rejection)
+    assert graph(engine) == before
+    assert len(engine.window) == 0
+    assert outcome.departures == ()
+
+
+ONCE = """
+rule one-alarm
+on change
+if exists :Human and not exists :Alarm
+then insert individual :alarm-{new} a :Alarm .
+     alert warning "someone is here" key "here"
+     reply "<Lamp on='true'/>"
+"""
+
+
+def test_a_semantic_rule_acts_once_its_condition_holds(make: Make) -> None:
+    engine = make(ONCE)
+    first, second = send(engine, 1, person("a", 1)), send(engine, 2, person("b", 2))
+    assert [a.text for a in first.alerts] == ["someone is here"]
+    assert first.replies == ("<Lamp on='true'/>",)
+    assert engine.kb.count(RDF_TYPE, iri("Alarm")) == 1
+    assert (second.alerts, second.replies) == ((), ())
+
+
+def test_what_a_rule_inserts_takes_a_place_in_the_window(make: Make) -> None:
+    engine = make(ONCE, size="1")
+    outcome = send(engine, 1, person("a", 1))
+    assert [d.individual.name for d in outcome.departures] == [iri("a")]
+
+
+def test_malformed_messages_are_refused_before_anything_happens(make: Make) -> None:
+    with pytest.raises(MalformedMessage):
+        make().read(b"<m>")
+
+
+def test_an_engine_goes_on_from_its_checkpoint_as_if_it_had_never_stopped(make: Make) -> None:
+    old = make(ONCE, size="3")
+    stream = [person(f"p{n % 5}", n, level=n, room=n % 2) for n in range(1, 30)]
+    stream.insert(4, "<unmatched/>")
+    for n, content in enumerate(stream[:15], 1):
+        send(old, n, content)
+    new = make(ONCE, size="3")
+    new.restore(load(dump(old.state())))
+    assert graph(new) == graph(old)
+    for n, content in enumerate(stream[15:], 16):
+        first, second = send(old, n, content), send(new, n, content)
+        assert first == second
+        assert graph(new) == graph(old)

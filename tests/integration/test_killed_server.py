@@ -1,0 +1,96 @@
+"""A server killed in mid-stream: nothing acknowledged is lost, nothing stands twice."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import IO
+
+import httpx
+import pytest
+
+from sensorstream.simulation.tracker import tracker_messages
+
+_CLI = [sys.executable, "-m", "sensorstream"]
+
+
+def _first_line(stream: IO[str], seconds: float) -> str:
+    lines: queue.Queue[str] = queue.Queue()
+    Thread(target=lambda: lines.put(stream.readline()), daemon=True).start()
+    return lines.get(timeout=seconds)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    command = [*_CLI, "serve", "-c", str(folder / "sensorstream.toml"), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            line = _first_line(process.stdout, 60)
+            assert line.startswith("listening on http://127.0.0.1:")
+            yield process, line.removeprefix("listening on ").strip()
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                process.wait(30)
+
+
+def _individuals(url: str, process: subprocess.Popen[str], count: int) -> Iterator[str]:
+    """Send from several threads, kill the server half-way; yield what was acknowledged."""
+    messages = list(tracker_messages(count))
+    acknowledged = 0
+
+    def send(content: bytes) -> list[str]:
+        try:
+            answer = client.post("/messages", content=content)
+        except httpx.TransportError:
+            return []
+        return list(answer.json()["individuals"]) if answer.status_code == 200 else []
+
+    headers = {"content-type": "application/xml"}
+    with (
+        httpx.Client(base_url=url, headers=headers, timeout=30) as client,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        for named in pool.map(send, messages):
+            yield from named
+            acknowledged += len(named)
+            if acknowledged >= count // 2 and process.poll() is None:
+                os.kill(process.pid, signal.SIGKILL)
+                process.wait(30)
+
+
+def test_after_kill_9_every_acknowledged_message_is_in_window_or_history_once(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "work"
+    subprocess.run([*_CLI, "init", str(folder)], check=True, capture_output=True)
+    environment = {"SENSORSTREAM_WINDOW_SIZE": "50", "SENSORSTREAM_HISTORY_CHECKPOINT_EVERY": "60"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        with serving(folder) as (process, url):
+            acknowledged = list(_individuals(url, process, 400))
+        assert process.returncode == -signal.SIGKILL
+        assert len(acknowledged) >= 200
+        with serving(folder) as (_, url), httpx.Client(base_url=url, timeout=30) as client:
+            window = client.get("/window", params={"limit": 1000}).json()["individuals"]
+            query = "select distinct iri, message_id from history.individuals"
+            rows = client.post("/sql", json={"query": query}).json()["rows"]
+            # And it goes on.
+            content = next(tracker_messages(1, start=100_000))
+            headers = {"content-type": "application/xml"}
+            answer = client.post("/messages", content=content, headers=headers)
+            assert answer.status_code == 200
+    found = Counter([each["iri"] for each in window] + [row[0] for row in rows])
+    assert [name for name in acknowledged if found[name] != 1] == []
+    assert [name for name, count in found.items() if count != 1] == []
