@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -13,11 +14,27 @@ from typing import Final
 from sensorstream.simulation.citybench import LATEST, POLLUTANTS, recorded
 from sensorstream.simulation.observation import Observation, merge, read_time, written
 
-RECORDED_START: Final = read_time("2014-08-12T05:00")
-"""A morning in which the recorded data hold congestion as well as high ozone."""
-MADE_UP_START: Final = read_time("2030-06-03T06:00")
-STRETCH: Final = timedelta(hours=3)
 
+@dataclass(frozen=True, slots=True)
+class Morning:
+    """Three hours with congestion and high ozone in them.
+
+    At ``jam`` the road is congested: the observations just before say so.
+    """
+
+    start: datetime
+    jam: datetime
+    end: datetime
+
+
+RECORDED: Final = Morning(
+    read_time("2014-08-12T05:00"), read_time("2014-08-12T06:05"), read_time("2014-08-12T08:00")
+)
+MADE_UP: Final = Morning(
+    read_time("2030-06-03T06:00"), read_time("2030-06-03T07:35"), read_time("2030-06-03T09:00")
+)
+
+_STRETCH = timedelta(hours=3)
 _REPORT = timedelta(minutes=5)
 _WEATHER_REPORT = timedelta(minutes=20)
 _ROADS = ("900001", "900002", "900003", "900004", "900005")
@@ -44,10 +61,9 @@ def city_messages(
     Raises:
         SimulationError: ``folder`` does not hold the benchmark's streams.
     """
-    if start is None:
-        start = MADE_UP_START if folder is None else RECORDED_START
-    if end is None:
-        end = start + STRETCH if count is None else LATEST
+    morning = MADE_UP if folder is None else RECORDED
+    start = start or morning.start
+    end = end or (LATEST if count is not None else start + _STRETCH)
     observations = made_up(start, end, seed) if folder is None else recorded(folder, start, end)
     return (each.xml() for each in itertools.islice(observations, count))
 

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import islice, pairwise
 
 import pytest
 
-from sensorstream.simulation.city import RECORDED_START, STRETCH, city_messages, made_up
-from sensorstream.simulation.citybench import beside_the_source
+from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages, made_up
+from sensorstream.simulation.citybench import beside_the_source, recorded
 from sensorstream.simulation.observation import Observation, read_time, written
 
 
 def morning() -> list[Observation]:
-    six = read_time("2030-06-03T06:00")
-    return list(made_up(six, six + STRETCH))
+    return list(made_up(MADE_UP.start, MADE_UP.end))
 
 
 def value(observation: Observation, name: str) -> float:
@@ -31,8 +31,7 @@ def test_made_up_observations_come_in_time_order_with_distinct_ids() -> None:
 
 def test_a_made_up_morning_holds_jams_free_roads_and_high_ozone() -> None:
     traffic = [each for each in morning() if each.kind == "traffic"]
-    jams = [t for t in traffic if value(t, "avgSpeed") < 20 and value(t, "vehicleCount") >= 10]
-    assert 0 < len(jams) < len(traffic) / 2
+    assert 0 < sum(map(congested, traffic)) < len(traffic) / 2
     air = [value(each, "ozone") for each in morning() if each.kind == "pollution"]
     assert min(air) < 120 <= max(air)
 
@@ -54,7 +53,28 @@ def test_an_end_ends_it() -> None:
     assert len(list(city_messages(start=start, end=end))) == 8
 
 
+def congested(observation: Observation) -> bool:
+    return (
+        observation.kind == "traffic"
+        and value(observation, "avgSpeed") < 20
+        and value(observation, "vehicleCount") >= 10
+    )
+
+
+def test_the_made_up_road_is_jammed_when_it_is_said_to_be() -> None:
+    just_before = made_up(MADE_UP.jam - timedelta(minutes=10), MADE_UP.jam)
+    assert any(map(congested, just_before))
+
+
+@pytest.mark.skipif(beside_the_source() is None, reason="the benchmark's data are not at hand")
+def test_the_recorded_road_is_jammed_when_it_is_said_to_be() -> None:
+    folder = beside_the_source()
+    assert folder is not None
+    just_before = recorded(folder, RECORDED.jam - timedelta(minutes=10), RECORDED.jam)
+    assert any(map(congested, just_before))
+
+
 @pytest.mark.skipif(beside_the_source() is None, reason="the benchmark's data are not at hand")
 def test_the_recorded_stretch_starts_where_it_says() -> None:
     first = next(city_messages(beside_the_source()))
-    assert f'time="{written(RECORDED_START)}"'.encode() in first
+    assert f'time="{written(RECORDED.start)}"'.encode() in first
