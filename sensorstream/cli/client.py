@@ -17,7 +17,7 @@ SOAP_ENVELOPE: Final = "http://schemas.xmlsoap.org/soap/envelope/"
 SOAP_MESSAGES: Final = "http://sensorstream.example/soap"
 _PROBLEM: Final = "urn:sensorstream:error:"
 
-_NUMBERS: Final = {"expired": int, "t_i": float, "t_w": float, "t_m": float, "t_s": float}
+_LISTS: Final = ("matched", "individuals", "alerts", "replies", "warnings")
 
 
 class Client:
@@ -105,8 +105,7 @@ class Client:
 
     def alerts(self) -> list[dict[str, Any]]:
         """The newest alerts the server keeps, newest first."""
-        answer: Any = self._json("GET", "/alerts")
-        return list(answer["alerts"] if isinstance(answer, dict) else answer)
+        return list(self._json("GET", "/alerts")["alerts"])
 
     def register_webhook(self, url: str) -> dict[str, Any]:
         """Have alerts delivered to ``url``; the answer holds the secret that signs them."""
@@ -130,8 +129,7 @@ class Client:
             return response
         try:
             problem = response.json()
-            code = str(problem["type"]).removeprefix(_PROBLEM)
-            detail = str(problem.get("detail") or problem.get("title"))
+            code, detail = str(problem["type"]), str(problem.get("detail") or problem.get("title"))
         except (ValueError, LookupError, TypeError):
             raise ServerUnreachable(
                 f"{self.url}{path} answered {response.status_code}, and not as SensorStream does"
@@ -155,7 +153,8 @@ def _kinds() -> Iterator[type[SensorStreamError]]:
 _BY_CODE: Final[Mapping[str, type[SensorStreamError]]] = {kind.code: kind for kind in _kinds()}
 
 
-def _error(code: str, detail: str) -> SensorStreamError:
+def _error(problem_type: str, detail: str) -> SensorStreamError:
+    code = problem_type.removeprefix(_PROBLEM)
     return _BY_CODE.get(code, SensorStreamError)(detail)
 
 
@@ -166,21 +165,28 @@ def _soap_answer(response: httpx.Response) -> dict[str, Any]:
         raise ServerUnreachable(
             f"{response.url} answered {response.status_code}, and not in SOAP"
         ) from None
-    for fault in root.iter(f"{{{SOAP_ENVELOPE}}}Fault"):
-        code = next((str(each.text) for each in fault.iter("{*}code")), "")
-        raise _error(code, fault.findtext("faultstring") or "refused")
-    facts: dict[str, Any] = {"matched": [], "individuals": [], "alerts": [], "timings": {}}
-    for body in root.iter(f"{{{SOAP_ENVELOPE}}}Body"):
-        for element in body.iterfind(".//*"):
-            name = etree.QName(element).localname
-            number = _NUMBERS.get(name)
-            value: Any = number(element.text or 0) if number else (element.text or "")
-            if name.startswith("t_"):
-                facts["timings"][name] = value
-            elif isinstance(facts.get(name), list):
-                facts[name].append(value)
-            elif name in ("message_id", "expired"):
-                facts[name] = value
-    if "message_id" not in facts:
+    problem = root.find(f".//{{{SOAP_MESSAGES}}}problem")
+    if problem is not None:
+        told = {str(etree.QName(field).localname): field.text or "" for field in problem}
+        raise _error(told.get("type", ""), told.get("detail", ""))
+    answer = root.find(f".//{{{SOAP_MESSAGES}}}postMessageResponse")
+    if answer is None:
         raise ServerUnreachable(f"{response.url} answered {response.status_code} without a result")
+    facts: dict[str, Any] = {name: [] for name in _LISTS}
+    for field in answer:
+        name = str(etree.QName(field).localname)
+        value = _plain(field)
+        if name in _LISTS:
+            facts[name].append(value)
+        else:
+            facts[name] = value
+    facts["expired"] = int(facts["expired"])
+    facts["timings"] = {phase: float(seconds) for phase, seconds in facts["timings"].items()}
     return facts
+
+
+def _plain(element: etree._Element) -> Any:
+    """An element's text, or its children by name."""
+    if not len(element):
+        return element.text or ""
+    return {str(etree.QName(child).localname): _plain(child) for child in element}

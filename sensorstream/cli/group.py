@@ -16,7 +16,6 @@ from typing import IO, Any, Final
 import click
 
 from sensorstream.errors import (
-    AddressUnavailable,
     HistoryError,
     ReasonerError,
     SensorStreamError,
@@ -41,7 +40,6 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
 """Name and sentence of each command; its module is imported when it is called."""
 
 SYSTEM_FAILURES: Final = (
-    AddressUnavailable,
     HistoryError,
     ReasonerError,
     ServerUnreachable,

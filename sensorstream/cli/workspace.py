@@ -39,11 +39,11 @@ def _tracker_samples() -> Iterable[tuple[str, bytes]]:
 
 
 def _city_samples() -> Iterable[tuple[str, bytes]]:
-    from sensorstream.simulation.city import MADE_UP_START, made_up
+    from sensorstream.simulation.city import MADE_UP, made_up
 
-    jam = MADE_UP_START + timedelta(minutes=90)
-    for observation in made_up(jam, jam + timedelta(minutes=5)):
-        yield f"{observation.kind}-{observation.sensor}.xml", observation.xml()
+    before_the_jam = made_up(MADE_UP.jam - timedelta(minutes=15), MADE_UP.jam)
+    for number, each in enumerate(before_the_jam, 1):
+        yield f"{number:02}-{each.kind}-{each.sensor}.xml", each.xml()
 
 
 _COMMON: Final[Given] = {

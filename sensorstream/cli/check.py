@@ -1,0 +1,120 @@
+"""``sensorstream check``: every fault of a deployment, before the first message comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sensorstream.cli.options import config_option, json_option
+from sensorstream.errors import Position, SensorStreamError, SettingsError
+from sensorstream.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from sensorstream.language.syntax import RuleFile
+    from sensorstream.model.schema import Schema
+
+
+@click.command("check")
+@config_option
+@json_option
+def command(config: Path, as_json: bool) -> None:
+    """Check the settings, the ontology and the rules.
+
+    Prints "file:line:column: message" for each fault and exits with 1; else prints "ok" and
+    what there is.
+    """
+    summary = ""
+    try:
+        settings = load_settings(config)
+        found = list(faults(settings))
+        if not found:
+            summary = _summary(settings)
+    except SensorStreamError as error:
+        found = [error]
+    placed = [(_position(fault, config), fault) for fault in found]
+    if as_json:
+        from sensorstream.cli.console import print_json
+
+        print_json(
+            {
+                "ok": not found,
+                "faults": [
+                    {
+                        "file": place.file,
+                        "line": place.line,
+                        "column": place.column,
+                        "code": fault.code,
+                        "message": fault.message,
+                    }
+                    for place, fault in placed
+                ],
+            }
+        )
+    else:
+        for place, fault in placed:
+            click.echo(f"{place}: {fault.message}")
+        if summary:
+            click.echo(f"ok: {summary}")
+    if found:
+        raise click.exceptions.Exit(1)
+
+
+def faults(settings: Settings) -> Iterator[SensorStreamError]:
+    """Everything wrong with what the settings name, as far as one fault does not hide another."""
+    from sensorstream.language.parser import parse
+    from sensorstream.mapping.check import check as mapping_faults
+    from sensorstream.reasoning.ontology import load_ontology
+
+    files: list[RuleFile] = []
+    for path in settings.rules.files:
+        try:
+            files.append(parse(path.read_text(encoding="utf-8"), str(path)))
+        except SensorStreamError as error:
+            yield error
+        except (OSError, UnicodeDecodeError) as error:
+            yield SettingsError(f"rules.files: cannot read {path}: {error}")
+    try:
+        schema = load_ontology(settings.ontology.files).schema
+    except SensorStreamError as error:
+        yield error
+        return
+    found = mapping_faults(files, schema)
+    yield from found
+    told = {error.position for error in found}
+    yield from (error for error in _semantic(files, schema, settings) if error.position not in told)
+
+
+def _semantic(
+    files: Sequence[RuleFile], schema: Schema, settings: Settings
+) -> Iterator[SensorStreamError]:
+    from sensorstream.rules.compile import compile_rules
+
+    for file in files:
+        try:
+            compile_rules([file], schema, settings.time.timeline)
+        except SensorStreamError as error:
+            yield error
+
+
+def _summary(settings: Settings) -> str:
+    # Whatever no part found on its own would still keep the server from starting.
+    from sensorstream.app.wiring import read_deployment
+
+    deployment = read_deployment(settings)
+    schema = deployment.ontology.schema
+    properties = len(schema.object_properties) + len(schema.datatype_properties)
+    parts = (
+        (len(schema.classes), "class", "classes"),
+        (properties, "property", "properties"),
+        (len(deployment.mapping.rules), "mapping rule", "mapping rules"),
+        (len(deployment.rules), "semantic rule", "semantic rules"),
+    )
+    return ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in parts)
+
+
+def _position(error: SensorStreamError, config: Path) -> Position:
+    """Where the fault is; one without a place is a matter of the settings file as a whole."""
+    return error.position or Position(str(config), 1, 1)

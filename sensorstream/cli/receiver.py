@@ -1,0 +1,83 @@
+"""A webhook receiver, such as someone who wants to be alerted would write."""
+
+from __future__ import annotations
+
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Condition, Thread
+from types import TracebackType
+from typing import Any
+
+from standardwebhooks import Webhook, WebhookVerificationError
+
+
+class Receiver:
+    """Listens on a free port of this machine and believes only what is signed.
+
+    Use as a context manager. ``events`` are the CloudEvents received, each once, in order of
+    arrival; ``refused`` counts requests whose signature did not fit a known secret.
+    """
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.refused = 0
+        self._secrets: dict[str, Webhook] = {}
+        self._seen: set[str] = set()
+        self._arrived = Condition()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                known = receiver.take(self.path, body, dict(self.headers.items()))
+                self.send_response(204 if known else 401)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:
+                """The demo tells its own story."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = Thread(target=self._server.serve_forever, name="receiver", daemon=True)
+
+    def url(self, name: str) -> str:
+        """The address that belongs to one sender."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/{name}"
+
+    def trust(self, name: str, secret: str) -> None:
+        """Believe what is sent to ``url(name)`` and signed with ``secret`` (``whsec_…``)."""
+        self._secrets[f"/{name}"] = Webhook(secret)
+
+    def take(self, path: str, body: bytes, headers: dict[str, str]) -> bool:
+        """Keep a request if its signature is right."""
+        headers = {name.lower(): value for name, value in headers.items()}
+        with self._arrived:
+            try:
+                self._secrets[path].verify(body, headers)
+            except (KeyError, WebhookVerificationError):
+                self.refused += 1
+                return False
+            # Delivery is at least once: the id tells a second copy.
+            if headers["webhook-id"] not in self._seen:
+                self._seen.add(headers["webhook-id"])
+                self.events.append(json.loads(body))
+                self._arrived.notify_all()
+        return True
+
+    def wait(self, count: int, timeout: float) -> bool:
+        """Whether ``count`` events have come, or come within ``timeout`` seconds."""
+        with self._arrived:
+            return self._arrived.wait_for(lambda: len(self.events) >= count, timeout)
+
+    def __enter__(self) -> Receiver:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()

@@ -1,0 +1,78 @@
+"""A server in a process of its own, as an operator would start it."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from sensorstream.clock import SystemClock
+from sensorstream.errors import ServerUnreachable
+
+_READY: Final = "listening on "
+_START_SECONDS: Final = 120.0
+_STOP_SECONDS: Final = 30.0
+
+
+class ServerProcess:
+    """``sensorstream serve`` on a free port; what it logs goes to ``server.log`` beside the file.
+
+    Use as a context manager: leaving stops the server.
+    """
+
+    def __init__(self, config: Path) -> None:
+        self.log = config.parent / "server.log"
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "sensorstream", "serve", "-c", str(config), "--port", "0"],
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+
+    def url(self) -> str:
+        """Where it listens; waits until it does.
+
+        Raises:
+            ServerUnreachable: it ended, or does not listen within two minutes.
+        """
+        assert self._process.stdout is not None
+        output, told = self._process.stdout.fileno(), b""
+        counter = SystemClock().counter
+        deadline = counter() + _START_SECONDS
+        while not told.endswith(b"\n"):
+            ready, _, _ = select.select([output], [], [], max(0.0, deadline - counter()))
+            piece = os.read(output, 4096) if ready else b""
+            if not piece:
+                why = "ended" if ready else "is not ready after two minutes"
+                last = self.log.read_text(errors="replace").strip().splitlines()[-1:]
+                raise ServerUnreachable(f"the server {why}: {' '.join(last)} ({self.log})")
+            told += piece
+        return told.decode().strip().removeprefix(_READY)
+
+    def stop(self) -> int:
+        """Ask it to stop; its exit code."""
+        self._process.terminate()
+        try:
+            return self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+        finally:
+            if self._process.stdout is not None:
+                self._process.stdout.close()
+
+    def __enter__(self) -> ServerProcess:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        if self._process.returncode is None:
+            self.stop()
