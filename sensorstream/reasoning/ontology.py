@@ -89,7 +89,7 @@ def to_ntriples(triples: Iterable[Triple]) -> bytes:
 def _relabel(term: Term, file: int, labels: dict[str, BlankNode]) -> Term:
     if not isinstance(term, BlankNode):
         return term
-    return labels.setdefault(f"{file}{term}", BlankNode(f"_:ontology-{len(labels)}"))
+    return labels.setdefault(f"{file}{term}", BlankNode(f"_:ontology{len(labels)}"))
 
 
 def _parse(file: Path) -> Iterator[Triple]:

