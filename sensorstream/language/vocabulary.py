@@ -49,7 +49,7 @@ def _unknown(
     if iri in known or iri.startswith(_BUILT_IN):
         return
     written = shown(file, iri)
-    similar = {shown(file, each): each for each in known}
+    similar = {shown(file, each): each for each in sorted(known)}
     close = get_close_matches(written, similar, n=1) or [
         each for each, full in similar.items() if local_name(full) == local_name(iri)
     ]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, assert_never, cast
+
+from lxml import etree
 
 from sensorstream.errors import MappingError, TermError
 from sensorstream.language import syntax
@@ -17,7 +19,7 @@ from sensorstream.mapping.document import Element
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
 from sensorstream.mapping.values import encode_segment, literal_maker
-from sensorstream.mapping.xpath import Evaluation, compile_xpath, line_of, texts
+from sensorstream.mapping.xpath import compile_xpath, line_of, texts
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject, Term
 from sensorstream.model.timeline import Instant, Timeline
@@ -95,29 +97,25 @@ class _Compiler:
     # The rule as a whole
 
     def _run(self) -> RunRule:
-        find = self._xpath(self._rule.message)
+        find = self._nodes(self._rule.message)
         body = self._body()
         for loop in reversed(self._rule.for_each):
             body = self._loop(loop, body)
 
         def run(root: Element, harvest: Harvest) -> bool:
-            selected = find(root, {})
-            assert isinstance(selected, list | tuple)
+            selected = find(Scope(root, harvest))
             for node in selected:
-                # An attribute or text has no children: its element is the context.
-                context = node if isinstance(node, Element) else root
-                body(Scope(context, harvest))
+                # An attribute or a text has nothing below it: the root is the context then.
+                body(Scope(node if isinstance(node, Element) else root, harvest))
             return bool(selected)
 
         return run
 
     def _loop(self, loop: syntax.ForEach, body: Act) -> Act:
-        find, variable = self._xpath(loop.xpath), loop.variable
+        find, variable = self._nodes(loop.xpath), loop.variable
 
         def each(scope: Scope) -> None:
-            selected = find(scope.context, scope.variables)
-            assert isinstance(selected, list | tuple)
-            for node in selected:
+            for node in find(scope):
                 scope.variables[variable] = node
                 body(scope)
 
@@ -129,7 +127,7 @@ class _Compiler:
 
         def body(scope: Scope) -> None:
             for holds in guards:
-                if not holds(scope.context, scope.variables):
+                if not holds(scope):
                     return
             scope.found.clear()
             for act in actions:
@@ -137,9 +135,8 @@ class _Compiler:
 
         return body
 
-    def _guard(self, hole: syntax.Hole) -> Evaluation:
-        text = f"boolean({hole.text})"
-        return compile_xpath(syntax.Hole(text, hole.position), self._namespaces)
+    def _guard(self, hole: syntax.Hole) -> Callable[[Scope], object]:
+        return self._xpath(hole, f"boolean({hole.text})")
 
     # Actions
 
@@ -319,21 +316,36 @@ class _Compiler:
 
         return fill
 
+    # XPath
+
     def _texts(self, hole: syntax.Hole) -> Texts:
-        evaluate, key = self._xpath(hole), hole.text
+        find, key = self._xpath(hole), hole.text
         if key not in self._shared:
-            return lambda scope: texts(evaluate(scope.context, scope.variables))
+            return lambda scope: texts(find(scope))
 
         def remembered(scope: Scope) -> list[str]:
             found = scope.found.get(key)
             if found is None:
-                found = scope.found[key] = texts(evaluate(scope.context, scope.variables))
+                found = scope.found[key] = texts(find(scope))
             return found
 
         return remembered
 
-    def _xpath(self, hole: syntax.Hole) -> Evaluation:
-        return compile_xpath(hole, self._namespaces)
+    def _nodes(self, hole: syntax.Hole) -> Callable[[Scope], Sequence[Element | str]]:
+        # The check saw to it that the expression finds nodes.
+        return cast(Callable[[Scope], Sequence[Element | str]], self._xpath(hole))
+
+    def _xpath(self, hole: syntax.Hole, text: str = "") -> Callable[[Scope], object]:
+        evaluate = compile_xpath(text or hole.text, self._namespaces)
+
+        def find(scope: Scope) -> object:
+            try:
+                return evaluate(scope.context, scope.variables)
+            except etree.XPathError as error:
+                what = f"not possible on this message: {error}"
+                raise self._error(scope, hole, what) from None
+
+        return find
 
     # Errors
 

@@ -46,20 +46,45 @@ def _namespace(root: Element, rules: Sequence[Landmarks]) -> str:
 
 def _nearest(root: Element, rules: Sequence[Landmarks]) -> str:
     """How far the rule that comes farthest gets, and what stands there instead."""
-    best, farthest = "", -1
-    for rule in rules:
-        if "//" in rule.path or "|" in rule.path or not rule.path.startswith("/"):
-            continue
-        steps = _STEP.findall(rule.path)
-        reached: list[Element] = []
-        for index in range(len(steps)):
-            found = _find(root, "/" + "/".join(steps[: index + 1]), rule.namespaces)
-            if not found:
-                if index > farthest:
-                    farthest, best = index, _missing(rule, steps, index, reached or [root])
-                break
-            reached = found
-    return best or f"the message's root element is {_shown(root)}, which no rule asks for"
+    misses = [miss for rule in rules if (miss := _miss(root, rule))]
+    # Of equally near rules the first.
+    if best := max(misses, key=lambda miss: (miss.step, miss.likeness), default=None):
+        return best.text
+    return f"the message's root element is {_shown(root)}, which no rule asks for"
+
+
+@dataclass(frozen=True, slots=True)
+class _Miss:
+    """Where a rule's path leaves a message; ``likeness`` 2: only a predicate, 1: a near name."""
+
+    step: int
+    likeness: int
+    text: str
+
+
+def _miss(root: Element, rule: Landmarks) -> _Miss | None:
+    if "//" in rule.path or "|" in rule.path or not rule.path.startswith("/"):
+        return None
+    steps = _STEP.findall(rule.path)
+    nodes = [root]
+    for index, step in enumerate(steps):
+        before = "".join(f"/{each}" for each in steps[:index])
+        found = _find(root, f"{before}/{step}", rule.namespaces)
+        if not found:
+            there = list(dict.fromkeys(_written(node, rule.namespaces) for node in nodes))
+            wanted = step.partition("[")[0]
+            close = get_close_matches(wanted, there, n=1)
+            if wanted in there:
+                likeness, end = 2, f"{before}/{wanted} is not as in {step}"
+            elif close:
+                likeness, end = 1, f"there is no {before}/{wanted}: did you mean {close[0]}?"
+            else:
+                others = ", ".join(there) or "nothing"
+                likeness, end = 0, f"there is no {before}/{wanted}: found {others}"
+            head = f"rule {rule.rule} is the nearest: it asks for {rule.path}, but "
+            return _Miss(index, likeness, head + end)
+        nodes = [child for parent in found for child in parent]
+    return None
 
 
 def _find(root: Element, path: str, namespaces: Mapping[str, str]) -> list[Element]:
@@ -69,20 +94,6 @@ def _find(root: Element, path: str, namespaces: Mapping[str, str]) -> list[Eleme
         # The path does not part into steps the simple way.
         return []
     return [node for node in found if isinstance(node, Element)] if isinstance(found, list) else []
-
-
-def _missing(rule: Landmarks, steps: list[str], index: int, reached: list[Element]) -> str:
-    """What a rule misses at a step, ``reached`` by the steps before (the root for the first)."""
-    nodes = reached if index == 0 else [child for parent in reached for child in parent]
-    there = list(dict.fromkeys(_written(node, rule.namespaces) for node in nodes))
-    wanted = steps[index].partition("[")[0]
-    before = "".join(f"/{step}" for step in steps[:index])
-    head = f"rule {rule.rule} is the nearest: it asks for {rule.path}, but "
-    if wanted in there:
-        return f"{head}{before}/{wanted} is not as in {steps[index]}"
-    close = get_close_matches(wanted, there, n=1)
-    instead = f"did you mean {close[0]}?" if close else f"found {', '.join(there) or 'nothing'}"
-    return f"{head}there is no {before}/{wanted}: {instead}"
 
 
 def _written(element: Element, namespaces: Mapping[str, str]) -> str:

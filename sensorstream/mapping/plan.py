@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TypeAlias
 
-from lxml import etree
-
-from sensorstream.errors import MappingError
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_unmatched
 from sensorstream.model.events import Event, Message
@@ -94,13 +91,8 @@ class MappingPlan:
         harvest = Harvest(message)
         matched = []
         for rule in self.rules:
-            if rule.root is None or rule.root == root.tag:
-                try:
-                    found = rule.run(root, harvest)
-                except etree.XPathError as error:
-                    raise MappingError(f"rule {rule.name}: XPath failed: {error}") from None
-                if found:
-                    matched.append(rule.name)
+            if rule.root in (None, root.tag) and rule.run(root, harvest):
+                matched.append(rule.name)
         events = tuple(
             Event(tuple(said.triples), time, message.id, frozenset(said.replaces))
             for time, said in sorted(harvest.by_time.items(), key=itemgetter(0))

@@ -101,7 +101,7 @@ def _name_faults(
             # An operator may stand before a bracket: `a and (b)`.
             if name in ("and", "or", "div", "mod"):
                 continue
-            close = get_close_matches(name, _FUNCTIONS, n=1)
+            close = get_close_matches(name, sorted(_FUNCTIONS), n=1, cutoff=0.7)
             hint = f"did you mean {close[0]}()?" if close else "expected one of XPath 1.0"
             yield LanguageError(f"unknown function {name}(): {hint}", position=here)
         elif colon and prefix not in namespaces and prefix != "xml":
@@ -127,19 +127,19 @@ def _place(hole: Hole, offset: int) -> Position:
     return Position(start.file, start.line + lines, column)
 
 
-def compile_xpath(hole: Hole, namespaces: Mapping[str, str]) -> Evaluation:
-    """The evaluation of an expression without :func:`faults`.
+def compile_xpath(text: str, namespaces: Mapping[str, str]) -> Evaluation:
+    """The evaluation of an expression without :func:`faults`; it may raise lxml's ``XPathError``.
 
     Attributes come as plain strings. The commonest forms, ``@a`` and ``$v/@a``, take a tenth of
     the time of an XPath evaluation, which is most of the time of mapping a message.
     """
-    if match := _ATTRIBUTE.match(hole.text):
-        general = _general(hole.text, namespaces)
+    if match := _ATTRIBUTE.match(text):
+        general = _general(text, namespaces)
         return _attribute(match["variable"], _clark(match["name"], namespaces), general)
-    if match := _FROM_VARIABLE.match(hole.text):
-        general = _general(hole.text, namespaces)
+    if match := _FROM_VARIABLE.match(text):
+        general = _general(text, namespaces)
         return _relative(match["variable"], _engine(match["rest"], namespaces), general)
-    return _general(hole.text, namespaces)
+    return _general(text, namespaces)
 
 
 def _engine(text: str, namespaces: Mapping[str, str]) -> etree.XPath:
@@ -202,7 +202,10 @@ def line_of(
     engine = etree.XPath(hole.text, namespaces=dict(namespaces) or None)
     used = {match["variable"] for match in _TOKEN.finditer(hole.text)}
     bound: dict[str, Any] = {name: node for name, node in variables.items() if name in used}
-    result = engine(context, **bound)
+    try:
+        result = engine(context, **bound)
+    except etree.XPathError:
+        return None
     for node in result if isinstance(result, list) else ():
         if text in ("", _text(node).strip()):
             element = node if isinstance(node, Element) else getattr(node, "getparent", _nothing)()
