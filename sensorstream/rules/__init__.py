@@ -1,1 +1,1 @@
-"""Semantic rules: a situation in the knowledge base becomes an action."""
+"""Semantic rules: on a change, if a condition holds, then act."""

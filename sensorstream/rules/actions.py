@@ -1,0 +1,274 @@
+"""What a rule does: alerts, changes of the window, replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias, assert_never
+
+from sensorstream.errors import LanguageError, Position, RuleError, TermError
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.oxigraph import same_when_stored
+from sensorstream.language import syntax
+from sensorstream.language.vocabulary import shown as written
+from sensorstream.mapping.check import datatype_of
+from sensorstream.mapping.values import encode_segment, literal_maker
+from sensorstream.model.events import Alert
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import Literal, Subject, Term, Triple, iri
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.rules.conditions import Solution
+from sensorstream.rules.effects import Firing, Run
+from sensorstream.rules.patterns import fill
+from sensorstream.rules.sparql_text import SparqlText
+from sensorstream.rules.templates import (
+    check_bound,
+    compile_name,
+    compile_parts,
+    compile_xml,
+    in_xml,
+    plain,
+)
+from sensorstream.rules.triggers import read_duration
+from sensorstream.rules.update import Operation, deletion, operations
+
+Action: TypeAlias = Callable[[Firing], None]
+Find: TypeAlias = Callable[[Firing], Term | None]
+
+
+class ActionCompiler:
+    """Compiles the actions of one rule, whose conditions bind the variables ``bound``."""
+
+    def __init__(
+        self,
+        rule: syntax.SemanticRule,
+        file: syntax.RuleFile,
+        bound: Iterable[str],
+        schema: Schema,
+        line: Timeline,
+    ) -> None:
+        self._rule = rule
+        self._file = file
+        self._bound = frozenset(bound)
+        self._schema = schema
+        self._line = line
+
+    def compile(self, action: syntax.Action) -> Action:
+        """The action as a function of a firing; it raises :class:`RuleError`.
+
+        Raises:
+            LanguageError: an unbound variable, a value that is not of its datatype, SPARQL or
+                XML that is none.
+        """
+        match action:
+            case syntax.AlertAction():
+                return self._alert(action)
+            case syntax.IndividualAction():
+                return self._individual(action)
+            case syntax.DeleteIndividual():
+                return self._delete_individual(action)
+            case syntax.DeletePattern(pattern=pattern):
+                source = SparqlText.of(pattern, self._file)
+                return self._change((deletion(source, self._bound),), action.position)
+            case syntax.SparqlUpdate(update=update):
+                source = SparqlText.of(update, self._file)
+                return self._change(operations(source, self._bound), action.position)
+            case syntax.Reply(text=template):
+                text = compile_xml(template, self._bound)
+
+                def reply(firing: Firing) -> None:
+                    firing.run.replies.append(text.fill(firing, in_xml, unbound="") or "")
+
+                return reply
+        assert_never(action)
+
+    # Alerts
+
+    def _alert(self, action: syntax.AlertAction) -> Action:
+        text = compile_parts(action.text.parts, self._bound)
+        key = text if action.key is None else compile_parts(action.key.parts, self._bound)
+        length = 0 if action.duration is None else read_duration(action.duration, self._line)
+        rule, severity = self._rule.name, str(action.severity)
+
+        def alert(firing: Firing) -> None:
+            run = firing.run
+            filled = text.fill(firing, plain, unbound="") or ""
+            same = (rule, key.fill(firing, plain, unbound="") or "")
+            if same in run.raised or run.memory.quiet.get(same, run.time) > run.time:
+                return
+            run.raised.add(same)
+            if length:
+                run.quiet[same] = run.time + length
+            run.alerts.append(
+                Alert(
+                    id=f"{run.message.id}-{len(run.alerts) + 1}",
+                    rule=rule,
+                    kind="rule",
+                    severity=severity,
+                    text=filled,
+                    key=same[1],
+                    time=run.time,
+                    message=run.message.id,
+                )
+            )
+
+        return alert
+
+    # Individuals
+
+    def _individual(self, action: syntax.IndividualAction) -> Action:
+        name = self._subject(action.name)
+        classes = tuple(self._file.resolve(each) for each in action.classes)
+        properties = tuple(
+            (self._file.resolve(p.property), tuple(self._value(p, value) for value in p.values))
+            for p in action.properties
+        )
+        is_update = action.kind == "update"
+
+        def act(firing: Firing) -> None:
+            subject, changes = name(firing), firing.run.changes
+            for class_name in classes:
+                changes.inserted[subject, RDF_TYPE, class_name] = None
+            for predicate, finders in properties:
+                terms = [term for find in finders if (term := find(firing)) is not None]
+                for term in terms:
+                    changes.inserted[subject, predicate, term] = None
+                # A property none of whose values is known keeps what it has.
+                if terms and is_update:
+                    changes.replaced[subject, predicate] = None
+
+        return act
+
+    def _delete_individual(self, action: syntax.DeleteIndividual) -> Action:
+        name = self._subject(action.name)
+
+        def act(firing: Firing) -> None:
+            run, subject = firing.run, name(firing)
+            told = list(run.host.kb.match(subject, None, None))
+            asserted = [t for t in told if run.host.kb.origins(t) & Origin.WINDOW]
+            run.changes.removed.update(dict.fromkeys(asserted))
+            if told and not asserted:
+                self._leave(run, f"{subject.n3} is not in the window")
+
+        return act
+
+    def _subject(self, name: syntax.Name | syntax.Variable) -> Callable[[Firing], Subject]:
+        find = self._link(name)
+        position = name.position
+
+        def subject(firing: Firing) -> Subject:
+            term = find(firing)
+            if term is None or isinstance(term, Literal):
+                found = "no value" if term is None else str(term)
+                raise self._error(f"found {found}, expected the name of an individual", position)
+            return term
+
+        return subject
+
+    def _link(self, name: syntax.Name | syntax.Variable) -> Find:
+        position = name.position
+        if isinstance(name, syntax.Variable):
+            variable = check_bound(name.name, self._bound, position)
+            return lambda firing: firing.solution.get(variable)
+        if name.is_constant:
+            constant = self._file.resolve(name)
+            return lambda firing: constant
+        text = compile_name(name, self._file, self._bound)
+
+        def link(firing: Firing) -> Term | None:
+            filled = text.fill(firing, encode_segment)
+            try:
+                return None if filled is None else iri(filled)
+            except TermError as error:
+                raise self._error(error.message, position) from None
+
+        return link
+
+    def _value(self, values: syntax.PropertyValues, value: syntax.Value) -> Find:
+        match value:
+            case syntax.Name() | syntax.Variable():
+                return self._link(value)
+            case syntax.Number() | syntax.TextValue():
+                return self._literal(values, value)
+        raise AssertionError("parse refuses XPath and blank nodes in semantic rules")
+
+    def _literal(
+        self, values: syntax.PropertyValues, value: syntax.Number | syntax.TextValue
+    ) -> Find:
+        datatype = datatype_of(self._file, values, value, self._schema)
+        language = None if isinstance(value, syntax.Number) else value.language
+        make = literal_maker(datatype, language)
+        parts = (value.text,) if isinstance(value, syntax.Number) else value.text.parts
+        text = compile_parts(parts, self._bound)
+        predicate = written(self._file, self._file.resolve(values.property))
+        position = value.position
+        if text.is_constant:
+            try:
+                constant = make("".join(map(str, text.pieces)))
+            except TermError as error:
+                raise LanguageError(error.message, position=position) from None
+            return lambda firing: constant
+
+        def literal(firing: Firing) -> Term | None:
+            filled = text.fill(firing, plain)
+            try:
+                return None if filled is None else make(filled)
+            except TermError as error:
+                raise self._error(f"{predicate}: {error.message}", position) from None
+
+        return literal
+
+    # SPARQL
+
+    def _change(self, wanted: tuple[Operation, ...], position: Position) -> Action:
+        def act(firing: Firing) -> None:
+            run = firing.run
+            for operation in wanted:
+                for solution in _solutions(operation, firing):
+                    for triple in fill(operation.deletes, solution):
+                        self._delete(run, triple)
+                    for triple in fill(operation.inserts, solution):
+                        run.changes.inserted[triple] = None
+
+        return act
+
+    def _delete(self, run: Run, triple: Triple) -> None:
+        kb = run.host.kb
+        asserted = in_window(kb, triple)
+        run.changes.removed.update(dict.fromkeys(asserted))
+        if not asserted and triple in kb:
+            self._leave(run, f"{' '.join(t.n3 for t in triple)} is not in the window graph")
+
+    def _leave(self, run: Run, reason: str) -> None:
+        run.warnings[f"rule {self._rule.name}: {reason} and cannot be deleted"] = None
+
+    def _error(self, message: str, position: Position) -> RuleError:
+        return RuleError(f"rule {self._rule.name}: {message}", position=position)
+
+
+def in_window(kb: KnowledgeBase, triple: Triple) -> list[Triple]:
+    """The triples of the window graph that a query may have meant by ``triple``.
+
+    A query's answer gives the value of a number or time, not its written form.
+    """
+    if kb.origins(triple) & Origin.WINDOW:
+        return [triple]
+    subject, predicate, value = triple
+    if not isinstance(value, Literal):
+        return []
+    return [
+        other
+        for other in kb.match(subject, predicate, None)
+        if kb.origins(other) & Origin.WINDOW and same_when_stored(value, other[2])
+    ]
+
+
+def _solutions(operation: Operation, firing: Firing) -> list[Solution]:
+    if operation.where is None:
+        return [firing.solution]
+    given = {
+        name: firing.solution[name] for name in operation.where.given if name in firing.solution
+    }
+    found = firing.run.host.evaluator.select(operation.where, given)
+    merged = [{**firing.solution, **each} for each in found]
+    return sorted(merged, key=lambda each: sorted((n, v.n3) for n, v in each.items()))

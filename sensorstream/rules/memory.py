@@ -1,0 +1,55 @@
+"""What rules remember from message to message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from sensorstream.model.timeline import Instant
+
+AlertKey: TypeAlias = tuple[str, str]
+"""Rule name and key: alerts that share them are the same alert."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMemory:
+    """Until when alerts are held back, and the last tick of each ``every`` rule.
+
+    A message's rules never change the memory they are given: they return another one, or the
+    same when there is nothing new to remember. A failed message leaves nothing behind.
+    """
+
+    quiet: Mapping[AlertKey, Instant] = field(default_factory=dict)
+    """The instant from which on the alert may be raised again."""
+    ticks: Mapping[str, int] = field(default_factory=dict)
+    """Rule name to the number of the last multiple of its duration that was passed."""
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> RuleMemory:
+        """The memory that :meth:`to_data` wrote."""
+        return cls(
+            {(rule, key): until for rule, key, until in data["quiet"]},
+            dict(data["ticks"]),
+        )
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data that JSON can hold."""
+        return {
+            "quiet": [[rule, key, until] for (rule, key), until in self.quiet.items()],
+            "ticks": dict(self.ticks),
+        }
+
+    def after(
+        self, time: Instant, quiet: Mapping[AlertKey, Instant], ticks: Mapping[str, int]
+    ) -> RuleMemory:
+        """The memory with a message's news; what has run out at ``time`` is forgotten.
+
+        O(keys that are held back) when there are news of alerts, else O(1).
+        """
+        if not quiet and not ticks:
+            return self
+        held = self.quiet
+        if quiet:
+            held = {key: until for key, until in held.items() if until > time} | dict(quiet)
+        return RuleMemory(held, {**self.ticks, **ticks} if ticks else self.ticks)

@@ -1,0 +1,151 @@
+"""Rounds: rules react to a message, then to what they changed, until nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sensorstream.errors import RuleCycle
+from sensorstream.model.events import Alert, Delta, Departure, Event, Message
+from sensorstream.model.terms import Term
+from sensorstream.model.timeline import Instant
+from sensorstream.rules.compile import CompiledRule
+from sensorstream.rules.conditions import Solution
+from sensorstream.rules.effects import Changes, Firing, RuleHost, Run
+from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.triggers import Moment
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """What the rules made of one message.
+
+    ``fired`` names each rule that fired, in the order of its first firing. The changes of the
+    knowledge base have been made through the host; ``memory`` is for the next message.
+    """
+
+    memory: RuleMemory
+    alerts: tuple[Alert, ...] = ()
+    replies: tuple[str, ...] = ()
+    fired: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def run_rules(
+    rules: Sequence[CompiledRule],
+    host: RuleHost,
+    *,
+    message: Message,
+    time: Instant,
+    delta: Delta,
+    departures: Sequence[Departure],
+    memory: RuleMemory,
+    max_rounds: int = 16,
+) -> RuleResult:
+    """Let the rules react to a message that the host has taken in (paper section 4.4).
+
+    In each round every rule sees the state at the round's beginning; all changes are then made
+    together, and the next round sees their delta. Within one message a rule fires once for
+    each distinct solution.
+
+    Args:
+        rules: in the order in which their actions are to be carried out.
+        host: the engine.
+        message: the message at hand; names and alert ids derive from its id.
+        time: application time, never less than that of the message before.
+        delta: what the message changed in the union of the graphs.
+        departures: the individuals that left the window because of the message.
+        memory: what the message before returned.
+        max_rounds: how many rounds may change the knowledge base.
+
+    Raises:
+        RuleCycle: the rules still ask for changes after ``max_rounds`` rounds.
+        RuleError: an action cannot be carried out.
+    """
+    run = Run(host, message, time, memory)
+    fired: dict[str, set[frozenset[tuple[str, Term]]]] = {}
+    latest: list[list[str]] = []
+    moment = Moment(run, True, delta, departures)
+    while True:
+        run.changes = Changes()
+        latest.append(_round(rules, moment, fired))
+        if not run.changes:
+            break
+        if len(latest) > max_rounds:
+            raise _cycle(latest, rules, max_rounds)
+        departed = len(host.departures)
+        delta = _apply(run)
+        departures = tuple(host.departures[departed:])
+        if not delta and not departures:
+            break
+        moment = Moment(run, False, delta, departures)
+    return RuleResult(
+        memory.after(time, run.quiet, run.ticks),
+        tuple(run.alerts),
+        tuple(run.replies),
+        tuple(fired),
+        tuple(run.warnings),
+    )
+
+
+def _round(
+    rules: Sequence[CompiledRule],
+    moment: Moment,
+    fired: dict[str, set[frozenset[tuple[str, Term]]]],
+) -> list[str]:
+    """Evaluate every rule once and carry out the actions of its new solutions.
+
+    Returns:
+        The rules that asked for a change of the knowledge base.
+    """
+    run, host = moment.run, moment.run.host
+    changing: list[str] = []
+    for rule in rules:
+        solutions = rule.trigger(moment)
+        for condition in rule.conditions:
+            if not solutions:
+                break
+            solutions = condition(host, solutions)
+        if not solutions:
+            continue
+        seen = fired.get(rule.name, set())
+        fresh = {key: each for each in solutions if (key := frozenset(each.items())) not in seen}
+        if not fresh:
+            continue
+        fired[rule.name] = seen | fresh.keys()
+        before = len(run.changes.inserted) + len(run.changes.removed)
+        for solution in sorted(fresh.values(), key=_written):
+            firing = Firing(run, solution)
+            for action in rule.actions:
+                action(firing)
+        if len(run.changes.inserted) + len(run.changes.removed) > before:
+            changing.append(rule.name)
+    return changing
+
+
+def _written(solution: Solution) -> list[tuple[str, str]]:
+    """A solution as sortable text: an evaluator may answer in any order."""
+    return sorted((name, value.n3) for name, value in solution.items())
+
+
+def _apply(run: Run) -> Delta:
+    changes = run.changes
+    event = None
+    if changes.inserted:
+        event = Event(
+            tuple(changes.inserted), run.time, run.message.id, frozenset(changes.replaced)
+        )
+    return run.host.apply(event, tuple(changes.removed))
+
+
+def _cycle(
+    latest: Sequence[Sequence[str]], rules: Sequence[CompiledRule], max_rounds: int
+) -> RuleCycle:
+    # The rules of the last rounds are the cycle; those of the first ones only led into it.
+    turning = {name for names in latest[len(latest) // 2 :] for name in names}
+    named = [rule for rule in rules if rule.name in turning]
+    names = ", ".join(f"{rule.name} ({rule.position})" for rule in named)
+    return RuleCycle(
+        f"rules kept changing the knowledge base for {max_rounds} rounds: {names}",
+        position=named[0].position,
+    )

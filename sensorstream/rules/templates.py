@@ -1,0 +1,140 @@
+"""Texts and names with holes that a firing fills in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+from xml.sax.saxutils import escape
+
+from lxml import etree
+
+from sensorstream.errors import LanguageError, Position
+from sensorstream.language import syntax
+from sensorstream.model.terms import Literal, Term
+from sensorstream.rules.effects import Firing
+from sensorstream.rules.patterns import Var
+
+NEW: Final = "new"
+
+# Not allowed in XML 1.0 even as a character reference (section 2.2).
+_NOT_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class NewName:
+    """The hole ``{new}``."""
+
+
+Piece: TypeAlias = str | Var | NewName
+Encode: TypeAlias = Callable[[str], str]
+
+
+def plain(text: str) -> str:
+    """No change."""
+    return text
+
+
+def in_xml(text: str) -> str:
+    """Text that stands for itself between tags and in attributes."""
+    return escape(_NOT_XML.sub("\ufffd", text), {'"': "&quot;", "'": "&#39;"})
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A compiled template."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def is_constant(self) -> bool:
+        return all(type(piece) is str for piece in self.pieces)
+
+    def fill(self, firing: Firing, encode: Encode, *, unbound: str | None = None) -> str | None:
+        """The text; a variable without a value gives ``unbound``, or makes all of it None."""
+        filled: list[str] = []
+        for piece in self.pieces:
+            if isinstance(piece, Var):
+                value = firing.solution.get(piece)
+                if value is None:
+                    if unbound is None:
+                        return None
+                    filled.append(unbound)
+                else:
+                    filled.append(encode(shown(value)))
+            elif isinstance(piece, NewName):
+                filled.append(encode(firing.new))
+            else:
+                filled.append(piece)
+        return "".join(filled)
+
+
+def shown(term: Term) -> str:
+    """A term in a text: the IRI, ``_:label`` or the literal's lexical form."""
+    return term.lexical if isinstance(term, Literal) else str(term)
+
+
+def compile_parts(parts: Iterable[syntax.Part], bound: Iterable[str]) -> Text:
+    """Compile a template whose variables must be among ``bound``.
+
+    Raises:
+        LanguageError: a hole names a variable that no trigger or condition gives a value.
+    """
+    pieces: list[Piece] = []
+    for part in parts:
+        if isinstance(part, str):
+            pieces.append(part)
+        elif part.text == NEW:
+            pieces.append(NewName())
+        else:
+            pieces.append(check_bound(part.text.removeprefix("?"), bound, part.position))
+    return Text(tuple(pieces))
+
+
+def check_bound(name: str, bound: Iterable[str], position: Position) -> Var:
+    """A variable that has a value when the actions are carried out.
+
+    Raises:
+        LanguageError: it has none.
+    """
+    known = sorted(bound)
+    if name in known:
+        return Var(name)
+    choice = (
+        f"expected {' or '.join(f'?{each}' for each in known)}"
+        if known
+        else "expected a trigger or select that gives it one"
+    )
+    raise LanguageError(f"?{name} has no value here: {choice}", position=position)
+
+
+def compile_name(name: syntax.Name, file: syntax.RuleFile, bound: Iterable[str]) -> Text:
+    """An IRI with holes, prefix written out.
+
+    Raises:
+        LanguageError: as for :func:`compile_parts`.
+    """
+    if name.is_constant:
+        return Text((str(file.resolve(name)),))
+    head = () if name.prefix is None else (file.prefix_map[name.prefix],)
+    return compile_parts((*head, *name.parts), bound)
+
+
+def compile_xml(template: syntax.Template, bound: Iterable[str]) -> Text:
+    """A template of a well-formed XML document, with holes where text may stand.
+
+    Raises:
+        LanguageError: it is not well-formed, or a hole stands where a name should.
+    """
+    text = compile_parts(template.parts, bound)
+    # A value that would break the document anywhere but in text.
+    sample = "".join(piece if type(piece) is str else in_xml("1 <") for piece in text.pieces)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    try:
+        etree.fromstring(sample.encode(), parser)
+    except etree.XMLSyntaxError as error:
+        raise LanguageError(
+            f"the reply is not well-formed XML: {error.msg}", position=template.position
+        ) from None
+    return text

@@ -1,0 +1,126 @@
+"""When a rule is looked at: the word after ``on``, and ``every``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from sensorstream.errors import LanguageError, TermError
+from sensorstream.language import syntax
+from sensorstream.model.events import Delta, Departure
+from sensorstream.model.terms import IRI, Subject, Term
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.rules.conditions import Solution
+from sensorstream.rules.effects import Run
+
+Solutions: TypeAlias = Sequence[Solution]
+
+NO_SOLUTION: Final[Solutions] = ()
+ONE_SOLUTION: Final[Solutions] = ({},)
+"""The solution without variables: what holds, holds."""
+
+
+class Moment:
+    """What a round reacts to: a delta and departures, grouped by class when a rule asks."""
+
+    __slots__ = ("_arrived", "_departed", "delta", "departures", "is_first", "run")
+
+    def __init__(
+        self, run: Run, is_first: bool, delta: Delta, departures: Sequence[Departure]
+    ) -> None:
+        self.run = run
+        self.is_first = is_first
+        self.delta = delta
+        self.departures = departures
+        self._arrived: Mapping[Term, dict[Subject, None]] | None = None
+        self._departed: Mapping[Term, dict[Subject, None]] | None = None
+
+    def arrived(self, class_name: IRI) -> Sequence[Subject]:
+        """The individuals that became members of a class, asserted or inferred."""
+        if self._arrived is None:
+            members: dict[Term, dict[Subject, None]] = {}
+            for subject, predicate, value in self.delta.added:
+                if predicate == RDF_TYPE:
+                    members.setdefault(value, {})[subject] = None
+            self._arrived = members
+        return tuple(self._arrived.get(class_name, ()))
+
+    def departed(self, class_name: IRI) -> Sequence[Subject]:
+        """The members of a class that left the window, by what was known when they left."""
+        if self._departed is None:
+            members: dict[Term, dict[Subject, None]] = {}
+            for departure in self.departures:
+                name = departure.individual.name
+                for known in (departure.individual.statements, departure.inferred):
+                    for subject, predicate, value in known:
+                        if subject == name and predicate == RDF_TYPE:
+                            members.setdefault(value, {})[name] = None
+            self._departed = members
+        return tuple(self._departed.get(class_name, ()))
+
+
+Trigger: TypeAlias = Callable[[Moment], Solutions]
+
+
+def compile_trigger(rule: syntax.SemanticRule, file: syntax.RuleFile, line: Timeline) -> Trigger:
+    """The solutions that a rule starts from at a moment; none means it sleeps.
+
+    Raises:
+        LanguageError: the duration is no length of the time line.
+    """
+    trigger = rule.trigger
+    match trigger:
+        case syntax.OnChange():
+            return lambda moment: ONE_SOLUTION if moment.delta else NO_SOLUTION
+        case syntax.OnMessage():
+            return lambda moment: ONE_SOLUTION if moment.is_first else NO_SOLUTION
+        case syntax.OnInsert(class_name=name, variable=variable):
+            return _for_each(Moment.arrived, file.resolve(name), variable.name)
+        case syntax.OnExpire(class_name=name, variable=variable):
+            return _for_each(Moment.departed, file.resolve(name), variable.name)
+        case syntax.Every(duration=duration):
+            return _every(rule.name, read_duration(duration, line))
+
+
+def read_duration(duration: syntax.Duration, line: Timeline) -> int:
+    """A length of the time line.
+
+    Raises:
+        LanguageError: the text is none.
+    """
+    try:
+        return line.duration(duration.text)
+    except TermError as error:
+        raise LanguageError(error.message, position=duration.position) from None
+
+
+def bound_by(trigger: syntax.Trigger) -> frozenset[str]:
+    """The variable that a trigger gives a value."""
+    if isinstance(trigger, syntax.OnInsert | syntax.OnExpire):
+        return frozenset([trigger.variable.name])
+    return frozenset()
+
+
+def _for_each(
+    members: Callable[[Moment, IRI], Sequence[Subject]], class_name: IRI, variable: str
+) -> Trigger:
+    def trigger(moment: Moment) -> Solutions:
+        return [{variable: name} for name in members(moment, class_name)]
+
+    return trigger
+
+
+def _every(rule: str, length: int) -> Trigger:
+    def trigger(moment: Moment) -> Solutions:
+        if not moment.is_first:
+            return NO_SOLUTION
+        run = moment.run
+        tick, last = run.time // length, run.memory.ticks.get(rule)
+        if last is not None and tick <= last:
+            return NO_SOLUTION
+        run.ticks[rule] = tick
+        # The first message only says where time stands.
+        return NO_SOLUTION if last is None else ONE_SOLUTION
+
+    return trigger

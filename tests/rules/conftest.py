@@ -1,0 +1,136 @@
+"""A host of semantic rules that is a window without bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import pytest
+
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.snapshot import Snapshot
+from sensorstream.language import parse
+from sensorstream.model.events import Delta, Departure, Event, Individual, Message, net_delta
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Triple, term
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.rules.compile import CompiledRule, compile_rules
+from sensorstream.rules.conditions import ConditionEvaluator, SnapshotEvaluator
+from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.rounds import RuleResult, run_rules
+
+HEAD = """\
+prefix : <http://example.org/>
+prefix xsd: <http://www.w3.org/2001/XMLSchema#>
+"""
+E = "http://example.org/"
+
+
+@dataclass
+class Host:
+    """The window graph, with one implication: a Child is a Human (inferred)."""
+
+    kb: KnowledgeBase = field(default_factory=KnowledgeBase)
+    departures: list[Departure] = field(default_factory=list)
+    applied: list[tuple[Event | None, tuple[Triple, ...]]] = field(default_factory=list)
+    leaving: list[IRI] = field(default_factory=list)
+    evaluator: ConditionEvaluator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.evaluator = SnapshotEvaluator(Snapshot(self.kb))
+
+    def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
+        self.applied.append((event, tuple(removed)))
+        added: tuple[Triple, ...] = ()
+        replaced: list[Triple] = []
+        time = 0
+        if event is not None:
+            added, time = event.triples, event.time
+            replaced = [
+                t for s, p in event.replaces for t in self.kb.match(s, p, None) if t not in added
+            ]
+        gone = [t for t in (*removed, *replaced) if t not in added]
+        return self.change(Delta(time, added, tuple(gone)))
+
+    def change(self, delta: Delta) -> Delta:
+        told = self.kb.apply(Origin.WINDOW, delta)
+        child, human = IRI(f"{E}Child"), IRI(f"{E}Human")
+
+        def implied(triples: Sequence[Triple]) -> tuple[Triple, ...]:
+            return tuple((s, RDF_TYPE, human) for s, p, o in triples if (p, o) == (RDF_TYPE, child))
+
+        inferred = Delta(delta.time, implied(told.added), implied(told.removed))
+        return net_delta(delta.time, [told, self.kb.apply(Origin.INFERRED, inferred)])
+
+
+Say: TypeAlias = Callable[..., RuleResult]
+
+
+class Play:
+    """Rules on a stage: :meth:`say` is one message."""
+
+    def __init__(self, text: str, timeline: Timeline = Timeline.INTEGER, rounds: int = 16) -> None:
+        file = parse(HEAD + text, "test.rules")
+        self.rules: tuple[CompiledRule, ...] = compile_rules([file], Schema(), timeline)
+        self.host = Host()
+        self.memory = RuleMemory()
+        self.rounds = rounds
+        self.count = 0
+
+    def say(
+        self,
+        *triples: str,
+        remove: Sequence[str] = (),
+        depart: Mapping[str, Sequence[str]] | None = None,
+        time: int = 0,
+        keep_memory: bool = True,
+    ) -> RuleResult:
+        """One message that adds and removes triples, written ``a b c`` (terms of :)."""
+        self.count += 1
+        message = Message(f"m{self.count}", b"", time)
+        leaving = depart or {}
+        gone = [triple(t) for t in remove]
+        departures = []
+        for name, told in leaving.items():
+            about = [triple(f"{name} {each}") for each in told]
+            gone += about
+            individual = Individual(IRI(E + name), 1, 0, 0, 0, "m0", dict.fromkeys(about))  # type: ignore[arg-type]
+            departures.append(Departure(individual, time))
+        self.host.departures = departures
+        delta = self.host.change(Delta(time, tuple(triple(t) for t in triples), tuple(gone)))
+        result = run_rules(
+            self.rules,
+            self.host,
+            message=message,
+            time=time,
+            delta=delta,
+            departures=tuple(departures),
+            memory=self.memory,
+            max_rounds=self.rounds,
+        )
+        if keep_memory:
+            self.memory = result.memory
+        return result
+
+    def window(self) -> set[str]:
+        """The window graph, written as :meth:`say` takes it."""
+        return {written(t) for t in self.host.kb.triples(Origin.WINDOW)}
+
+
+def triple(text: str) -> Triple:
+    s, p, o = text.split(" ", 2)
+    value = term(o) if o.startswith(('"', "<")) else IRI(E + o)
+    return IRI(E + s), RDF_TYPE if p == "a" else IRI(E + p), value
+
+
+def written(each: Triple) -> str:
+    s, p, o = each
+    predicate = "a" if p == RDF_TYPE else p.removeprefix(E)
+    return f"{s.removeprefix(E)} {predicate} {o.removeprefix(E)}"
+
+
+@pytest.fixture
+def play() -> type[Play]:
+    return Play
