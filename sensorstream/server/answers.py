@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from sensorstream.alerts.cloudevents import plain_alert
+from sensorstream.engine.outcome import Outcome
 from sensorstream.model.timeline import Timeline
-from sensorstream.server.application import ServedOutcome
 
 
 class AlertBody(BaseModel):
@@ -55,7 +55,7 @@ class OutcomeBody(BaseModel):
     warnings: list[str] = Field(description="such as the likely cause when no rule matched")
 
 
-def outcome_answer(outcome: ServedOutcome, timeline: Timeline) -> Mapping[str, Any]:
+def outcome_answer(outcome: Outcome, timeline: Timeline) -> Mapping[str, Any]:
     """The fields of :class:`OutcomeBody`, made directly: this is the hot path."""
     return {
         "message_id": outcome.message.id,

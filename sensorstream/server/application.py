@@ -7,7 +7,7 @@ briefly; the server calls them from worker threads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from datetime import datetime
 from typing import Protocol, TypeAlias
@@ -17,34 +17,11 @@ from pyoxigraph import QueryBoolean, QuerySolutions, QueryTriples
 
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
-from sensorstream.model.events import Alert, Message
+from sensorstream.engine.outcome import Outcome
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.settings import Settings
 
 QueryAnswer: TypeAlias = QuerySolutions | QueryBoolean | QueryTriples
-
-
-class ServedOutcome(Protocol):
-    """What became of one message (the engine's Outcome)."""
-
-    @property
-    def message(self) -> Message: ...
-    @property
-    def matched(self) -> Sequence[str]: ...
-    @property
-    def individuals(self) -> Sequence[str]: ...
-    @property
-    def alerts(self) -> Sequence[Alert]: ...
-    @property
-    def replies(self) -> Sequence[str]: ...
-    @property
-    def departures(self) -> Sequence[object]: ...
-    @property
-    def timings(self) -> Mapping[str, float]:
-        """Seconds by phase: ``t_i``, ``t_w``, ``t_m``, ``t_s`` (paper section 5.2)."""
-
-    @property
-    def warnings(self) -> Sequence[str]: ...
 
 
 class ServedTable(Protocol):
@@ -155,7 +132,7 @@ class ServedApplication(Protocol):
     def alert_feed(self) -> AlertFeed:
         """``announce()`` is called after each commit that holds alerts, ``close()`` at the end."""
 
-    def submit(self, content: bytes, source: str) -> Future[ServedOutcome]:
+    def submit(self, content: bytes, source: str) -> Future[Outcome]:
         """Take one message in; done when its effects are committed.
 
         Called in the event loop: it may not block. The future raises kinds of

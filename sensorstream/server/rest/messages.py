@@ -11,10 +11,11 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import MessageTooLarge, SensorStreamError
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.answers import OutcomeBody, outcome_answer
-from sensorstream.server.application import ServedApplication, ServedOutcome
+from sensorstream.server.application import ServedApplication
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.problems import ProblemBody, problem_of
 
@@ -119,17 +120,17 @@ def _batch(body: bytes, content_type: str) -> list[str]:
 
 def _enter(
     application: ServedApplication, text: str, source: str, limit: int
-) -> asyncio.Future[ServedOutcome]:
+) -> asyncio.Future[Outcome]:
     content = text.encode(errors="replace")
     if len(content) > limit:
-        refused: asyncio.Future[ServedOutcome] = asyncio.get_running_loop().create_future()
+        refused: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         told = f"the message holds {len(content)} bytes, the limit is {limit}"
         refused.set_exception(MessageTooLarge(told))
         return refused
     return asyncio.wrap_future(application.submit(content, source))
 
 
-async def _entry(entered: asyncio.Future[ServedOutcome], timeline: Timeline) -> dict[str, Any]:
+async def _entry(entered: asyncio.Future[Outcome], timeline: Timeline) -> dict[str, Any]:
     try:
         return {"outcome": outcome_answer(await entered, timeline)}
     except SensorStreamError as error:

@@ -12,9 +12,10 @@ from xml.sax.saxutils import escape
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import MessageTooLarge, SensorStreamError
 from sensorstream.server.answers import outcome_answer
-from sensorstream.server.application import ServedApplication, ServedOutcome
+from sensorstream.server.application import ServedApplication
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.problems import problem_of, unexpected
 from sensorstream.server.soap.envelope import (
@@ -87,7 +88,7 @@ def router(application: ServedApplication, max_message_bytes: int) -> APIRouter:
         told_as = element_of("postMessageResponse", outcome_answer(outcome, application.timeline))
         return Response(answer(version, told_as), media_type=version.media_type)
 
-    async def _take(text: str) -> ServedOutcome:
+    async def _take(text: str) -> Outcome:
         content = _DECLARATION.sub("", text, count=1).strip().encode()
         if len(content) > max_message_bytes:
             raise MessageTooLarge(

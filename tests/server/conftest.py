@@ -1,0 +1,304 @@
+"""A real HTTP server over an application in memory, for everything that needs no database."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import httpx
+import pyoxigraph as ox
+import pytest
+import uvicorn
+from prometheus_client import CollectorRegistry, Counter
+
+from sensorstream.alerts.feed import AlertFeed
+from sensorstream.alerts.records import RaisedAlert, Webhook
+from sensorstream.alerts.signing import check_secret, new_secret
+from sensorstream.alerts.targets import check_target
+from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.errors import (
+    HistoryError,
+    MappingError,
+    Position,
+    QueryError,
+    Unavailable,
+)
+from sensorstream.history.quarantine import Quarantined
+from sensorstream.mapping.document import parse_document
+from sensorstream.model.events import Alert, Message
+from sensorstream.model.terms import IRI
+from sensorstream.model.timeline import Timeline
+from sensorstream.server.application import QueryAnswer, ServedApplication
+from sensorstream.server.main import create_app
+from sensorstream.settings import ServerSettings, Settings
+
+EX = "http://example.org/"
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Table:
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    truncated: bool = False
+
+
+@dataclass(frozen=True)
+class IndividualView:
+    name: str
+    types: tuple[str, ...]
+    entered: int
+    time: int
+    statements: int
+    message: str
+
+
+@dataclass(frozen=True)
+class WindowView:
+    kind: str
+    unit: str
+    size: str
+    step: str
+    total: int
+    pending: int
+    statements: int
+    inferred: int
+    individuals: tuple[IndividualView, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    name: str
+    ready: bool
+    detail: str = ""
+
+
+@dataclass
+class MemoryApplication:
+    """The served application over lists and an Oxigraph store.
+
+    The root of a message decides what happens: ``<Bad>`` is a mapping error, ``<Busy>`` finds
+    no room, ``<Defect>`` hits a defect of ours; anything else is taken in.
+    """
+
+    settings: Settings = field(
+        default_factory=lambda: Settings(
+            Path("sensorstream.toml"), server=ServerSettings(max_message_bytes=4096)
+        )
+    )
+    timeline: Timeline = Timeline.INTEGER
+    metrics: CollectorRegistry = field(default_factory=CollectorRegistry)
+    alert_feed: AlertFeed = field(default_factory=AlertFeed)
+    store: ox.Store = field(default_factory=ox.Store)
+    received: list[Message] = field(default_factory=list)
+    kept: list[RaisedAlert] = field(default_factory=list)
+    hooks: list[Webhook] = field(default_factory=list)
+    table: Table = Table(("n",), ((1,),))
+    alive: bool = True
+    parts: tuple[Part, ...] = (Part("pipeline", True), Part("history", True))
+
+    def __post_init__(self) -> None:
+        messages = Counter("sensorstream_messages", "Messages.", registry=self.metrics)
+        self._count = messages.inc
+        for graph, name in (("window", "Ada"), ("static", "Room")):
+            self.store.add(
+                ox.Quad(
+                    ox.NamedNode(f"{EX}{name.lower()}"),
+                    ox.NamedNode(f"{EX}name"),
+                    ox.Literal(name),
+                    ox.NamedNode(f"urn:sensorstream:{graph}"),
+                )
+            )
+
+    def submit(self, content: bytes, source: str) -> Future[Outcome]:
+        future: Future[Outcome] = Future()
+        try:
+            future.set_result(self._process(content, source))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def _process(self, content: bytes, source: str) -> Outcome:
+        root = parse_document(content, max_depth=self.settings.server.max_depth).getroot()
+        if root.tag == "Bad":
+            place = Position("message", 1, 5)
+            raise MappingError("rule 'tracker': {@x} is 'abc', expected an integer", position=place)
+        if root.tag == "Busy":
+            raise Unavailable("10000 messages are waiting already: send it again later")
+        if root.tag == "Defect":
+            raise RuntimeError("secret inside")
+        self._count()
+        message = Message(f"m{len(self.received) + 1}", content, 7, source)
+        self.received.append(message)
+        alert = Alert(
+            f"{message.id}-1", "crowded", "rule", "warning", "21 people", "kitchen", 7, message.id
+        )
+        return Outcome(
+            message,
+            Status.ACCEPTED,
+            matched=("tracker", "sensor"),
+            individuals=(IRI(f"{EX}human-1"),),
+            alerts=(alert,),
+            replies=("<Command lamp='on'/>",),
+            phases=Timings(0.001, 0.002, 0.003, 0.004),
+            warnings=("something odd",),
+        )
+
+    def query(
+        self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
+    ) -> QueryAnswer:
+        try:
+            return self.store.query(
+                text,
+                use_default_graph_as_union=not default_graphs,
+                default_graph=[ox.NamedNode(each) for each in default_graphs] or None,
+                named_graphs=[ox.NamedNode(each) for each in named_graphs] or None,
+            )
+        except (SyntaxError, ValueError) as error:
+            raise QueryError(str(error), position=Position("query", 1, 1)) from None
+
+    def sql(self, text: str) -> Table:
+        if "broken" in text:
+            raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
+        if "away" in text:
+            raise HistoryError("the store is away")
+        return self.table
+
+    def raise_alert(self, text: str) -> RaisedAlert:
+        seq = len(self.kept) + 1
+        alert = Alert(f"a{seq}-1", "crowded", "rule", "warning", text, "kitchen", seq, f"a{seq}")
+        raised = RaisedAlert(seq, alert, NOW)
+        self.kept.append(raised)
+        self.alert_feed.announce()
+        return raised
+
+    def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
+        older = (each for each in reversed(self.kept) if before is None or each.seq < before)
+        return list(itertools.islice(older, limit))
+
+    def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
+        return [each for each in self.kept if each.seq > seq][:limit]
+
+    def register_webhook(self, url: str, secret: str | None = None) -> Webhook:
+        check_target(url, allow_private=True)
+        secret = new_secret() if secret is None else check_secret(secret)
+        webhook = Webhook(f"wh_{len(self.hooks) + 1}", url, secret, NOW)
+        self.hooks.append(webhook)
+        return webhook
+
+    def webhooks(self) -> Sequence[Webhook]:
+        return list(self.hooks)
+
+    def delete_webhook(self, webhook_id: str) -> bool:
+        before = len(self.hooks)
+        self.hooks = [each for each in self.hooks if each.id != webhook_id]
+        return len(self.hooks) < before
+
+    def window_view(self, limit: int, offset: int = 0) -> WindowView:
+        people = tuple(
+            IndividualView(f"{EX}human-{n}", (f"{EX}Human",), n, n + 1, 5, f"m{n}")
+            for n in range(5)
+        )
+        page = people[offset : offset + limit]
+        return WindowView("sliding", "individuals", "5", "1", 5, 0, 25, 10, page)
+
+    def quarantine(self, limit: int, before: int | None = None) -> Sequence[Quarantined]:
+        kept = [
+            Quarantined(2, "m2", "rest", NOW, "rejected", "not an integer", b"<Bad/>"),
+            Quarantined(1, "m1", "soap", NOW, "unmatched", "no rule", b"<\xffOdd/>"),
+        ]
+        return [each for each in kept if before is None or each.seq < before][:limit]
+
+    def healthy(self) -> bool:
+        return self.alive
+
+    def ready(self) -> Sequence[Part]:
+        return self.parts
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that listens: its application and a client of it."""
+
+    url: str
+    application: MemoryApplication
+    client: httpx.Client
+
+
+@pytest.fixture(scope="session")
+def listen() -> Callable[[ServedApplication], Iterator[str]]:
+    """Serve an application from a thread by uvicorn, on a free port."""
+
+    def run(application: ServedApplication) -> Iterator[str]:
+        config = uvicorn.Config(
+            create_app(application), log_level="critical", timeout_graceful_shutdown=5
+        )
+        server = uvicorn.Server(config)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            thread = threading.Thread(target=server.run, args=([listener],))
+            thread.start()
+            deadline = time.monotonic() + 20
+            while not server.started:
+                assert time.monotonic() < deadline, "the server did not start"
+                time.sleep(0.005)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            application.alert_feed.close()
+            server.should_exit = True
+            thread.join()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def served(listen: Callable[[ServedApplication], Iterator[str]]) -> Iterator[Served]:
+    application = MemoryApplication()
+    for url in listen(application):
+        with httpx.Client(base_url=url) as client:
+            yield Served(url, application, client)
+
+
+@pytest.fixture
+def application(served: Served) -> Iterator[MemoryApplication]:
+    """The application behind the server; what a test changes of its state is put back."""
+    before = dict(vars(served.application))
+    yield served.application
+    vars(served.application).update(before)
+
+
+@pytest.fixture
+def client(served: Served) -> httpx.Client:
+    return served.client
+
+
+@pytest.fixture
+def odd_table() -> Table:
+    """Every kind of value a database gives."""
+    return Table(
+        ("a", "b", "c", "d", "e", "f", "g", "h"),
+        (
+            (1, 2.5, Decimal("3"), Decimal("3.25"), NOW, None, b"<x/>", True),
+            (1, float("nan"), Decimal("NaN"), [NOW], NOW.date(), {"k": 1}, b"\xff", "ü"),
+        ),
+        truncated=True,
+    )
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], object]], None]:
+    """Poll a condition until it holds; fail when it does not within the deadline."""
+
+    def wait(condition: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 10
+        while not condition():
+            assert time.monotonic() < deadline, "did not happen in time"
+            time.sleep(0.005)
+
+    return wait

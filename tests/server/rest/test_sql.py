@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+
+def test_a_table_comes_as_columns_and_rows(client: httpx.Client) -> None:
+    answer = client.post("/sql", json={"query": "select 1 as n"})
+    assert answer.status_code == 200
+    assert answer.json() == {"columns": ["n"], "rows": [[1]], "truncated": False}
+
+
+def test_every_kind_of_value_has_a_form_in_json(
+    client: httpx.Client, application: Any, odd_table: Any
+) -> None:
+    application.table = odd_table
+    answer = client.post("/sql", json={"query": "select everything"}).json()
+    assert answer["rows"] == [
+        [1, 2.5, 3, 3.25, "2026-03-01T12:00:00Z", None, "<x/>", True],
+        [1, "nan", "NaN", ["2026-03-01T12:00:00Z"], "2026-03-01", {"k": 1}, "/w==", "ü"],
+    ]
+    assert answer["truncated"] is True
+
+
+def test_a_bad_query_is_told_with_its_place(client: httpx.Client) -> None:
+    answer = client.post("/sql", json={"query": "select broken"})
+    assert answer.status_code == 400
+    assert answer.json()["position"]["column"] == 8
+
+
+def test_a_store_that_is_away_is_not_the_clients_fault(client: httpx.Client) -> None:
+    answer = client.post("/sql", json={"query": "select away"})
+    assert answer.status_code == 503
+    assert answer.json()["type"] == "urn:sensorstream:error:history"

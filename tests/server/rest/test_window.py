@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import httpx
+
+
+def test_the_window_tells_its_definition_totals_and_individuals(client: httpx.Client) -> None:
+    answer = client.get("/window", params={"limit": 2}).json()
+    individuals = answer.pop("individuals")
+    assert answer == {
+        "kind": "sliding",
+        "unit": "individuals",
+        "size": "5",
+        "step": "1",
+        "total": 5,
+        "pending": 0,
+        "statements": 25,
+        "inferred": 10,
+        "next": "/window?limit=2&offset=2",
+    }
+    assert individuals[0] == {
+        "iri": "http://example.org/human-0",
+        "types": ["http://example.org/Human"],
+        "entered": 0,
+        "time": 1,
+        "statements": 5,
+        "message_id": "m0",
+    }
+
+
+def test_pages_follow_one_another_to_the_end(client: httpx.Client) -> None:
+    place, seen = "/window?limit=2", []
+    while place:
+        page = client.get(place).json()
+        seen += [each["iri"] for each in page["individuals"]]
+        place = page["next"]
+    assert seen == [f"http://example.org/human-{n}" for n in range(5)]
+
+
+def test_the_totals_alone_can_be_asked_for(client: httpx.Client) -> None:
+    answer = client.get("/window", params={"limit": 0}).json()
+    assert (answer["total"], answer["individuals"], answer["next"]) == (5, [], None)
