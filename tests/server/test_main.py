@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+PATHS = {
+    "/messages": {"post"},
+    "/messages/batch": {"post"},
+    "/soap": {"get", "post"},
+    "/sparql": {"get", "post"},
+    "/sql": {"post"},
+    "/alerts": {"get"},
+    "/alerts/stream": {"get"},
+    "/webhooks": {"get", "post"},
+    "/webhooks/{webhook_id}": {"get", "delete"},
+    "/window": {"get"},
+    "/quarantine": {"get"},
+    "/healthz": {"get"},
+    "/readyz": {"get"},
+    "/metrics": {"get"},
+}
+
+
+def references(node: Any) -> set[str]:
+    """Every ``$ref`` below a node."""
+    if isinstance(node, dict):
+        own = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
+        return own.union(*(references(each) for each in node.values()))
+    if isinstance(node, list):
+        return set().union(*(references(each) for each in node))
+    return set()
+
+
+def test_the_description_names_every_resource_completely(client: httpx.Client) -> None:
+    document = client.get("/openapi.json").json()
+    assert {path: set(each) for path, each in document["paths"].items()} == PATHS
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            where = f"{method} {path}"
+            assert operation["summary"], where
+            assert operation["description"], where
+            problem = operation["responses"]["default"]["content"]["application/problem+json"]
+            assert problem["schema"]["$ref"].endswith("/ProblemBody"), where
+            success = [each for each in operation["responses"] if each.startswith("2")]
+            assert success, where
+            if method == "post":
+                assert operation["requestBody"]["required"], where
+                assert operation["requestBody"]["content"], where
+            assert "422" not in operation["responses"], where
+
+
+def test_the_description_refers_to_nothing_that_is_missing(client: httpx.Client) -> None:
+    document = client.get("/openapi.json").json()
+    known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+    assert references(document) <= known
+
+
+def test_people_are_led_to_the_documentation(client: httpx.Client) -> None:
+    answer = client.get("/", follow_redirects=True)
+    assert answer.url.path == "/docs"
+    assert "openapi.json" in answer.text
