@@ -1,0 +1,150 @@
+"""The rules that come with the project, on their ontologies and the messages they are for."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from sensorstream.language import parse
+from sensorstream.language.syntax import RuleFile
+from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
+from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.model.events import Message
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.reasoning.ontology import load_ontology
+from sensorstream.resources import bundled
+from sensorstream.rules.compile import compile_rules
+from sensorstream.simulation.city import city_messages
+
+TRACKING = "http://sensorstream.example/tracking#"
+CITY = "http://sensorstream.example/city#"
+LINES = {"tracking": Timeline.INTEGER, "city": Timeline.DATETIME}
+
+PAPER = b"""<?xml version='1.0' encoding='UTF-8'?>
+<Message>
+  <Event id='9'>
+    <Tracker type='FaceTracker'>
+      <TimeStamp value = '2678' />
+      <person id='2678' certainty='100' >
+        <location2d x='72' y='8' />
+      </person>
+    </Tracker>
+  </Event>
+</Message>
+"""
+
+
+@cache
+def rules(name: str) -> RuleFile:
+    return parse((bundled("mapping_rules") / f"{name}.rules").read_text("utf-8"), name)
+
+
+@cache
+def schema(name: str) -> Schema:
+    return load_ontology([bundled("ontologies") / f"{name}.ttl"]).schema
+
+
+def apply(name: str, content: bytes) -> Mapped:
+    plan = compile_mapping([rules(name)], schema(name), LINES[name])
+    return plan.apply(parse_document(content, max_depth=16), Message("m1", content, received=0))
+
+
+def described(mapped: Mapped, subject: str) -> dict[str, Term]:
+    """Property (or "a") by local name of what one individual is said to be."""
+    (event,) = mapped.events
+    return {
+        "a" if p == RDF_TYPE else p.rpartition("#")[2].rpartition("/")[2]: o
+        for s, p, o in event.triples
+        if s == subject
+    }
+
+
+@pytest.mark.parametrize("name", ["tracking", "city"])
+def test_they_suit_their_ontology(name: str) -> None:
+    assert check([rules(name)], schema(name)) == []
+    compiled = compile_rules([rules(name)], schema(name), LINES[name])
+    assert [rule.name for rule in compiled] == [rule.name for rule in rules(name).semantic_rules]
+    assert compiled
+
+
+def test_the_papers_message_becomes_a_human() -> None:
+    mapped = apply("tracking", PAPER)
+    human = IRI(f"{TRACKING}human-2678")
+    assert mapped.individuals == (human,)
+    assert mapped.events[0].time == 2678
+    assert described(mapped, human) == {
+        "a": IRI(f"{TRACKING}Human"),
+        "hasTime": Literal("2678", XSD_INTEGER),
+        "hasXLocation": Literal("72", XSD_INTEGER),
+        "hasYLocation": Literal("8", XSD_INTEGER),
+        "hasCertainty": Literal("100", XSD_INTEGER),
+        "hasName": Literal("2678"),
+    }
+
+
+def observation(kind: str, id: str, fields: str) -> bytes:
+    return (
+        f'<Observation xmlns="http://sensorstream.example/city/message" kind="{kind}" '
+        f'sensor="182955" id="{id}" time="2014-08-01T08:00:00">{fields}</Observation>'
+    ).encode()
+
+
+def test_a_traffic_message_becomes_an_observation_of_a_sensor() -> None:
+    fields = (
+        '<vehicleCount>11</vehicleCount><avgSpeed unit="km/h">54</avgSpeed>'
+        '<avgMeasuredTime unit="s">34</avgMeasuredTime>'
+    )
+    mapped = apply("city", observation("traffic", "20746942", fields))
+    seen, sensor = IRI(f"{CITY}observation-20746942"), IRI(f"{CITY}sensor-182955")
+    assert mapped.individuals == (seen, sensor)
+    assert described(mapped, seen) == {
+        "a": IRI(f"{CITY}TrafficObservation"),
+        "madeBySensor": sensor,
+        "resultTime": Literal("2014-08-01T08:00:00", XSD_DATE_TIME),
+        "vehicleCount": Literal("11", XSD_INTEGER),
+        "averageSpeed": Literal("54", XSD_DOUBLE),
+        "travelTime": Literal("34", XSD_INTEGER),
+    }
+    assert described(mapped, sensor) == {"a": IRI(f"{CITY}TrafficSensor")}
+
+
+def test_an_empty_field_says_nothing() -> None:
+    fields = "<hum>56</hum><tempm/><wspdm>7.4</wspdm>"
+    id = "w-0-2014-08-01T00:00:00"
+    mapped = apply("city", observation("weather", id, fields))
+    seen = described(mapped, f"{CITY}observation-{id}")
+    assert seen["a"] == IRI(f"{CITY}WeatherObservation")
+    assert seen["humidity"] == Literal("56", XSD_DOUBLE)
+    assert seen["windSpeed"] == Literal("7.4", XSD_DOUBLE)
+    assert "temperature" not in seen
+
+
+def test_a_pollution_message_updates_where_its_sensor_stands() -> None:
+    fields = '<ozone>28</ozone><carbon_monoxide/><location longitude="10.1" latitude="56.2"/>'
+    mapped = apply("city", observation("pollution", "p-1", fields))
+    sensor = IRI(f"{CITY}air-182955")
+    assert described(mapped, f"{CITY}observation-p-1")["ozone"] == Literal("28", XSD_INTEGER)
+    assert described(mapped, sensor) == {
+        "a": IRI(f"{CITY}PollutionSensor"),
+        "longitude": Literal("10.1", XSD_DOUBLE),
+        "latitude": Literal("56.2", XSD_DOUBLE),
+    }
+    assert mapped.events[0].replaces == {
+        (sensor, IRI(f"{CITY}longitude")),
+        (sensor, IRI(f"{CITY}latitude")),
+    }
+
+
+def test_every_simulated_message_is_understood() -> None:
+    plan = compile_mapping([rules("city")], schema("city"), Timeline.DATETIME)
+    matched: set[str] = set()
+    for number, content in enumerate(city_messages(count=60)):
+        document = parse_document(content, max_depth=16)
+        mapped = plan.apply(document, Message(f"m{number}", content, received=0))
+        assert len(mapped.individuals) == 2
+        matched.update(mapped.matched)
+    assert matched == {"traffic", "weather", "pollution"}
