@@ -21,6 +21,7 @@
     ├── WebhookError             a webhook that cannot be registered
     ├── SparkError               Spark could not be started or used
     ├── SimulationError          recorded data that cannot be read
+    ├── AddressUnavailable       an address that the server cannot listen on
     └── ServerUnreachable        a command's server that does not answer, or not as one
 
 ``code`` is stable: clients may switch on it. It names the problem type in REST answers,
@@ -174,6 +175,12 @@ class SimulationError(SensorStreamError):
     """Recorded data to simulate with that cannot be read."""
 
     code = "simulation"
+
+
+class AddressUnavailable(SensorStreamError):
+    """The server cannot listen on the address it was given."""
+
+    code = "address"
 
 
 class ServerUnreachable(SensorStreamError):

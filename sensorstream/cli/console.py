@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date
 
 import click
 
@@ -38,22 +40,27 @@ def progress(what: str, total: int | None) -> Iterator[Advance]:
 
 def print_json(value: object) -> None:
     """One JSON document; times and other values that JSON lacks become their text."""
-    click.echo(json.dumps(value, ensure_ascii=False, default=_plain))
+    click.echo(json.dumps(value, ensure_ascii=False, default=plain))
 
 
-def _plain(value: object) -> str:
-    isoformat = getattr(value, "isoformat", None)
-    return str(value) if isoformat is None else str(isoformat())
+def plain(value: object) -> str:
+    """The text of a value of a table: times in ISO 8601, bytes as the UTF-8 they mostly are."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, indent: int = 0
+) -> None:
     """A table as wide as the terminal allows; full width, never cut, in a pipe."""
     from rich.console import Console
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    cells = [["" if each is None else _text(each) for each in row] for row in rows]
+    cells = [["" if each is None else plain(each) for each in row] for row in rows]
     for number, column in enumerate(columns):
         numeric = bool(rows) and all(
             isinstance(row[number], int | float) and not isinstance(row[number], bool)
@@ -62,17 +69,26 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
         table.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
     for row in cells:
         table.add_row(*map(Text, row))
-    terminal = sys.stdout.isatty()
-    Console(file=sys.stdout, width=None if terminal else _width(columns, cells)).print(table)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else _plain(value)
+    shown = Padding(table, (0, 0, 0, indent))
+    if sys.stdout.isatty():
+        Console().print(shown)
+        return
+    console = Console(width=indent + _width(columns, cells), file=io.StringIO())
+    with console.capture() as captured:
+        console.print(shown)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())
 
 
 def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    widest = (
-        max(len(column), *(len(row[number]) for row in rows)) if rows else len(column)
+    return sum(
+        2
+        + max(
+            len(line) for cell in (column, *(row[number] for row in rows)) for line in _lines(cell)
+        )
         for number, column in enumerate(columns)
     )
-    return sum(width + 2 for width in widest)
+
+
+def _lines(text: str) -> list[str]:
+    return text.splitlines() or [""]

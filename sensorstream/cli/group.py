@@ -16,11 +16,13 @@ from typing import IO, Any, Final
 import click
 
 from sensorstream.errors import (
+    AddressUnavailable,
     HistoryError,
     ReasonerError,
     SensorStreamError,
     ServerUnreachable,
     SparkError,
+    Unavailable,
 )
 
 COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
@@ -40,10 +42,12 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
 """Name and sentence of each command; its module is imported when it is called."""
 
 SYSTEM_FAILURES: Final = (
+    AddressUnavailable,
     HistoryError,
     ReasonerError,
     ServerUnreachable,
     SparkError,
+    Unavailable,
 )
 
 

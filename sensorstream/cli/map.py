@@ -12,6 +12,7 @@ import click
 from sensorstream.cli.options import config_option, json_option
 from sensorstream.clock import SystemClock
 from sensorstream.errors import MessageError
+from sensorstream.model.datatypes import XSD
 from sensorstream.settings import load_settings
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def command(messages: tuple[str, ...], config: Path, as_json: bool) -> None:
     timeline = settings.time.timeline
     files = read_rules(settings.rules.files)
     plan = compile_mapping(files, load_ontology(settings.ontology.files).schema, timeline)
-    prefixes = {prefix.name: prefix.iri for file in files for prefix in file.prefixes}
+    prefixes = {"xsd": XSD} | {each.name: each.iri for file in files for each in file.prefixes}
     arrival = timeline.of(SystemClock().now())
     answers: list[dict[str, object]] = []
     headed = faulty = False
@@ -69,11 +70,10 @@ def command(messages: tuple[str, ...], config: Path, as_json: bool) -> None:
                 }
             )
         elif body:
-            click.echo(f"\n{_heading(source.name, mapped, timeline)}" if headed else head)
             if not headed:
-                click.echo(_heading(source.name, mapped, timeline))
-            click.echo(body)
-            headed = True
+                click.echo(head)
+                headed = True
+            click.echo(f"\n{_heading(source.name, mapped, timeline)}\n{body.strip()}")
     if as_json:
         print_json(answers)
     if faulty:

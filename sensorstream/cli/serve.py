@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from sensorstream.cli.options import config_option
+from sensorstream.cli.options import base_url, config_option
+from sensorstream.errors import AddressUnavailable
 from sensorstream.settings import load_settings
+
+if TYPE_CHECKING:
+    from sensorstream.app.application import Application
+
+_FAREWELL: Final = 10
+"""Seconds that requests under way get when the server stops."""
 
 
 @click.command("serve")
@@ -21,7 +30,7 @@ from sensorstream.settings import load_settings
     type=click.IntRange(0, 65535),
     help="The port; 0 takes a free one; by default server.port of the settings.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Log more than warnings.")
+@click.option("-v", "--verbose", is_flag=True, help="Log every request.")
 def command(config: Path, host: str | None, port: int | None, verbose: bool) -> None:
     """Run the server.
 
@@ -37,16 +46,51 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
         stream=sys.stderr,
     )
     settings = load_settings(config)
+    host = settings.server.host if host is None else host
+    with _bind(host, settings.server.port if port is None else port) as listener:
+        from sensorstream.app.application import Application
 
-    from sensorstream.app.application import Application
-    from sensorstream.server.app import create_app
-    from sensorstream.server.listener import Listener
+        with Application.open(settings) as application:
+            _run(application, listener, host)
 
-    with Application.open(settings) as application:
-        listener = Listener(
-            create_app(application, max_message_bytes=settings.server.max_message_bytes),
-            settings.server.host if host is None else host,
-            settings.server.port if port is None else port,
-            before_shutdown=application.alert_feed.close,
-        )
-        listener.run(lambda url: click.echo(f"listening on {url}"))
+
+def _bind(host: str, port: int) -> socket.socket:
+    """Take the address before anything else starts: a taken port is then found out at once.
+
+    Nobody can connect before uvicorn listens on it.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise AddressUnavailable(f"cannot listen on {base_url(host, port)}: {error}") from None
+    return listener
+
+
+def _run(application: Application, listener: socket.socket, host: str) -> None:
+    import uvicorn
+
+    from sensorstream.server.main import create_app
+
+    class Server(uvicorn.Server):
+        """Says when it is ready, and lets go of endless streams when it stops."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            click.echo(f"listening on {base_url(host, listener.getsockname()[1])}")
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            application.alert_feed.close()
+            await super().shutdown(sockets)
+
+    config = uvicorn.Config(
+        create_app(application),
+        lifespan="off",
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=_FAREWELL,
+    )
+    Server(config).run([listener])
