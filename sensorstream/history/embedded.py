@@ -343,5 +343,5 @@ def _run(program: str, *arguments: str, folder: Path) -> None:
             said.seek(0)
             log = folder / "log"
             logged = log.read_text(errors="replace") if log.exists() else ""
-            last = "\n".join((said.read() + logged).splitlines()[-8:])
+            last = "\n".join([*said.read().splitlines()[-4:], *logged.splitlines()[-8:]])
             raise HistoryError(f"PostgreSQL's {program} failed (log: {log}):\n{last}")

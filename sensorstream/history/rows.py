@@ -81,7 +81,10 @@ def statement_rows(
         one, until = departure.individual, departure.expired_at
         for triple, said in one.statements.items():
             yield _statement(one.stay, triple, said.time, until, said.message)
-        for triple in departure.inferred:
+        for triple in dict.fromkeys(departure.inferred):
+            # Said and derived is said: the views count on one row per statement of a stay.
+            if triple in one.statements:
+                continue
             yield _statement(one.stay, triple, one.time, until, one.message, inferred=True)
     for each in superseded:
         said = each.provenance

@@ -1,0 +1,60 @@
+"""The role that people's SQL runs as: it may read schema ``history`` and nothing else.
+
+It logs in by itself. Lowering the writer's own rights for a while (``set role``) would not do: a
+statement can take them back with ``set_config`` half-way. Its password follows from the
+writer's, so every process that knows the history's URL knows it, and nothing has to keep it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+from psycopg2 import errors, extensions, sql
+from sqlalchemy.engine import make_url
+
+
+def reader_name(database: str) -> str:
+    """The reader of a database; roles belong to a whole server, so each database has its own."""
+    return f"{database[:50]}_reader"
+
+
+def reader_url(url: str) -> str:
+    """The history's URL with the reader in the writer's place."""
+    parsed = make_url(url)
+    name = reader_name(parsed.database or parsed.username or "postgres")
+    return parsed.set(username=name, password=_password(parsed.password, name)).render_as_string(
+        hide_password=False
+    )
+
+
+def admit_reader(cursor: extensions.cursor, schema: str) -> None:
+    """Create the reader where we may, and let it read the views of ``schema``.
+
+    On a server where we may not create roles there is no reader, unless its owner made one of
+    this name; docs/history.md says what follows.
+    """
+    info = cursor.connection.info
+    name = reader_name(info.dbname)
+    role = sql.Identifier(name)
+    cursor.execute("savepoint reader")
+    try:
+        cursor.execute("select 1 from pg_roles where rolname = %s", (name,))
+        if cursor.fetchone() is None:
+            cursor.execute(sql.SQL("create role {} login").format(role))
+        password = _password(info.password, name)
+        if password is not None:
+            cursor.execute(sql.SQL("alter role {} password %s").format(role), (password,))
+    except (errors.InsufficientPrivilege, errors.DuplicateObject):
+        cursor.execute("rollback to savepoint reader")
+    cursor.execute("select 1 from pg_roles where rolname = %s", (name,))
+    if cursor.fetchone() is not None:
+        where = sql.Identifier(schema)
+        cursor.execute(sql.SQL("grant usage on schema {} to {}").format(where, role))
+        cursor.execute(sql.SQL("grant select on all tables in schema {} to {}").format(where, role))
+
+
+def _password(writers: str | None, name: str) -> str | None:
+    if not writers:
+        return None
+    return hmac.new(writers.encode(), name.encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,270 @@
+"""The views people read, generated from the ontology as sqlglot trees.
+
+The trees name no dialect: :func:`install_views` renders them for PostgreSQL, and Spark renders the
+very same ones over its own reading of the tables.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from psycopg2 import extensions
+from sqlalchemy import Connection, Engine
+from sqlglot import exp, parse_one
+
+from sensorstream.history.database import translating
+from sensorstream.history.names import sql_names
+from sensorstream.history.reader import admit_reader
+from sensorstream.model.datatypes import (
+    INTEGER_TYPES,
+    NUMERIC_TYPES,
+    XSD_BOOLEAN,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+)
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
+
+HISTORY: Final = "history"
+# Our views carry it in their comment, so that nobody else's are ever touched.
+_MARK: Final = "SensorStream:"
+# Doubles from here on do not fit a bigint.
+_BIGINT_END: Final = "9.2e18"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view of schema ``history``: its name, its query, and a sentence for people."""
+
+    name: str
+    query: exp.Expr
+    comment: str
+
+
+def view_definitions(schema: Schema, timeline: Timeline) -> tuple[View, ...]:
+    """All views: the fixed four, then one per class, then one per property."""
+    names = sql_names(schema)
+    properties = sorted(schema.object_properties | schema.datatype_properties)
+    return (
+        *_fixed_views(timeline),
+        *(_class_view(schema, names, each, timeline) for each in sorted(schema.classes)),
+        *(_property_view(schema, names[each], each, timeline) for each in properties),
+    )
+
+
+def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
+    return (
+        View(
+            "individuals",
+            _query(
+                "SELECT i.name AS iri, t.object AS class, :time AS time, :expired AS expired_at, "
+                "i.message_id AS message_id FROM store.individuals AS i "
+                "LEFT JOIN store.statements AS t ON t.stay = i.stay AND t.subject = i.name "
+                "AND t.predicate = :type AND t.kind = 'iri' AND NOT t.superseded",
+                time=_time("i.time", timeline),
+                expired=_time("i.expired_at", timeline),
+                type=exp.Literal.string(RDF_TYPE),
+            ),
+            "one row per stay of an individual in the window and class it had on leaving",
+        ),
+        View(
+            "statements",
+            _query(
+                "SELECT s.subject AS subject, s.predicate AS predicate, s.object AS object, "
+                "s.kind AS kind, s.datatype AS datatype, s.language AS language, "
+                "s.number AS number, s.moment AS moment, :start AS valid_from, :end AS valid_to, "
+                "s.message_id AS message_id, s.inferred AS inferred, s.superseded AS superseded "
+                "FROM store.statements AS s",
+                start=_time("s.valid_from", timeline),
+                end=_time("s.valid_to", timeline),
+            ),
+            "every statement that was, how long it held, and which message said it",
+        ),
+        View(
+            "messages",
+            _query(
+                "SELECT m.seq AS seq, m.id AS id, m.source AS source, "
+                "m.received_at AS received_at, m.status AS status, m.reason AS reason, "
+                "m.content AS content FROM store.messages AS m"
+            ),
+            "every message as it arrived, and what became of it",
+        ),
+        View(
+            "alerts",
+            _query(
+                "SELECT a.seq AS seq, a.id AS id, a.rule AS rule, a.kind AS kind, "
+                "a.severity AS severity, a.text AS text, a.key AS key, :time AS time, "
+                "a.raised_at AS raised_at, a.message_id AS message_id FROM store.alerts AS a",
+                time=_time("a.time", timeline),
+            ),
+            "every alert",
+        ),
+    )
+
+
+def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: Timeline) -> View:
+    """One row per stay of an individual of the class, with what it had on leaving.
+
+    The values are looked up per stay, so that a question about a few individuals touches only
+    their statements.
+    """
+    query = _query(
+        "SELECT i.name AS iri, :time AS time, :expired AS expired_at, "
+        "i.message_id AS message_id FROM store.individuals AS i "
+        "JOIN store.statements AS c ON c.stay = i.stay AND c.subject = i.name "
+        "AND c.predicate = :type AND c.object = :name AND c.kind = 'iri' AND NOT c.superseded",
+        time=_time("i.time", timeline),
+        expired=_time("i.expired_at", timeline),
+        type=exp.Literal.string(RDF_TYPE),
+        name=exp.Literal.string(name),
+    )
+    applicable = _applicable(schema, name)
+    if applicable:
+        values = exp.select(
+            *(
+                exp.alias_(_pivot(each, _value(schema, each)), names[each], quoted=True)
+                for each in applicable
+            )
+        )
+        values = values.from_("store.statements AS s").where(
+            "s.stay = i.stay AND s.subject = i.name AND NOT s.superseded"
+        )
+        lateral = exp.Lateral(
+            this=values.subquery(), alias=exp.TableAlias(this=exp.to_identifier("p"))
+        )
+        columns = (exp.column(names[each], "p", quoted=True) for each in applicable)
+        query = query.select(*(exp.alias_(c, c.name, quoted=True) for c in columns)).join(
+            lateral, join_type="left", on=exp.true()
+        )
+    return View(names[name], query, f"individuals of class {name}")
+
+
+def _property_view(schema: Schema, view: str, name: IRI, timeline: Timeline) -> View:
+    query = _query(
+        "SELECT s.subject AS iri, :value AS value, :start AS valid_from, :end AS valid_to, "
+        "s.message_id AS message_id, s.inferred AS inferred FROM store.statements AS s "
+        "WHERE s.predicate = :name",
+        value=_value(schema, name),
+        start=_time("s.valid_from", timeline),
+        end=_time("s.valid_to", timeline),
+        name=exp.Literal.string(name),
+    )
+    return View(view, query, f"values of property {name}, former ones included")
+
+
+def _applicable(schema: Schema, name: IRI) -> list[IRI]:
+    """The properties an individual of a class may have: those of no told domain included."""
+    known = schema.object_properties | schema.datatype_properties
+    own = schema.properties_of(name)
+    return sorted(each for each in known if each in own or not schema.domains(each))
+
+
+def _value(schema: Schema, name: IRI) -> exp.Expr:
+    """The value of a property as SQL has it, from the columns of a statement ``s``.
+
+    A literal that is not of the property's datatype, or does not fit SQL's type, is NULL here;
+    its text is in ``history.statements``.
+    """
+    datatype = schema.datatype_of(name)
+    if datatype in INTEGER_TYPES:
+        return _expression(
+            f"CASE WHEN s.number = FLOOR(s.number) AND ABS(s.number) < {_BIGINT_END} "
+            "THEN CAST(s.number AS BIGINT) END"
+        )
+    if datatype in NUMERIC_TYPES:
+        return exp.column("number", "s")
+    if datatype in (XSD_DATE_TIME, XSD_DATE_TIME_STAMP):
+        return exp.column("moment", "s")
+    if datatype == XSD_BOOLEAN:
+        return _expression(
+            "CASE WHEN s.object IN ('true', '1') THEN TRUE "
+            "WHEN s.object IN ('false', '0') THEN FALSE END"
+        )
+    return exp.column("object", "s")
+
+
+def _pivot(name: IRI, value: exp.Expr) -> exp.Expr:
+    """The property's value in a group of statements: of several the greatest (or true)."""
+    test = exp.column("predicate", "s").eq(exp.Literal.string(name))
+    chosen = exp.case().when(test, value)
+    truth = value.find(exp.Boolean) is not None
+    return exp.LogicalOr(this=chosen) if truth else exp.Max(this=chosen)
+
+
+def _time(column: str, timeline: Timeline) -> exp.Expr:
+    """An instant of the time line as people read it."""
+    instant = exp.to_column(column)
+    if timeline is Timeline.INTEGER:
+        return instant
+    return exp.UnixToTime(this=instant, scale=exp.UnixToTime.MICROS)
+
+
+def _query(text: str, **parts: exp.Expr) -> exp.Select:
+    query = exp.replace_placeholders(parse_one(text, dialect="postgres"), **parts)
+    assert isinstance(query, exp.Select)
+    return query
+
+
+def _expression(text: str) -> exp.Expr:
+    return parse_one(text, dialect="postgres")
+
+
+def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
+    """Make the views of schema ``history``, all or nothing, and let the reader see them.
+
+    Views that are as they should be stay untouched, so a restart waits for no running query.
+
+    Raises:
+        HistoryError: the database fails, or somebody's own view depends on one of ours that has
+            to change.
+    """
+    views = {each.name: each for each in view_definitions(schema, timeline)}
+    wanted = {name: _comment(each) for name, each in views.items()}
+    with translating("cannot make the history's views"), database.begin() as connection:
+        # The driver's own cursor: a per cent sign in an IRI is no parameter.
+        cursor = _driver_cursor(connection)
+        cursor.execute(f"create schema if not exists {HISTORY}")
+        there = _installed(cursor)
+        if there != wanted:
+            for name in there:
+                cursor.execute(f"drop view {_qualified(name)}")
+            for name, view in views.items():
+                cursor.execute(f"create view {_qualified(name)} as {_render(view)}")
+                told = exp.Literal.string(wanted[name]).sql("postgres")
+                cursor.execute(f"comment on view {_qualified(name)} is {told}")
+        admit_reader(cursor, HISTORY)
+
+
+def _driver_cursor(connection: Connection) -> extensions.cursor:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, extensions.connection)
+    return driver.cursor()
+
+
+def _installed(cursor: extensions.cursor) -> dict[str, str]:
+    cursor.execute(
+        "select c.relname, obj_description(c.oid, 'pg_class') from pg_class c "
+        "join pg_namespace n on n.oid = c.relnamespace "
+        "where n.nspname = %s and c.relkind = 'v' and obj_description(c.oid, 'pg_class') like %s",
+        (HISTORY, f"{_MARK}%"),
+    )
+    return dict(cursor.fetchall())
+
+
+def _comment(view: View) -> str:
+    """What the view is, and its definition's fingerprint, to see whether it changed."""
+    digest = hashlib.sha256(_render(view).encode()).hexdigest()[:12]
+    return f"{_MARK} {view.comment} [{digest}]"
+
+
+def _qualified(name: str) -> str:
+    return exp.table_(name, db=HISTORY, quoted=True).sql("postgres")
+
+
+def _render(view: View) -> str:
+    return view.query.sql("postgres", identify=True)

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg2
+import pytest
+from sqlalchemy.engine import make_url
+
+from sensorstream.errors import HistoryError, Position, QueryError
+from sensorstream.history.database import engine
+from sensorstream.history.reader import reader_url
+from sensorstream.history.sql import Table, run_sql
+from sensorstream.history.store import Store
+from sensorstream.history.views import install_views
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI
+from sensorstream.model.timeline import Timeline
+
+SCHEMA = Schema(classes=frozenset({IRI("http://example.org/Human")}))
+
+
+@pytest.fixture
+def history(store: Store) -> str:
+    """The URL of a history with views, some messages and a webhook with a secret."""
+    database = engine(store.url)
+    install_views(database, SCHEMA, Timeline.INTEGER)
+    database.dispose()
+    connection = psycopg2.connect(store.url)
+    with connection, connection.cursor() as cursor:
+        cursor.execute(
+            "insert into store.messages select n, 'm' || n, 'rest', now(), n, ''::bytea, 'accepted'"
+            " from generate_series(1, 50) n"
+        )
+        cursor.execute("insert into store.webhooks values ('w', 'http://x', 'hush', now())")
+    connection.close()
+    return store.url
+
+
+def ask(url: str, text: str, *, timeout: float = 10.0, row_limit: int = 100) -> Table:
+    return run_sql(url, text, timeout=timeout, row_limit=row_limit)
+
+
+def test_views_are_found_with_and_without_their_schema(history: str) -> None:
+    expected = Table(("seq", "id"), ((1, "m1"), (2, "m2")))
+    assert ask(history, "select seq, id from messages where seq < 3 order by seq") == expected
+    assert ask(history, "SELECT seq, id FROM history.messages WHERE seq < 3;") == expected
+
+
+def test_no_rows_still_have_columns(history: str) -> None:
+    assert ask(history, "select iri, time from human") == Table(("iri", "time"), ())
+
+
+def test_the_row_limit_cuts_off_and_says_so(history: str) -> None:
+    table = ask(history, "select seq from messages order by seq", row_limit=3)
+    assert table == Table(("seq",), ((1,), (2,), (3,)), truncated=True)
+    assert not ask(history, "select seq from messages", row_limit=50).truncated
+
+
+def test_bytes_come_as_bytes(history: str) -> None:
+    assert ask(history, "select 'a%sb'::bytea as b, '%(x)s' as t").rows == ((b"a%sb", "%(x)s"),)
+
+
+def test_an_error_says_where_it_is(history: str) -> None:
+    with pytest.raises(QueryError, match='column "sek" does not exist') as caught:
+        ask(history, "select id,\n  sek from messages")
+    assert caught.value.position == Position("query", 2, 3)
+    with pytest.raises(QueryError, match='syntax error at or near "form"') as caught:
+        ask(history, "select * form messages")
+    assert caught.value.position == Position("query", 1, 10)
+
+
+def test_an_error_while_running_is_told_too(history: str) -> None:
+    with pytest.raises(QueryError, match="division by zero"):
+        ask(history, "select 1 / (seq - 1) from messages")
+
+
+def test_a_query_may_not_take_for_ever(history: str) -> None:
+    with pytest.raises(QueryError, match="longer than"):
+        ask(history, "select pg_sleep(60)", timeout=0.2)
+    with pytest.raises(QueryError, match="longer than"):
+        ask(
+            history,
+            "select set_config('statement_timeout', '0', false), pg_sleep(60)",
+            timeout=0.2,
+        )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "-- nothing",
+        "select 1; select 2",
+        "select 1; commit; delete from store.messages",
+        "commit",
+        "insert into store.webhooks values ('x', 'http://x', '', now()) returning id",
+        "with gone as (delete from store.messages returning 1) select * from gone",
+        "update store.progress set watermark = 0",
+        "create table store.mine (x int)",
+        "create temp table mine (x int)",
+        "drop view history.messages",
+        "copy (select 1) to program 'touch /tmp/sensorstream-broke-out'",
+        "copy store.messages from '/etc/passwd'",
+        "select pg_read_file('/etc/passwd')",
+        "select lo_import('/etc/passwd')",
+        "select * from store.webhooks",
+        "select secret from store.webhooks",
+        "select query_to_xml('select * from store.webhooks', true, true, '')",
+        "select pg_ls_dir('/')",
+        "set role postgres",
+        "select set_config('role', 'postgres', true)",
+        "select set_config('session_authorization', 'postgres', true)",
+        "select set_config('transaction_read_only', 'off', true)",
+        "do $$ begin perform 1; end $$",
+        "select current_setting('data_directory')",
+        "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'postgres'",
+        "lock table store.messages",
+        "select dblink('x', 'y')",
+    ],
+)
+def test_a_query_can_only_read_the_views(history: str, text: str) -> None:
+    with pytest.raises(QueryError):
+        ask(history, text)
+
+
+def test_the_query_runs_as_the_reader(history: str) -> None:
+    assert ask(history, "select session_user::text, current_user::text").rows == (
+        (make_url(reader_url(history)).username,) * 2,
+    )
+    assert ask(history, "select rolsuper from pg_roles where rolname = current_user").rows == (
+        (False,),
+    )
+
+
+def test_a_superuser_never_answers_in_the_readers_place(
+    history: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sensorstream.history.reader.reader_name", lambda _: "nobody_at_all")
+    with pytest.raises(HistoryError, match="names a superuser"):
+        ask(history, "select 1")
+
+
+def test_a_plain_owner_answers_where_there_is_no_reader(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database of somebody who may not create roles, on a server that others run."""
+    database = make_url(url).database
+    connection = psycopg2.connect(url)
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute(f"create role {database}_owner login")
+        cursor.execute(f"alter database {database} owner to {database}_owner")
+    connection.close()
+    owner = make_url(url).set(username=f"{database}_owner").render_as_string(hide_password=False)
+    Store.open(owner, Timeline.INTEGER).close()
+    tables = engine(owner)
+    install_views(tables, SCHEMA, Timeline.INTEGER)
+    tables.dispose()
+    assert ask(owner, "select count(*) from messages").rows == ((0,),)
+    for text in (
+        "delete from store.messages returning 1",
+        "select 1; commit; delete from store.messages",
+        "select set_config('transaction_read_only', 'off', true)",
+        "select pg_read_file('/etc/passwd')",
+    ):
+        with pytest.raises(QueryError):
+            ask(owner, text)
+
+
+def test_the_readers_password_follows_from_the_writers() -> None:
+    url = "postgresql://me:hunter2@db.example.org/plant"
+    reader = make_url(reader_url(url))
+    assert (reader.username, reader.host, reader.database) == (
+        "plant_reader",
+        "db.example.org",
+        "plant",
+    )
+    assert reader.password
+    assert "hunter2" not in reader.password
+    assert reader_url(url) == reader_url(url)
+
+
+def test_nothing_broke_out() -> None:
+    assert not Path("/tmp/sensorstream-broke-out").exists()

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg2
+import pytest
+from sqlalchemy import Engine
+
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import HistoryError
+from sensorstream.history.database import engine
+from sensorstream.history.records import Effects, JournalEntry, MessageStatus
+from sensorstream.history.store import Store
+from sensorstream.history.views import install_views
+from sensorstream.model.datatypes import XSD, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.model.events import Departure, Individual, Message, Provenance, Superseded
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
+
+EX = "http://example.org/100%25#"
+NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
+SCHEMA = Schema(
+    classes=frozenset({IRI(f"{EX}Human"), IRI(f"{EX}Actor"), IRI(f"{EX}Group")}),
+    object_properties=frozenset({IRI(f"{EX}hasLocation")}),
+    datatype_properties=frozenset(
+        IRI(EX + name) for name in ("x", "speed", "awake", "seen", "name", "members")
+    ),
+    superclasses_of={IRI(f"{EX}Human"): frozenset({IRI(f"{EX}Actor")})},
+    domains_of={
+        IRI(f"{EX}members"): frozenset({IRI(f"{EX}Group")}),
+        IRI(f"{EX}awake"): frozenset({IRI(f"{EX}Actor")}),
+    },
+    ranges_of={
+        IRI(f"{EX}x"): frozenset({IRI(XSD_INTEGER)}),
+        IRI(f"{EX}members"): frozenset({IRI(f"{XSD}nonNegativeInteger")}),
+        IRI(f"{EX}speed"): frozenset({IRI(XSD_DOUBLE)}),
+        IRI(f"{EX}awake"): frozenset({IRI(XSD_BOOLEAN)}),
+        IRI(f"{EX}seen"): frozenset({IRI(XSD_DATE_TIME)}),
+    },
+)
+
+
+def rows(url: str, query: str) -> list[tuple[Any, ...]]:
+    connection = psycopg2.connect(url, options="-c TimeZone=UTC")
+    try:
+        with connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return cursor.fetchall() if cursor.description else []
+    finally:
+        connection.close()
+
+
+def departure(
+    stay: int,
+    name: Subject,
+    time: int,
+    *said: tuple[str, Term],
+    inferred: tuple[IRI, ...] = (),
+    owned: tuple[tuple[Subject, IRI, Term], ...] = (),
+) -> Departure:
+    one = Individual(name, stay, time - 5, time, stay, "m1")
+    for predicate, value in said:
+        iri = RDF_TYPE if predicate == "a" else IRI(EX + predicate)
+        one.statements[(name, iri, value)] = Provenance("m1", time)
+    one.statements.update({triple: Provenance("m1", time) for triple in owned})
+    return Departure(one, time + 100, tuple((name, RDF_TYPE, kind) for kind in inferred))
+
+
+def human(number: int) -> IRI:
+    return IRI(f"{EX}human-{number}")
+
+
+def fill(store: Store) -> None:
+    kind = IRI(f"{EX}Human")
+    actor = IRI(f"{EX}Actor")
+    store.append([JournalEntry(1, Message("m1", b"<a/>", 1, "rest"), NOW)])
+    departures = (
+        departure(
+            1,
+            human(1),
+            1000,
+            ("a", kind),
+            ("x", Literal("72", XSD_INTEGER)),
+            ("speed", Literal("1.5", XSD_DOUBLE)),
+            ("awake", Literal("1", XSD_BOOLEAN)),
+            ("seen", Literal("2014-08-01T10:05:00+02:00", XSD_DATE_TIME)),
+            ("name", Literal("Ada", language="en")),
+            ("hasLocation", IRI(f"{EX}room-1")),
+            inferred=(actor, kind, actor),
+            owned=((BlankNode("_:b"), IRI(f"{EX}x"), Literal("5", XSD_INTEGER)),),
+        ),
+        # It came back, with two values of one property and some that do not fit.
+        departure(
+            2,
+            human(1),
+            2000,
+            ("a", kind),
+            ("x", Literal("8", XSD_INTEGER)),
+            ("x", Literal("9", XSD_INTEGER)),
+            ("speed", Literal("fast")),
+            ("awake", Literal("maybe")),
+        ),
+        departure(3, human(3), 3000, ("x", Literal("9" * 30, XSD_INTEGER))),
+    )
+    old = Superseded(
+        human(1),
+        2,
+        (human(1), IRI(f"{EX}x"), Literal("7", XSD_INTEGER)),
+        Provenance("m1", 1990),
+        until=1995,
+    )
+    statuses = (MessageStatus(1, Status.ACCEPTED),)
+    store.commit(Effects(1, departures, (old,), (), statuses, NOW))
+
+
+@pytest.fixture
+def database(store: Store) -> Iterator[Engine]:
+    fill(store)
+    database = engine(store.url)
+    install_views(database, SCHEMA, Timeline.INTEGER)
+    yield database
+    database.dispose()
+
+
+def test_individuals_have_one_row_per_stay_and_class(database: Engine, url: str) -> None:
+    assert rows(
+        url,
+        "select iri, class, time, expired_at, message_id from history.individuals order by 3, 2",
+    ) == [
+        (human(1), f"{EX}Actor", 1000, 1100, "m1"),
+        (human(1), f"{EX}Human", 1000, 1100, "m1"),
+        (human(1), f"{EX}Human", 2000, 2100, "m1"),
+        (human(3), None, 3000, 3100, "m1"),
+    ]
+
+
+def test_a_class_has_one_row_per_stay_and_a_column_per_property(database: Engine, url: str) -> None:
+    seen = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
+    assert rows(
+        url,
+        "select iri, time, expired_at, x, speed, awake, seen, name, has_location "
+        "from history.human order by time",
+    ) == [
+        (human(1), 1000, 1100, 72, 1.5, True, seen, "Ada", f"{EX}room-1"),
+        (human(1), 2000, 2100, 9, None, None, None, None, None),
+    ]
+    assert rows(url, "select time from history.actor") == [(1000,)]
+    assert rows(url, "select * from history.group") == []
+
+
+def test_columns_have_the_types_of_the_ontology(database: Engine, url: str) -> None:
+    assert rows(
+        url,
+        "select column_name, data_type from information_schema.columns "
+        "where table_schema = 'history' and table_name = 'human' order by ordinal_position",
+    ) == [
+        ("iri", "text"),
+        ("time", "bigint"),
+        ("expired_at", "bigint"),
+        ("message_id", "text"),
+        ("awake", "boolean"),
+        ("has_location", "text"),
+        ("name", "text"),
+        ("seen", "timestamp with time zone"),
+        ("speed", "double precision"),
+        ("x", "bigint"),
+    ]
+
+
+def test_a_property_has_its_values_of_all_times(database: Engine, url: str) -> None:
+    assert rows(
+        url,
+        "select iri, value, valid_from, valid_to, message_id, inferred from history.x order by 3,2",
+    ) == [
+        ("_:b", 5, 1000, 1100, "m1", False),
+        (human(1), 72, 1000, 1100, "m1", False),
+        (human(1), 7, 1990, 1995, "m1", False),
+        (human(1), 8, 2000, 2100, "m1", False),
+        (human(1), 9, 2000, 2100, "m1", False),
+        (human(3), None, 3000, 3100, "m1", False),
+    ]
+
+
+def test_statements_keep_what_does_not_fit_a_column(database: Engine, url: str) -> None:
+    assert rows(
+        url,
+        "select object, inferred, superseded from history.statements "
+        f"where predicate = '{EX}speed' or object = '{'9' * 30}' order by valid_from",
+    ) == [("1.5", False, False), ("fast", False, False), ("9" * 30, False, False)]
+
+
+def test_messages_and_alerts_can_be_asked_for(database: Engine, url: str) -> None:
+    assert rows(url, "select id, source, status, received_at from history.messages") == [
+        ("m1", "rest", "accepted", NOW)
+    ]
+    assert rows(url, "select id, key, time from history.alerts") == []
+
+
+def test_times_of_the_date_time_line_are_timestamps(url: str) -> None:
+    line = Timeline.DATETIME
+    instant = line.instant("2014-08-01T08:05:00.123457Z")
+    with Store.open(url, line) as store:
+        store.append([JournalEntry(1, Message("m1", b"<a/>", instant), NOW)])
+        gone = departure(1, human(1), instant, ("a", IRI(f"{EX}Human")))
+        statuses = (MessageStatus(1, Status.ACCEPTED),)
+        store.commit(Effects(1, (gone,), (), (), statuses, NOW))
+    database = engine(url)
+    install_views(database, SCHEMA, line)
+    database.dispose()
+    time = datetime(2014, 8, 1, 8, 5, 0, 123457, tzinfo=UTC)
+    assert rows(
+        url, "select time from history.human where time > timestamptz '2014-08-01 08:05:00Z'"
+    ) == [(time,)]
+    assert rows(url, "select time from history.individuals") == [(time,)]
+
+
+def test_views_follow_the_ontology_and_leave_other_peoples_alone(
+    database: Engine, url: str
+) -> None:
+    rows(url, "create view history.mine as select 1 as one")
+    smaller = Schema(classes=frozenset({IRI(f"{EX}Human")}))
+    install_views(database, smaller, Timeline.INTEGER)
+    names = "select viewname from pg_views where schemaname = 'history' order by 1"
+    assert [name for (name,) in rows(url, names)] == [
+        "alerts",
+        "human",
+        "individuals",
+        "messages",
+        "mine",
+        "statements",
+    ]
+
+
+def test_views_that_did_not_change_are_not_made_again(database: Engine, url: str) -> None:
+    query = "select oid from pg_class where relname = 'human'"
+    before = rows(url, query)
+    install_views(database, SCHEMA, Timeline.INTEGER)
+    assert rows(url, query) == before
+
+
+def test_a_view_somebody_builds_on_cannot_vanish(database: Engine, url: str) -> None:
+    rows(url, "create view public.tall as select * from history.human")
+    with pytest.raises(HistoryError, match=r"other objects depend on it"):
+        install_views(database, Schema(), Timeline.INTEGER)
+    assert len(rows(url, "select * from history.human")) == 2
