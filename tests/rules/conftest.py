@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import pytest
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.language import parse
-from sensorstream.model.events import Delta, Departure, Event, Individual, Message, net_delta
+from sensorstream.model.events import (
+    Delta,
+    Departure,
+    Event,
+    Individual,
+    Message,
+    Provenance,
+    net_delta,
+)
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Triple, term
 from sensorstream.model.timeline import Timeline
@@ -35,7 +42,6 @@ class Host:
     kb: KnowledgeBase = field(default_factory=KnowledgeBase)
     departures: list[Departure] = field(default_factory=list)
     applied: list[tuple[Event | None, tuple[Triple, ...]]] = field(default_factory=list)
-    leaving: list[IRI] = field(default_factory=list)
     evaluator: ConditionEvaluator = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,9 +71,6 @@ class Host:
         return net_delta(delta.time, [told, self.kb.apply(Origin.INFERRED, inferred)])
 
 
-Say: TypeAlias = Callable[..., RuleResult]
-
-
 class Play:
     """Rules on a stage: :meth:`say` is one message."""
 
@@ -85,9 +88,11 @@ class Play:
         remove: Sequence[str] = (),
         depart: Mapping[str, Sequence[str]] | None = None,
         time: int = 0,
-        keep_memory: bool = True,
     ) -> RuleResult:
-        """One message that adds and removes triples, written ``a b c`` (terms of :)."""
+        """One message that adds and removes triples, written ``a b c`` (terms of :).
+
+        ``depart`` holds individuals that leave, each with what is known of it.
+        """
         self.count += 1
         message = Message(f"m{self.count}", b"", time)
         leaving = depart or {}
@@ -96,7 +101,8 @@ class Play:
         for name, told in leaving.items():
             about = [triple(f"{name} {each}") for each in told]
             gone += about
-            individual = Individual(IRI(E + name), 1, 0, 0, 0, "m0", dict.fromkeys(about))  # type: ignore[arg-type]
+            statements = dict.fromkeys(about, Provenance("m0", 0))
+            individual = Individual(IRI(E + name), 1, 0, 0, 0, "m0", statements)
             departures.append(Departure(individual, time))
         self.host.departures = departures
         delta = self.host.change(Delta(time, tuple(triple(t) for t in triples), tuple(gone)))
@@ -110,8 +116,7 @@ class Play:
             memory=self.memory,
             max_rounds=self.rounds,
         )
-        if keep_memory:
-            self.memory = result.memory
+        self.memory = result.memory
         return result
 
     def window(self) -> set[str]:
@@ -131,6 +136,7 @@ def written(each: Triple) -> str:
     return f"{s.removeprefix(E)} {predicate} {o.removeprefix(E)}"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def play() -> type[Play]:
+    """Make a stage: ``play("rule …").say("ann a Human")``."""
     return Play
