@@ -61,6 +61,8 @@ KEYWORDS: Final = {word: f"_{word.upper()}" for word in _SILENT} | {
     word: word.upper() for word in _KEPT
 }
 
+# What follows one of these is a name, even if it is a word of the language.
+_NAMING_WORDS: Final = frozenset(("_MAPPING", "_RULE", "_XMLNS"))
 # A brace that follows one of these opens SPARQL.
 _SPARQL_WORDS: Final = frozenset(("SELECT", "ASK", "SPARQL", "DELETE"))
 _SPARQL_SKIP: Final = re.compile(
@@ -101,7 +103,7 @@ def tokens(source: Source) -> Iterator[Token]:
         kind, end = _next(source, offset, before)
         if kind != "SPACE":
             written = text[offset:end]
-            if kind == "NAME":
+            if kind == "NAME" and before not in _NAMING_WORDS:
                 kind = KEYWORDS.get(written, "NAME")
             position = source.position(offset)
             yield Token(kind, written, offset, position.line, position.column, end_pos=end)

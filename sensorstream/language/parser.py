@@ -85,13 +85,8 @@ def _unexpected(source: Source, error: UnexpectedToken) -> LanguageError:
         position = source.position(len(source.text.rstrip()))
         return LanguageError(f"the file ends here: expected {expected}", position=position)
     shown = token.value if len(token.value) <= 40 else f"{token.value[:40]}…"
-    reserved = (
-        " (a word of the language cannot be a name)"
-        if "NAME" in accepted and token.value in KEYWORDS
-        else ""
-    )
     return LanguageError(
-        f"unexpected '{shown}': expected {expected}{reserved}",
+        f"unexpected '{shown}': expected {expected}",
         position=Position(source.file, token.line or 1, token.column or 1),
     )
 

@@ -5,14 +5,11 @@ from hypothesis import strategies as st
 
 from sensorstream.language import parse, print_rules
 from sensorstream.language import syntax as s
-from sensorstream.language.lexer import KEYWORDS
 from sensorstream.resources import bundled
 
 _Annotated = TypeVar("_Annotated", s.XPathValue, s.TextValue)
 
-words = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,6}", fullmatch=True).filter(
-    lambda word: word not in KEYWORDS
-)
+words = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,6}", fullmatch=True)
 variables = st.from_regex(r"[a-z_][A-Za-z0-9_]{0,5}", fullmatch=True)
 locals_ = st.from_regex(r"[A-Za-z0-9_-]{1,4}([.:]?[A-Za-z0-9_-]|%[0-9A-F]{2}){0,4}", fullmatch=True)
 free_text = st.text(
