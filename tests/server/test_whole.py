@@ -1,0 +1,192 @@
+"""The server over a real application: HTTP in front, PostgreSQL behind."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import zeep
+from SPARQLWrapper import JSON, SPARQLWrapper
+from standardwebhooks import Webhook as Verifier
+
+from sensorstream.app.application import Application
+from sensorstream.resources import bundled
+from sensorstream.server.application import ServedApplication
+from sensorstream.settings import (
+    HistorySettings,
+    OntologySettings,
+    RuleSettings,
+    Settings,
+    WebhookSettings,
+    WindowSettings,
+)
+from sensorstream.simulation.tracker import tracker_messages
+
+XML = {"content-type": "application/xml"}
+TRACKING = "http://sensorstream.example/tracking#"
+UNSURE = b"""<Message><Event><Tracker type='FaceTracker'><TimeStamp value='%d'/>
+<person id='%d' certainty='42'><location2d x='1' y='2'/></person></Tracker></Event></Message>"""
+
+
+@pytest.fixture(scope="module")
+def url(
+    tmp_path_factory: pytest.TempPathFactory,
+    new_database: Callable[[], str],
+    listen: Callable[[ServedApplication], Iterator[str]],
+) -> Iterator[str]:
+    """The tracking deployment over a window of ten, listening."""
+    folder: Path = tmp_path_factory.mktemp("deployment")
+    settings = Settings(
+        path=folder / "sensorstream.toml",
+        ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
+        rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
+        window=WindowSettings(size="10"),
+        history=HistorySettings(url=new_database()),
+        webhooks=WebhookSettings(allow_private=True),
+    )
+    with Application.open(settings) as application:
+        yield from listen(application)
+
+
+@pytest.fixture(scope="module")
+def web(url: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=url, timeout=30) as client:
+        yield client
+
+
+def post(web: httpx.Client, content: bytes) -> dict[str, Any]:
+    answer = web.post("/messages", content=content, headers=XML)
+    assert answer.status_code == 200, answer.text
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+def test_messages_fill_the_window_then_history(web: httpx.Client, url: str) -> None:
+    answers = [post(web, content) for content in tracker_messages(20, start=100)]
+    assert answers[0]["matched"] == ["face-tracker"]
+    assert answers[0]["individuals"] == [f"{TRACKING}human-100"]
+    assert all(seconds >= 0 for seconds in answers[0]["timings"].values())
+
+    window = web.get("/window").json()
+    assert window["total"] == len(window["individuals"]) == 10
+    expired = sum(each["expired"] for each in answers)
+    assert expired > 0
+
+    wanted = f"class = '{TRACKING}Human'"
+    sql = f"select distinct iri, message_id from history.individuals where {wanted}"
+    table = web.post("/sql", json={"query": sql}).json()
+    assert table["columns"] == ["iri", "message_id"]
+    kept = {row[0] for row in table["rows"]}
+    present = {each["iri"] for each in window["individuals"]}
+    assert {f"{TRACKING}human-{n}" for n in range(100, 120)} <= kept | present
+    assert not kept & present
+
+
+def test_sparql_sees_the_window_by_an_ordinary_client(web: httpx.Client, url: str) -> None:
+    (human,) = post(web, next(tracker_messages(1, start=200)))["individuals"]
+    endpoint = SPARQLWrapper(f"{url}/sparql")
+    endpoint.setReturnFormat(JSON)
+    endpoint.setQuery(f"select ?name {{ <{human}> <{TRACKING}hasName> ?name }}")
+    found: Any = endpoint.queryAndConvert()
+    assert [each["name"]["value"] for each in found["results"]["bindings"]] == ["200"]
+
+
+def test_sparql_reaches_no_other_endpoint(web: httpx.Client) -> None:
+    query = "select * { service <http://127.0.0.1:9/> { ?s ?p ?o } }"
+    answer = web.get("/sparql", params={"query": query})
+    assert answer.status_code == 400
+    assert "SERVICE" in answer.json()["detail"]
+
+
+def test_sql_cannot_write(web: httpx.Client) -> None:
+    answer = web.post("/sql", json={"query": "delete from store.messages"})
+    assert answer.status_code == 400
+    assert answer.json()["type"] == "urn:sensorstream:error:query"
+
+
+def test_zeep_gets_the_same_facts(url: str) -> None:
+    with zeep.Client(f"{url}/soap?wsdl") as client:
+        result = client.service.postMessage(next(tracker_messages(1, start=300)).decode())
+    assert result.matched == ["face-tracker"]
+    assert result.individuals == [f"{TRACKING}human-300"]
+    assert result.timings.t_w >= 0
+
+
+def test_a_batch_is_taken_in_order(web: httpx.Client) -> None:
+    texts = [content.decode() for content in tracker_messages(30, start=400)]
+    told = web.post("/messages/batch", json=[*texts, "<open>"]).json()
+    assert (told["accepted"], told["failed"]) == (30, 1)
+    named = [each["outcome"]["individuals"] for each in told["results"][:-1]]
+    assert named == [[f"{TRACKING}human-{n}"] for n in range(400, 430)]
+
+
+def test_an_alert_is_listed_streamed_and_delivered(web: httpx.Client) -> None:
+    received: list[tuple[dict[str, str], bytes]] = []
+    arrived = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            received.append(({k.lower(): v for k, v in self.headers.items()}, body))
+            self.send_response(204)
+            self.end_headers()
+            arrived.set()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as receiver:
+        thread = threading.Thread(target=receiver.serve_forever, args=(0.01,))
+        thread.start()
+        place = f"http://127.0.0.1:{receiver.server_port}/hook"
+        webhook = web.post("/webhooks", json={"url": place}).json()
+        with web.stream("GET", "/alerts/stream") as stream:
+            lines = stream.iter_lines()
+            assert next(lines) == ": listening"
+            (alert,) = post(web, UNSURE % (500, 500))["alerts"]
+            streamed = next(json.loads(each[6:]) for each in lines if each.startswith("data: "))
+        assert arrived.wait(20)
+        assert web.delete(f"/webhooks/{webhook['id']}").status_code == 204
+        receiver.shutdown()
+        thread.join()
+
+    assert alert["text"] == "face 500 was seen with a certainty of 42 only"
+    assert streamed.items() >= alert.items()
+    assert web.get("/alerts?limit=1").json()["alerts"] == [streamed]
+    ((headers, body),) = received
+    event = Verifier(webhook["secret"]).verify(body, headers)
+    assert event["id"] == alert["id"]
+    assert event["data"].items() >= alert.items()
+
+
+def test_a_message_without_a_rule_is_kept_and_loud(web: httpx.Client) -> None:
+    told = post(web, b"<Mesage/>")
+    assert told["matched"] == []
+    assert told["warnings"]
+    (kept,) = web.get("/quarantine?limit=1").json()["messages"]
+    assert (kept["message_id"], kept["status"]) == (told["message_id"], "unmatched")
+    assert kept["content"] == "<Mesage/>"
+
+
+def test_a_message_that_cannot_be_taken_in_is_kept_with_its_reason(web: httpx.Client) -> None:
+    content = (UNSURE % (600, 600)).replace(b"x='1'", b"x='left'")
+    answer = web.post("/messages", content=content, headers=XML)
+    assert answer.status_code == 422
+    assert "left" in answer.json()["detail"]
+    (kept,) = web.get("/quarantine?limit=1").json()["messages"]
+    assert kept["status"] == "rejected"
+    assert "left" in kept["reason"]
+
+
+def test_every_part_is_ready_and_the_phases_are_counted(web: httpx.Client) -> None:
+    assert web.get("/healthz").status_code == 200
+    assert web.get("/readyz").json()["parts"]["history"]["ready"]
+    metrics = web.get("/metrics").text
+    for phase in ("t_i", "t_w", "t_m", "t_s"):
+        assert f'sensorstream_phase_seconds_count{{phase="{phase}"}}' in metrics
