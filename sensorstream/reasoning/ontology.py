@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -39,8 +39,8 @@ class Ontology:
     """
 
     files: tuple[Path, ...]
-    triples: tuple[Triple, ...]
-    schema: Schema
+    triples: tuple[Triple, ...] = field(repr=False)
+    schema: Schema = field(repr=False)
 
     def ntriples(self) -> bytes:
         """All triples as N-Triples."""

@@ -30,6 +30,7 @@ HELPER: Final = "urn:sensorstream:class:"
 """Prefix of the names given to class expressions that individuals are typed with."""
 
 _SWRL: Final = "http://www.w3.org/2003/11/swrl"
+_ONTOLOGY: Final = IRI(f"{OWL}Ontology")
 _FIRST: Final = IRI(f"{RDF}first")
 _REST: Final = IRI(f"{RDF}rest")
 _AXIOM_SPACES: Final = (OWL, RDFS, RDF, XSD, _SWRL)
@@ -97,6 +98,8 @@ class Terminology:
             if _is_axiom(triple):
                 axioms.append(triple)
                 continue
+            if o == _ONTOLOGY:
+                continue
             if p in properties or p in {RDF_TYPE, SAME_AS, DIFFERENT_FROM}:
                 individuals[s] = None
             if p in schema.object_properties and not isinstance(o, Literal):
@@ -132,7 +135,7 @@ def _is_axiom(triple: Triple) -> bool:
     if p == RDF_TYPE:
         in_language = isinstance(o, IRI) and o.startswith(_AXIOM_SPACES)
         # The header is the reasoner's own; Thing says nothing.
-        return in_language and o not in {OWL_NAMED_INDIVIDUAL, f"{OWL}Ontology", OWL_THING}
+        return in_language and o not in {OWL_NAMED_INDIVIDUAL, _ONTOLOGY, OWL_THING}
     return p.startswith(_AXIOM_SPACES)
 
 

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from sensorstream.errors import ReasonerError
+from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.dl.protocol import IslandFacts
+
+AXIOMS = b"""
+<urn:x:A> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://www.w3.org/2002/07/owl#Class> .
+<urn:x:B> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://www.w3.org/2002/07/owl#Class> .
+<urn:x:A> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:x:B> .
+"""
+IMPOSSIBLE = (
+    AXIOMS
+    + b"""
+<http://www.w3.org/2002/07/owl#Thing> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:x:A> .
+<urn:x:A> <http://www.w3.org/2002/07/owl#disjointWith> <urn:x:B> .
+"""
+)
+
+
+def an_a(count: int = 1) -> IslandFacts:
+    return IslandFacts([None] * count, [(n, "urn:x:A") for n in range(count)], [], [], [], [])
+
+
+def runs(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    # A zombie has ended; nobody has asked for its exit code yet.
+    return state != "Z"
+
+
+def ended(pid: int, seconds: float = 20) -> bool:
+    """Whether a process ends before the deadline."""
+    deadline = time.monotonic() + seconds
+    while runs(pid):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def test_a_killed_process_is_an_error_once_and_replaced_at_the_next_question() -> None:
+    worker = Worker("hermit", AXIOMS)
+    try:
+        assert worker.start()
+        assert worker.pid is not None
+        os.kill(worker.pid, signal.SIGKILL)
+        with pytest.raises(ReasonerError, match="the process of HermiT ended"):
+            worker.ask([an_a()])
+        [[types]] = [each or [] for each in worker.ask([an_a()])]
+        assert set(types) == {"urn:x:A", "urn:x:B"}
+        # More individuals than there were slots before.
+        [many] = worker.ask([an_a(20)])
+        assert many is not None
+        assert [set(each) for each in many] == [{"urn:x:A", "urn:x:B"}] * 20
+    finally:
+        worker.close()
+
+
+def test_a_process_that_hangs_is_given_up_after_the_time_limit() -> None:
+    worker = Worker("hermit", AXIOMS, timeout=0.3)
+    try:
+        assert worker.start()
+        pid = worker.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        with pytest.raises(ReasonerError, match=r"HermiT gave no answer within 0\.3 s"):
+            worker.ask([an_a()])
+        assert ended(pid)
+    finally:
+        worker.close()
+
+
+def test_axioms_without_a_model_are_told() -> None:
+    worker = Worker("hermit", IMPOSSIBLE)
+    try:
+        assert not worker.start()
+    finally:
+        worker.close()
+
+
+def test_axioms_that_cannot_be_read_are_an_error_and_leave_no_process() -> None:
+    worker = Worker("pellet", b"<urn:x:A> <broken")
+    with pytest.raises(ReasonerError, match="Pellet: "):
+        worker.start()
+    assert worker.pid is None
+
+
+def test_a_folder_without_java_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ReasonerError, match="no Java runtime"):
+        Worker("hermit", AXIOMS, java=str(tmp_path)).start()
+
+
+def test_the_process_ends_when_its_owner_is_killed() -> None:
+    owner = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(f"""
+                import time
+                from sensorstream.reasoning.dl.process import Worker
+                worker = Worker("hermit", {AXIOMS!r})
+                worker.start()
+                print(worker.pid, flush=True)
+                time.sleep(600)
+            """),
+        ],
+        stdout=subprocess.PIPE,
+    )
+    with owner:
+        assert owner.stdout is not None
+        pid = int(owner.stdout.readline())
+        assert runs(pid)
+        owner.kill()
+        assert ended(pid)
