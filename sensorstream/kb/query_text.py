@@ -39,6 +39,8 @@ def syntax_error(text: str, error: SyntaxError) -> tuple[int, str]:
     for mark, sentence in _SENTENCES:
         if mark in match["rest"]:
             return offset, sentence
+    while 0 < offset < len(text) and text[offset - 1].isalnum() and text[offset].isalnum():
+        offset -= 1
     near = re.match(r"\s*(\w+|\S)?", text[offset:])
     found = near.group(1) if near is not None else None
     found = "the end" if found is None else f"'{found}'"

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+
+from sensorstream.errors import LanguageError
+
+Play: TypeAlias = Callable[..., Any]
+
+
+def after(play: Play, update: str, *triples: str) -> set[str]:
+    """The window after a rule with this update met ``go a Go``, without that triple."""
+    stage = play(f"rule r on insert :Go as ?go then sparql {{ {update} }}")
+    stage.say(*triples, "go a Go")
+    window: set[str] = stage.window()
+    return window - {"go a Go"}
+
+
+def test_data_are_inserted_and_deleted(play: Play) -> None:
+    update = "INSERT DATA { :x :p :y, :z ; a :A } ; DELETE DATA { :x :q :y }"
+    assert after(play, update, "x q y") == {"x p y", "x p z", "x a A"}
+
+
+def test_data_may_name_what_the_rule_knows(play: Play) -> None:
+    assert after(play, "INSERT DATA { ?go :seen true }") == {
+        'go seen "true"^^<http://www.w3.org/2001/XMLSchema#boolean>'
+    }
+
+
+def test_delete_where_deletes_each_match(play: Play) -> None:
+    update = "DELETE WHERE { ?x :p ?y . ?y a :A }"
+    assert after(play, update, "x p y", "y a A", "x p z") == {"x p z"}
+
+
+def test_deletes_and_inserts_come_from_the_same_solutions(play: Play) -> None:
+    update = "DELETE { ?x :p ?y } INSERT { ?y :p ?x } WHERE { ?x :p ?y }"
+    assert after(play, update, "a p b", "b p c") == {"b p a", "c p b"}
+
+
+def test_insert_computes_values(play: Play) -> None:
+    update = "insert { ?x :n ?m } where { ?x :p ?y BIND(CONCAT('{', STR(1 + 1), '}') AS ?m) }"
+    assert after(play, update, "a p b") == {"a p b", 'a n "{2}"'}
+
+
+def test_a_template_with_an_unbound_variable_gives_nothing(play: Play) -> None:
+    update = "INSERT { ?x :n ?z ; :m ?x } WHERE { ?x :p ?y OPTIONAL { ?y :q ?z } }"
+    assert after(play, update, "a p b") == {"a p b", "a m a"}
+
+
+def test_prefixes_may_be_declared_inside(play: Play) -> None:
+    update = "PREFIX e: <http://example.org/> INSERT DATA { e:x e:p e:y } ;"
+    assert after(play, update) == {"x p y"}
+
+
+def test_each_operation_sees_the_beginning_of_the_round(play: Play) -> None:
+    update = "INSERT DATA { :x :p :y } ; INSERT { ?a :q ?b } WHERE { ?a :p ?b }"
+    assert after(play, update) == {"x p y"}
+
+
+def test_the_graphs_may_be_read(play: Play) -> None:
+    update = "INSERT { ?x :told true } WHERE { GRAPH <urn:sensorstream:inferred> { ?x a :Human } }"
+    assert after(play, update, "tom a Child", "ann a Human") == {
+        "tom a Child",
+        "ann a Human",
+        'tom told "true"^^<http://www.w3.org/2001/XMLSchema#boolean>',
+    }
+
+
+@pytest.mark.parametrize(
+    ("update", "place", "said"),
+    [
+        ("CLEAR ALL", "4:11", "CLEAR has no place"),
+        ("LOAD <http://127.0.0.1/x>", "4:11", "LOAD has no place"),
+        ("WITH <urn:g> DELETE { ?x ?p ?o } WHERE { ?x ?p ?o }", "4:11", "WITH has no place"),
+        ("INSERT { ?x :p 1 } USING <urn:g> WHERE { ?x :q 1 }", "4:30", "USING has no place"),
+        ("INSERT DATA { GRAPH <urn:g> { :x :p 1 } }", "4:25", "GRAPH has no place"),
+        ("INSERT { _:b :p ?x } WHERE { ?x :q 1 }", "4:19", "blank nodes"),
+        ("DELETE WHERE { ?x :p [] }", "4:25", "blank nodes"),
+        ("INSERT { ?x :p ?z } WHERE { ?x :q 1 }", "4:26", "?z has no value"),
+        ("INSERT DATA { ?x :p 1 }", "4:18", "?x has no value"),
+        ("INSERT { ?x :p } WHERE { ?x :q 1 }", "4:26", "not SPARQL"),
+        ("INSERT { ?x :p 1 }\nWHERE { ?x :q }", "5:16", "not SPARQL"),
+        ("INSERT { ?x :p 1 }", "4:29", "the update ends here: expected WHERE"),
+        ("INSERT DATA { :x :p 1 } DELETE DATA { :x :p 2 }", "4:35", "expected ';'"),
+        ("SELECT * { ?x ?p ?o }", "4:11", "unexpected 'SELECT': expected INSERT or DELETE"),
+        ("DELETE { ?x ?p ?o } INSERT", "4:37", "the update ends here: expected '{'"),
+        ("INSERT { ?x :p 1 } WHERE { SERVICE <urn:s> { ?x :q 1 } }", "4:36", "SERVICE"),
+    ],
+)
+def test_what_rules_cannot_use_is_refused_where_it_stands(
+    play: Play, update: str, place: str, said: str
+) -> None:
+    with pytest.raises(LanguageError) as caught:
+        play(f"rule r on change then\n sparql {{ {update} }}")
+    assert said in caught.value.message
+    assert str(caught.value.position) == f"test.rules:{place}"
+
+
+def test_a_deleted_pattern_is_a_set_of_triples(play: Play) -> None:
+    with pytest.raises(LanguageError) as caught:
+        play("rule r on change then delete { ?x :p ?y FILTER(?y > 1) }")
+    assert str(caught.value.position).startswith("test.rules:3:")
