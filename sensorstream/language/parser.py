@@ -13,7 +13,7 @@ from lark.exceptions import UnexpectedToken, VisitError
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.language.lexer import KEYWORDS, RuleLexer, Source
-from sensorstream.language.wellformed import faults
+from sensorstream.language.wellformed import faults, place
 
 _SEVERITIES: Final = ("info", "warning", "critical")
 
@@ -25,19 +25,33 @@ def parse(text: str, file: str = "") -> syntax.RuleFile:
         LanguageError: at the first token that does not fit (with what was expected there), or
             for a tree that no rule can mean (undeclared prefix, two rules of one name, …).
     """
+    tree, found = parse_with_faults(text, file)
+    for fault in found:
+        raise fault
+    return tree
+
+
+def parse_with_faults(
+    text: str, file: str = ""
+) -> tuple[syntax.RuleFile, tuple[LanguageError, ...]]:
+    """The tree of a rule file, and all that keeps it from meaning anything.
+
+    After a syntax error, which is then the only fault, the tree is empty. A tree with faults is
+    fit for nothing but printing.
+    """
     source = Source(text, file)
     try:
         tree = _lark().parse(cast(str, source))
         parsed = cast(syntax.RuleFile, _Builder(source).transform(tree))
     except UnexpectedToken as error:
-        raise _unexpected(source, error) from None
+        return syntax.RuleFile((), (), (), file), (_unexpected(source, error),)
+    except LanguageError as error:
+        return syntax.RuleFile((), (), (), file), (error,)
     except VisitError as error:
         if isinstance(error.orig_exc, LanguageError):
-            raise error.orig_exc from None
+            return syntax.RuleFile((), (), (), file), (error.orig_exc,)
         raise
-    for problem in faults(parsed):
-        raise problem
-    return parsed
+    return parsed, tuple(sorted(faults(parsed), key=place))
 
 
 @cache

@@ -9,19 +9,32 @@ from typing import Final
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
+from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema, local_name
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 
 _BUILT_IN: Final = (RDF, RDFS, OWL)
+# RDF 1.1 Concepts, section 5.1, and the two of XSD 1.1 that came later.
+_XSD_TYPES: Final = (
+    *("string", "boolean", "decimal", "integer", "double", "float", "date", "time"),
+    *("dateTime", "dateTimeStamp", "gYear", "gMonth", "gDay", "gYearMonth", "gMonthDay"),
+    *("duration", "yearMonthDuration", "dayTimeDuration", "byte", "short", "int", "long"),
+    *("unsignedByte", "unsignedShort", "unsignedInt", "unsignedLong", "positiveInteger"),
+    *("nonNegativeInteger", "negativeInteger", "nonPositiveInteger", "hexBinary"),
+    *("base64Binary", "anyURI", "language", "normalizedString", "token", "NMTOKEN", "Name"),
+    *("NCName",),
+)
 
 
 def unknown_names(file: syntax.RuleFile, schema: Schema) -> Iterator[LanguageError]:
     """Classes and properties that the ontology lacks, and values of the wrong kind.
 
     The names of RDF, RDFS and OWL themselves are always known; an ontology without any name
-    allows all. The prefixes of ``file`` are declared (``parse`` saw to it).
+    allows all classes and properties. The prefixes of ``file`` are declared (``parse`` saw to
+    it).
     """
+    yield from _datatypes(file)
     properties = schema.object_properties | schema.datatype_properties
     if not schema.classes and not properties:
         return
@@ -55,6 +68,24 @@ def _unknown(
     ]
     hint = f"did you mean {close[0]}?" if close else f"expected a {what} of the ontology"
     yield LanguageError(f"unknown {what} {written}: {hint}", position=name.position)
+
+
+def _datatypes(file: syntax.RuleFile) -> Iterator[LanguageError]:
+    for node in nodes(file.rules, object):
+        if not isinstance(node, syntax.XPathValue | syntax.TextValue) or node.datatype is None:
+            continue
+        iri = file.resolve(node.datatype)
+        name = iri.removeprefix(XSD)
+        if iri.startswith(XSD) and name not in _XSD_TYPES:
+            close = get_close_matches(name, _XSD_TYPES, n=1)
+            hint = (
+                f"did you mean {shown(file, XSD + close[0])}?"
+                if close
+                else "expected one of XML Schema's that RDF has"
+            )
+            yield LanguageError(
+                f"unknown datatype {shown(file, iri)}: {hint}", position=node.datatype.position
+            )
 
 
 def _wrong_kind(

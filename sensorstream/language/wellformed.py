@@ -34,6 +34,12 @@ def faults(file: syntax.RuleFile) -> Iterator[LanguageError]:
             yield from _semantic_rule(rule)
 
 
+def place(error: LanguageError) -> tuple[str, int, int]:
+    """Where an error stands, to sort by."""
+    position = error.position or syntax.NOWHERE
+    return position.file, position.line, position.column
+
+
 def same_names(files: Iterable[syntax.RuleFile]) -> Iterator[LanguageError]:
     """Rules that share a name, within a file and across files."""
     first: dict[str, Position] = {}

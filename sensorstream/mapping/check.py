@@ -8,7 +8,7 @@ from sensorstream.errors import LanguageError, TermError
 from sensorstream.language import syntax
 from sensorstream.language.vocabulary import unknown_names
 from sensorstream.language.walk import nodes
-from sensorstream.language.wellformed import same_names
+from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
@@ -26,12 +26,7 @@ def check(files: Iterable[syntax.RuleFile], schema: Schema) -> list[LanguageErro
         for rule in file.mapping_rules:
             found += _xpaths(rule, file.namespace_map)
             found += _constants(file, rule, schema)
-    return sorted(found, key=_place)
-
-
-def _place(error: LanguageError) -> tuple[str, int, int]:
-    position = error.position or syntax.NOWHERE
-    return position.file, position.line, position.column
+    return sorted(found, key=place)
 
 
 def _xpaths(rule: syntax.MappingRule, namespaces: dict[str, str]) -> Iterator[LanguageError]:

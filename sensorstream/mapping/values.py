@@ -20,7 +20,7 @@ _ENCODED: Final = re.compile(
 # Ranges that say no more than that a value is a literal.
 _ANY_LITERAL: Final = frozenset((f"{RDFS}Literal", f"{RDF}PlainLiteral", RDF_LANG_STRING))
 # Streams repeat their values: a literal of this cache costs a tenth of a new one.
-_CACHED_LITERALS: Final = 4096
+_CACHED_LITERALS: Final = 1024
 
 
 def encode_segment(text: str) -> str:

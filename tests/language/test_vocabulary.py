@@ -64,6 +64,15 @@ def test_a_name_the_ontology_lacks_or_means_otherwise_is_a_fault(rule: str, mess
     assert faults(rule) == [message]
 
 
+@pytest.mark.parametrize("schema", [SCHEMA, Schema()])
+def test_a_misspelt_datatype_is_a_fault_with_and_without_an_ontology(schema: Schema) -> None:
+    head = "prefix xsd: <http://www.w3.org/2001/XMLSchema#>\n"
+    rule = mapped("; :hasXLocation {@x}^^xsd:interger, {@x}^^xsd:int, {@x}^^:own")
+    assert faults(head + rule, schema) == [
+        "f:5:44: unknown datatype xsd:interger: did you mean xsd:integer?"
+    ]
+
+
 def test_a_variable_may_be_the_value_of_either_kind_of_property() -> None:
     rule = "rule r on insert :Human as ?x then insert individual :a ; :hasLocation ?x"
     assert faults(f"{rule} ; :hasXLocation ?x .") == []

@@ -1,7 +1,7 @@
 import pytest
 
 from sensorstream.errors import LanguageError
-from sensorstream.language import parse
+from sensorstream.language import parse, parse_with_faults
 from sensorstream.language.wellformed import same_names
 
 HEAD = "prefix : <http://example.org/t#>\n"
@@ -54,3 +54,20 @@ def test_a_name_used_in_two_files_is_found_across_them() -> None:
     one, two = (parse('rule r on change then reply "a"', file) for file in ("one", "two"))
     (fault,) = same_names([one, two])
     assert str(fault).startswith("two:1:6: there is a rule 'r' already, at one:1:6")
+
+
+def test_all_faults_of_a_file_are_found_at_once() -> None:
+    text = MAPPING + "insert individual x:a a y:C .\n" + MAPPING + "insert individual :a .\n"
+    _, found = parse_with_faults(HEAD + text, "f")
+    assert [str(fault).split(" ")[0] for fault in found] == [
+        "f:4:9:",
+        "f:3:19:",
+        "f:3:25:",
+        "f:5:1:",
+    ]
+
+
+def test_a_syntax_error_is_the_only_fault_and_leaves_no_tree() -> None:
+    tree, found = parse_with_faults(HEAD + "mapping m on", "f")
+    assert tree.rules == ()
+    assert [str(fault).split(" ")[0] for fault in found] == ["f:2:13:"]
