@@ -60,9 +60,9 @@ def test_all_faults_of_a_file_are_found_at_once() -> None:
     text = MAPPING + "insert individual x:a a y:C .\n" + MAPPING + "insert individual :a .\n"
     _, found = parse_with_faults(HEAD + text, "f")
     assert [str(fault).split(" ")[0] for fault in found] == [
-        "f:4:9:",
         "f:3:19:",
         "f:3:25:",
+        "f:4:9:",
         "f:5:1:",
     ]
 
