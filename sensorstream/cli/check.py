@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ from sensorstream.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from sensorstream.language.syntax import RuleFile
-    from sensorstream.model.schema import Schema
 
 
 @click.command("check")
@@ -67,6 +66,7 @@ def faults(settings: Settings) -> Iterator[SensorStreamError]:
     from sensorstream.language.parser import parse
     from sensorstream.mapping.check import check as mapping_faults
     from sensorstream.reasoning.ontology import load_ontology
+    from sensorstream.rules.compile import rule_faults
 
     files: list[RuleFile] = []
     for path in settings.rules.files:
@@ -81,22 +81,8 @@ def faults(settings: Settings) -> Iterator[SensorStreamError]:
     except SensorStreamError as error:
         yield error
         return
-    found = mapping_faults(files, schema)
-    yield from found
-    told = {error.position for error in found}
-    yield from (error for error in _semantic(files, schema, settings) if error.position not in told)
-
-
-def _semantic(
-    files: Sequence[RuleFile], schema: Schema, settings: Settings
-) -> Iterator[SensorStreamError]:
-    from sensorstream.rules.compile import compile_rules
-
-    for file in files:
-        try:
-            compile_rules([file], schema, settings.time.timeline)
-        except SensorStreamError as error:
-            yield error
+    yield from mapping_faults(files, schema)
+    yield from rule_faults(files, schema, settings.time.timeline)
 
 
 def _summary(settings: Settings) -> str:

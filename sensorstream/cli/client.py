@@ -104,8 +104,8 @@ class Client:
         return self._json("POST", "/sql", json={"query": query})
 
     def alerts(self) -> list[dict[str, Any]]:
-        """The newest alerts the server keeps, newest first."""
-        return list(self._json("GET", "/alerts")["alerts"])
+        """The newest thousand alerts the server keeps, newest first."""
+        return list(self._json("GET", "/alerts?limit=1000")["alerts"])
 
     def register_webhook(self, url: str) -> dict[str, Any]:
         """Have alerts delivered to ``url``; the answer holds the secret that signs them."""
@@ -155,7 +155,8 @@ _BY_CODE: Final[Mapping[str, type[SensorStreamError]]] = {kind.code: kind for ki
 
 def _error(problem_type: str, detail: str) -> SensorStreamError:
     code = problem_type.removeprefix(_PROBLEM)
-    return _BY_CODE.get(code, SensorStreamError)(detail)
+    # What is no error of ours is one of HTTP: not found, not allowed, internal.
+    return _BY_CODE.get(code, ServerUnreachable)(detail)
 
 
 def _soap_answer(response: httpx.Response) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -57,10 +57,16 @@ class Tally:
             self.phases[phase] = self.phases.get(phase, 0.0) + seconds
 
 
-def paced(messages: Iterable[tuple[str, bytes]], rate: float | None) -> Iterable[Outgoing]:
-    """Messages at ``rate`` a second; at once without a rate."""
-    for number, (name, content) in enumerate(messages):
-        yield Outgoing(name, partial(bytes, content), number / rate if rate else None)
+def numbered(messages: Iterable[bytes]) -> Iterator[Outgoing]:
+    """Messages that have no names, to go at once."""
+    for number, content in enumerate(messages, 1):
+        yield Outgoing(f"message {number}", partial(bytes, content))
+
+
+def at_rate(messages: Iterable[Outgoing], rate: float) -> Iterator[Outgoing]:
+    """The same messages, ``rate`` a second."""
+    for number, message in enumerate(messages):
+        yield replace(message, due=number / rate)
 
 
 def deliver(

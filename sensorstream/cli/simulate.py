@@ -107,22 +107,16 @@ def _run(
     as_json: bool,
 ) -> None:
     if out is not None:
-        _write(messages, out)
+        from sensorstream.cli.sources import write_messages
+
+        write_messages(messages, out)
         return
     from sensorstream.cli.client import Client
-    from sensorstream.cli.delivery import deliver, paced, report
+    from sensorstream.cli.delivery import at_rate, deliver, numbered, report
 
-    named = ((f"message {number}", message) for number, message in enumerate(messages, 1))
+    outgoing = numbered(messages)
     with Client(server_url(url, config)) as client:
-        tally = deliver(client, paced(named, rate), count)
+        tally = deliver(client, at_rate(outgoing, rate) if rate else outgoing, count)
     report(tally, as_json=as_json)
     if not tally.clean:
         raise click.exceptions.Exit(1)
-
-
-def _write(messages: Iterator[bytes], folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    number = 0
-    for number, message in enumerate(messages, 1):
-        (folder / f"{number:06}.xml").write_bytes(message)
-    click.echo(f"wrote {number} messages to {folder}")

@@ -1,4 +1,4 @@
-"""Where commands take XML messages from: files, folders, ZIP archives, standard input."""
+"""Where commands take XML messages from and leave them: files, folders, archives, stdin."""
 
 from __future__ import annotations
 
@@ -55,3 +55,12 @@ def _archived(path: Path) -> Iterator[Source]:
         raise click.BadParameter(f"no *.xml file in the archive '{path}'")
     for entry in entries:
         yield Source(f"{path}/{entry}", partial(archive.read, entry))
+
+
+def write_messages(messages: Iterable[bytes], folder: Path) -> None:
+    """Write messages into a folder as files that :func:`sources` reads back in order."""
+    folder.mkdir(parents=True, exist_ok=True)
+    number = 0
+    for number, message in enumerate(messages, 1):
+        (folder / f"{number:06}.xml").write_bytes(message)
+    click.echo(f"wrote {number} messages to {folder}")

@@ -1,0 +1,68 @@
+"""How the demo talks: chapters, sentences, and claims that must hold."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from sensorstream.cli.console import print_table
+from sensorstream.clock import SystemClock
+
+
+class Unfulfilled(click.ClickException):
+    """Something that the demo promises did not happen."""
+
+    exit_code = 3
+
+
+class Narrator:
+    """Tells what happens, with the seconds since the beginning."""
+
+    def __init__(self) -> None:
+        self._counter = SystemClock().counter
+        self._start = self._counter()
+        self._chapter = 0
+
+    def chapter(self, title: str) -> None:
+        """Begin a new chapter."""
+        self._chapter += 1
+        heading = f"\n{self._chapter}. {title}"
+        seconds = f"  [{self._counter() - self._start:.0f} s]"
+        click.echo(click.style(heading, bold=True) + click.style(seconds, dim=True))
+
+    def say(self, text: str) -> None:
+        """One thing to know."""
+        click.echo(f"   {text}")
+
+    def quote(self, text: str) -> None:
+        """A message, a query or an answer, word for word."""
+        for line in text.strip().splitlines():
+            click.echo(click.style(f"     {line}", fg="cyan"))
+
+    def table(self, columns: list[str], rows: list[list[object]]) -> None:
+        """Rows of an answer."""
+        print_table(columns, rows, indent=5)
+
+    def expect(self, holds: object, claim: str) -> None:
+        """Tell a claim that has been checked.
+
+        Raises:
+            Unfulfilled: it does not hold.
+        """
+        if not holds:
+            raise Unfulfilled(f"the demo failed: it is not true that {claim}")
+        click.echo(click.style("   ✓ ", fg="green") + claim)
+
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Show that something takes a while."""
+        if not sys.stderr.isatty():
+            yield
+            return
+        from rich.console import Console
+
+        with Console(stderr=True).status(what):
+            yield

@@ -1,0 +1,91 @@
+"""``sensorstream sql``: SQL over history, on PostgreSQL or on Spark."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sensorstream.cli.options import config_option
+from sensorstream.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from sensorstream.history.sql import Table
+
+
+@click.command("sql")
+@click.argument("query", metavar="SQL")
+@click.option(
+    "--on",
+    "place",
+    type=click.Choice(["history", "spark"]),
+    default="history",
+    show_default=True,
+    help="Ask PostgreSQL, or Spark over the same history.",
+)
+@config_option
+@click.option("--json", "form", flag_value="json", help="Print JSON, for machines.")
+@click.option("--csv", "form", flag_value="csv", help="Print CSV.")
+def command(query: str, place: str, config: Path, form: str | None) -> None:
+    """Ask the history in SQL, on PostgreSQL or on Spark.
+
+    SQL is one SELECT, or "-" to read it from standard input; the tables are the views of the
+    schema "history". Works beside a running server and without one.
+    """
+    text = sys.stdin.read() if query == "-" else query
+    settings = load_settings(config)
+    from sensorstream.app.application import open_history
+
+    with ExitStack() as stack:
+        url = open_history(settings.history, stack)
+        ask = on_history if place == "history" else on_spark
+        table = ask(settings, url, text)
+    _show(table, form)
+    if table.truncated:
+        limit = settings.history.row_limit
+        click.echo(f"only the first {limit} rows: history.row_limit cuts off the rest", err=True)
+
+
+def on_history(settings: Settings, url: str, text: str) -> Table:
+    """The answer of PostgreSQL at ``url``."""
+    from sensorstream.history.sql import run_sql
+
+    return run_sql(
+        url,
+        text,
+        timeout=settings.history.statement_timeout,
+        row_limit=settings.history.row_limit,
+    )
+
+
+def on_spark(settings: Settings, url: str, text: str) -> Table:
+    """The answer of Spark over the history at ``url``."""
+    from sensorstream.reasoning.ontology import load_ontology
+    from sensorstream.spark.sql import run_spark_sql
+
+    return run_spark_sql(
+        url,
+        text,
+        schema=load_ontology(settings.ontology.files).schema,
+        timeline=settings.time.timeline,
+        master=settings.spark.master,
+        row_limit=settings.history.row_limit,
+    )
+
+
+def _show(table: Table, form: str | None) -> None:
+    from sensorstream.cli.console import plain, print_json, print_table
+
+    if form == "json":
+        print_json({"columns": table.columns, "rows": table.rows, "truncated": table.truncated})
+    elif form == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(table.columns)
+        for row in table.rows:
+            writer.writerow([None if each is None else plain(each) for each in row])
+    else:
+        print_table(table.columns, table.rows)

@@ -1,0 +1,278 @@
+"""What the demo does: a tracker, a city, their alerts, their history in SQL and on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from sensorstream.app.application import open_history
+from sensorstream.cli.client import Client
+from sensorstream.cli.delivery import Tally, deliver, numbered
+from sensorstream.cli.narrator import Narrator
+from sensorstream.cli.receiver import Receiver
+from sensorstream.cli.server_process import ServerProcess
+from sensorstream.cli.sql import on_history, on_spark
+from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.history.sql import Table
+from sensorstream.settings import Settings, load_settings
+from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages
+from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+
+_TRACKER_MESSAGES: Final = 120
+_TRACKER_WINDOW: Final = 25
+_CITY_WINDOW: Final = "PT20M"
+_PATIENCE: Final = 30.0
+"""Seconds within which the last alert must have arrived."""
+
+_INFERRED: Final = """\
+SELECT ?class (COUNT(?individual) AS ?individuals)
+WHERE { GRAPH <urn:sensorstream:inferred> { ?individual a ?class } }
+GROUP BY ?class ORDER BY ?class"""
+
+_HISTORY: Final = """\
+SELECT made_by_sensor AS sensor, COUNT(*) AS observations,
+       MIN(average_speed) AS slowest, MAX(vehicle_count) AS most_vehicles
+FROM history.traffic_observation
+GROUP BY made_by_sensor ORDER BY made_by_sensor"""
+
+_CLASSES: Final = """\
+SELECT class, COUNT(*) AS individuals
+FROM history.individuals GROUP BY class ORDER BY class"""
+
+_PHASES: Final = {
+    "t_m": "reading the message, mapping rules",
+    "t_w": "moving the window",
+    "t_i": "inference",
+    "t_s": "semantic rules",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One of the demo's two servers, running."""
+
+    name: str
+    config: Path
+    process: ServerProcess
+    client: Client
+
+
+class Story:
+    """The demo, chapter by chapter. What it starts is stopped when ``stack`` closes."""
+
+    def __init__(self, folder: Path, data: Path | None, stack: ExitStack) -> None:
+        """``data`` is a CityBench folder; without one the city is made up."""
+        self._folder = folder
+        self._data = data
+        self._stack = stack
+        self._narrator = Narrator()
+
+    def tell(self) -> None:
+        """Run everything.
+
+        Raises:
+            Unfulfilled: something did not happen as it should.
+            SensorStreamError: a part failed.
+        """
+        tracking, city = self._start()
+        receiver = self._register(tracking, city)
+        self._track(tracking)
+        self._observe(city)
+        self._compare_alerts(receiver, (tracking, city))
+        self._look_back(city)
+        self._measure((tracking, city))
+        self._stop((tracking, city))
+
+    def _start(self) -> tuple[Deployment, Deployment]:
+        tell = self._narrator
+        tell.chapter("Two deployments start")
+        tell.say("A deployment is a folder: settings, an ontology, rules. Each gets a server with")
+        tell.say("a PostgreSQL of its own and the description logic reasoner HermiT beside it.")
+        windows: dict[str, dict[str, object]] = {
+            "tracking": {"size": str(_TRACKER_WINDOW)},
+            "city": {"size": _CITY_WINDOW, "step": "PT5M"},
+        }
+        started = []
+        for name, window in windows.items():
+            config = make_workspace(self._folder / name, TEMPLATES[name], {"window": window})
+            process = self._stack.enter_context(ServerProcess(config))
+            started.append((name, config, process))
+        deployments = []
+        with tell.waiting("starting"):
+            for name, config, process in started:
+                client = self._stack.enter_context(Client(process.url()))
+                deployments.append(Deployment(name, config, process, client))
+        for each in deployments:
+            tell.expect(each.client.url, f"{each.name} listens on {each.client.url}")
+        tracking, city = deployments
+        return tracking, city
+
+    def _register(self, *deployments: Deployment) -> Receiver:
+        tell = self._narrator
+        tell.chapter("Someone wants to be alerted")
+        receiver = self._stack.enter_context(Receiver())
+        for each in deployments:
+            secret = each.client.register_webhook(receiver.url(each.name))["secret"]
+            receiver.trust(each.name, secret)
+        tell.say("A small HTTP server registered a webhook at both deployments. It believes only")
+        tell.say("what is signed with the secret it got in return (Standard Webhooks).")
+        return receiver
+
+    def _track(self, tracking: Deployment) -> None:
+        tell, client = self._narrator, tracking.client
+        tell.chapter("A face tracker reports whom it sees, as in the SensorStream paper")
+        tell.say("This message goes in by SOAP:")
+        tell.quote(PAPER_MESSAGE.decode())
+        answer = client.post_soap(PAPER_MESSAGE)
+        tell.expect(
+            answer["matched"] == ["face-tracker"] and answer["individuals"],
+            f"the rule face-tracker made of it {' '.join(answer['individuals'])}",
+        )
+        found = client.select(
+            "PREFIX : <http://sensorstream.example/tracking#>\n"
+            "SELECT ?class WHERE { GRAPH <urn:sensorstream:inferred> "
+            "{ :human-2678 a ?class } } ORDER BY ?class"
+        )
+        classes = [_local(each["class"]) for each in found]
+        tell.expect(
+            {"Actor", "ConfidentDetection"} <= set(classes),
+            f"HermiT infers that this human is also: {', '.join(classes)}",
+        )
+        # Later than the paper's message: whoever was seen longest ago leaves first.
+        later = tracker_messages(_TRACKER_MESSAGES, start=2679)
+        tally = self._send(client, later, _TRACKER_MESSAGES)
+        tell.expect(
+            tally.expired >= _TRACKER_MESSAGES - _TRACKER_WINDOW,
+            f"the window holds the latest {_TRACKER_WINDOW} individuals: "
+            f"{tally.expired} older ones left it for history",
+        )
+        tell.expect(tally.alerts, f"{tally.alerts} faces were uncertain, each raised an alert")
+        actions = client.select(
+            "PREFIX : <http://sensorstream.example/tracking#>\nSELECT ?x WHERE { ?x a :Action }"
+        )
+        tell.expect(
+            len(actions) == 1,
+            "the paper's semantic rule keeps exactly one Action while there are humans",
+        )
+
+    def _observe(self, city: Deployment) -> None:
+        tell, client = self._narrator, city.client
+        if self._data is None:
+            morning, origin = MADE_UP, "made up, from a fixed seed"
+        else:
+            morning, origin = RECORDED, "recorded in Aarhus, 2014 (CityBench)"
+        tell.chapter("A city's sensors report traffic, weather and air")
+        tell.say(f"The observations are {origin}; the window holds the last 20 minutes.")
+        first = list(city_messages(self._data, start=morning.start, end=morning.jam))
+        before = self._send(client, first, len(first))
+        tell.say(f"It is {morning.jam:%H:%M}. What does the reasoner know that no message said?")
+        tell.quote(_INFERRED)
+        found = client.select(_INFERRED)
+        tell.table(
+            ["class", "individuals"],
+            [[_local(each["class"]), int(each["individuals"])] for each in found],
+        )
+        classes = {_local(each["class"]) for each in found}
+        tell.expect(
+            {"Congestion", "CongestedSensor", "HighOzone"} <= classes,
+            "it found a congestion, the sensor that sees it, and high ozone",
+        )
+        rest = list(city_messages(self._data, start=morning.jam, end=morning.end))
+        after = self._send(client, rest, len(rest))
+        tell.expect(
+            after.expired,
+            f"by {morning.end:%H:%M}, {before.expired + after.expired} individuals have expired",
+        )
+        tell.expect(before.alerts + after.alerts, f"{before.alerts + after.alerts} alerts raised")
+
+    def _compare_alerts(self, receiver: Receiver, deployments: Sequence[Deployment]) -> None:
+        tell = self._narrator
+        tell.chapter("The alerts arrive")
+        raised = [alert for each in deployments for alert in each.client.alerts()]
+        receiver.wait(len(raised), _PATIENCE)
+        arrived = [event["data"]["text"] for event in receiver.events]
+        for text in dict.fromkeys((*arrived[:2], *arrived[-3:])):
+            tell.quote(text)
+        tell.expect(
+            sorted(arrived) == sorted(alert["text"] for alert in raised),
+            f"the receiver got all {len(raised)} alerts as signed CloudEvents, each once",
+        )
+        tell.expect(receiver.refused == 0, "every signature was right")
+
+    def _look_back(self, city: Deployment) -> None:
+        tell = self._narrator
+        tell.chapter("History answers SQL")
+        classes = city.client.sql(_CLASSES)
+        seen = {_local(row[0]) for row in classes["rows"]}
+        tell.quote(_HISTORY)
+        answer = city.client.sql(_HISTORY)
+        tell.table(answer["columns"], _shortened(answer["rows"]))
+        tell.expect(answer["rows"], "what left the window is in PostgreSQL, a table per class")
+        tell.expect("Congestion" in seen, "what was inferred went along, marked as inferred")
+        tell.say("The same SQL, in bulk, on Spark over the same history:")
+        settings = load_settings(city.config)
+        with tell.waiting("starting Spark"):
+            interactive, bulk = self._ask_both(settings, _HISTORY)
+        tell.expect(bulk == interactive, f"Spark gives the same {len(bulk.rows)} rows")
+
+    def _measure(self, deployments: Sequence[Deployment]) -> None:
+        tell = self._narrator
+        tell.chapter("Where the time goes")
+        tell.say("Milliseconds per message by the phases of the paper (equation 10):")
+        means = {each.name: _phases(each.client.metrics()) for each in deployments}
+        rows: list[list[object]] = [
+            [phase, what, *(f"{means[each.name][phase]:.2f}" for each in deployments)]
+            for phase, what in _PHASES.items()
+        ]
+        totals = (f"{sum(means[each.name].values()):.2f}" for each in deployments)
+        tell.table(
+            ["phase", "what", *(each.name for each in deployments)],
+            [*rows, ["t_p", "all of them", *totals]],
+        )
+
+    def _stop(self, deployments: Sequence[Deployment]) -> None:
+        tell = self._narrator
+        tell.chapter("The servers stop")
+        with tell.waiting("stopping"):
+            codes = [each.process.stop() for each in deployments]
+        tell.expect(codes == [0, 0], "both left cleanly on SIGTERM")
+
+    def _send(self, client: Client, messages: Iterable[bytes], total: int) -> Tally:
+        tally = deliver(client, numbered(messages), total)
+        rate = tally.sent / tally.seconds
+        self._narrator.say(f"{total} messages sent by REST, {rate:.0f} a second, each on disk.")
+        self._narrator.expect(tally.clean, "every message was taken in")
+        return tally
+
+    def _ask_both(self, settings: Settings, query: str) -> tuple[Table, Table]:
+        """The answers of PostgreSQL and of Spark, beside the running server."""
+        with ExitStack() as stack:
+            url = open_history(settings.history, stack)
+            return on_history(settings, url, query), on_spark(settings, url, query)
+
+
+def _local(iri: str) -> str:
+    """The last part of an IRI: what people call it."""
+    return iri.replace("#", "/").rpartition("/")[2]
+
+
+def _shortened(rows: Sequence[Sequence[object]]) -> list[list[object]]:
+    return [[_local(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+
+
+def _phases(metrics: str) -> dict[str, float]:
+    """Mean milliseconds per message by phase, from a server's metrics."""
+    sums: dict[str, float] = {}
+    counts: dict[str, float] = {}
+    for family in text_string_to_metric_families(metrics):
+        if family.name == "sensorstream_phase_seconds":
+            for sample in family.samples:
+                target = {"_sum": sums, "_count": counts}.get(sample.name.removeprefix(family.name))
+                if target is not None:
+                    target[sample.labels["phase"]] = sample.value
+    return {phase: 1000 * sums[phase] / counts[phase] for phase in _PHASES}

@@ -1,0 +1,67 @@
+"""A tracking deployment whose server runs in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sensorstream.cli import main
+from sensorstream.cli.server_process import ServerProcess
+from sensorstream.cli.workspace import TEMPLATES, make_workspace
+
+Run = Callable[..., Result]
+WINDOW = 10
+
+
+@dataclass(frozen=True)
+class Served:
+    folder: Path
+    config: Path
+    url: str
+
+
+@pytest.fixture(scope="session")
+def run() -> Run:
+    """Runs ``sensorstream`` with arguments, in this process."""
+
+    def run(*arguments: object, given: str = "") -> Result:
+        return CliRunner().invoke(main, [str(each) for each in arguments], input=given)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def new_workspace(
+    tmp_path_factory: pytest.TempPathFactory, new_database: Callable[[], str]
+) -> Callable[[], Path]:
+    """Makes tracking deployments with a small window and no Java; gives their settings files."""
+
+    def make() -> Path:
+        overrides: dict[str, dict[str, object]] = {
+            "reasoning": {"profile": "plain"},
+            "window": {"size": str(WINDOW)},
+            "history": {"url": new_database()},
+        }
+        folder = tmp_path_factory.mktemp("deployment")
+        return make_workspace(folder, TEMPLATES["tracking"], overrides)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def served(new_workspace: Callable[[], Path]) -> Iterator[Served]:
+    config = new_workspace()
+    with ServerProcess(config) as process:
+        yield Served(config.parent, config, process.url())
+
+
+@pytest.fixture(scope="session")
+def another(new_workspace: Callable[[], Path]) -> Iterator[Served]:
+    """A second server, for what is sent from one to the other."""
+    config = new_workspace()
+    with ServerProcess(config) as process:
+        yield Served(config.parent, config, process.url())

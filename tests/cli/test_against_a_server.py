@@ -1,0 +1,141 @@
+"""The commands that talk to a running server: send, simulate, replay, query, sql."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from click.testing import Result
+
+from sensorstream.cli.client import Client
+from sensorstream.errors import MalformedMessage, MessageError, QueryError, ServerUnreachable
+from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+
+Run = Callable[..., Result]
+
+
+class Served(Protocol):
+    """A deployment and its server (see conftest)."""
+
+    folder: Path
+    config: Path
+    url: str
+
+
+def test_send_tells_what_became_of_the_messages(run: Run, served: Served) -> None:
+    result = run("send", "--url", served.url, served.folder / "messages", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert (told["sent"], told["accepted"], told["rejected"]) == (6, 6, [])
+    assert told["individuals"] == 6
+
+
+def test_send_speaks_soap(run: Run, served: Served) -> None:
+    result = run("send", "--soap", "--url", served.url, "-", given=PAPER_MESSAGE.decode())
+    assert result.exit_code == 0, result.output
+    assert "1 accepted, 0 unmatched, 0 rejected; 1 individuals" in result.stdout
+
+
+@pytest.mark.parametrize("way", [[], ["--soap"]])
+def test_a_refused_message_does_not_stop_the_others(
+    run: Run, served: Served, tmp_path: Path, way: list[str]
+) -> None:
+    (tmp_path / "1.xml").write_text("<Message>")
+    (tmp_path / "2.xml").write_text("<Stranger/>")
+    (tmp_path / "3.xml").write_bytes(PAPER_MESSAGE)
+    result = run("send", *way, "--url", served.url, tmp_path)
+    assert result.exit_code == 1
+    assert f"{tmp_path / '1.xml'}: malformed-message: " in result.stderr
+    assert f"{tmp_path / '2.xml'}: no mapping rule matched" in result.stderr
+    assert "sent 3 in " in result.stdout
+    assert "1 accepted, 1 unmatched, 1 rejected" in result.stdout
+
+
+def test_rest_and_soap_tell_the_same_facts(served: Served) -> None:
+    with Client(served.url) as client:
+        rest, soap = client.post(PAPER_MESSAGE), client.post_soap(PAPER_MESSAGE)
+        assert soap.keys() == rest.keys()
+        assert soap["timings"].keys() == rest["timings"].keys() == {"t_i", "t_w", "t_m", "t_s"}
+        for fact in ("matched", "individuals", "expired", "warnings"):
+            assert soap[fact] == rest[fact]
+        with pytest.raises(MalformedMessage):
+            client.post(b"<a>")
+        with pytest.raises(MalformedMessage):
+            client.post_soap(b"<a>")
+        with pytest.raises(MessageError, match="UTF-8"):
+            client.post_soap("<a>ø</a>".encode("latin-1"))
+
+
+def test_a_server_that_is_none_of_ours_is_told_as_such(served: Served) -> None:
+    with Client(f"{served.url}/docs") as client, pytest.raises(ServerUnreachable):
+        client.sql("SELECT 1")
+
+
+def test_query_prints_a_table_or_what_is_asked_for(run: Run, served: Served) -> None:
+    run("send", "--url", served.url, served.folder / "messages" / "paper.xml")
+    asked = (
+        "PREFIX : <http://sensorstream.example/tracking#> "
+        "SELECT ?x ?name { VALUES ?x { :human-2678 } ?x :hasName ?name }"
+    )
+    table = run("query", "--url", served.url, asked)
+    assert table.stdout.splitlines()[0].split() == ["x", "name"]
+    assert table.stdout.splitlines()[1].split() == [
+        "http://sensorstream.example/tracking#human-2678",
+        "2678",
+    ]
+    document = json.loads(run("query", "--json", "--url", served.url, asked).stdout)
+    assert document["head"]["vars"] == ["x", "name"]
+    lines = run("query", "--format", "csv", "--url", served.url, "-", given=asked).stdout
+    assert lines.splitlines()[1].endswith("human-2678,2678")
+    assert run("query", "--url", served.url, "ASK { }").stdout == "yes\n"
+    graph = run("query", "--url", served.url, "CONSTRUCT { <a:a> <a:b> <a:c> } WHERE { }")
+    assert graph.stdout == "<a:a> <a:b> <a:c> .\n"
+
+
+def test_a_wrong_query_is_the_users_mistake(run: Run, served: Served) -> None:
+    for arguments in (("query", "--url", served.url, "SELEKT"), ("sql", "-c", served.config, "x")):
+        result = run(*arguments)
+        assert result.exit_code == 1
+        assert result.stderr.startswith(f"error[{QueryError.code}]: ")
+
+
+def test_sql_reads_the_history_beside_the_server(run: Run, served: Served) -> None:
+    run("simulate", "tracker", "--url", served.url, "--count", "30", "--seed", "5")
+    asked = "SELECT iri, has_certainty FROM history.human ORDER BY iri LIMIT 3"
+    found = json.loads(run("sql", "-c", served.config, "--json", asked).stdout)
+    assert found["columns"] == ["iri", "has_certainty"]
+    assert len(found["rows"]) == 3
+    assert found["truncated"] is False
+    rows = list(csv.reader(io.StringIO(run("sql", "-c", served.config, "--csv", asked).stdout)))
+    assert rows == [found["columns"], *([iri, str(value)] for iri, value in found["rows"])]
+    table = run("sql", "-c", served.config, "-", given=asked).stdout.splitlines()
+    assert [line.split() for line in table] == rows
+
+
+def test_a_journal_can_be_replayed_to_another_server(
+    run: Run, served: Served, another: Served
+) -> None:
+    run("simulate", "tracker", "--url", served.url, "--count", "5")
+    recorded = run(
+        "sql", "-c", served.config, "--json", "SELECT content FROM messages ORDER BY seq"
+    )
+    result = run("replay", served.config, "--url", another.url, "--json")
+    assert json.loads(result.stdout)["sent"] == len(json.loads(recorded.stdout)["rows"])
+    again = run("sql", "-c", another.config, "--json", "SELECT content FROM messages ORDER BY seq")
+    assert json.loads(again.stdout) == json.loads(recorded.stdout)
+
+
+def test_a_replay_keeps_the_gaps_or_a_rate(run: Run, another: Served, tmp_path: Path) -> None:
+    run("replay", another.config, "--out", tmp_path / "first")
+    for number, message in enumerate(tracker_messages(4), 1):
+        (tmp_path / f"{number}.xml").write_bytes(message)
+    result = run("replay", tmp_path, "--rate", "20", "--url", another.url, "--json")
+    assert json.loads(result.stdout)["seconds"] >= 3 / 20
+    refused = run("replay", tmp_path, "--speed", "2", "--url", another.url)
+    assert refused.exit_code == 2
+    assert "files do not say when they arrived" in refused.stderr

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from sensorstream.cli.workspace import TEMPLATES, make_workspace
+
+Check = Callable[..., Result]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    make_workspace(tmp_path, TEMPLATES["tracking"])
+    return tmp_path
+
+
+@pytest.fixture
+def check(run: Callable[..., Result], folder: Path) -> Check:
+    return lambda *more: run("check", "-c", folder / "sensorstream.toml", *more)
+
+
+def change(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_every_template_is_ok(template: str, tmp_path: Path, run: Callable[..., Result]) -> None:
+    result = run("check", "-c", make_workspace(tmp_path / template, TEMPLATES[template]))
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("ok: ")
+
+
+def test_ok_says_what_there_is(check: Check) -> None:
+    assert check().stdout == ("ok: 31 classes, 10 properties, 1 mapping rule, 2 semantic rules\n")
+
+
+def test_a_syntax_error_names_its_place(check: Check, folder: Path) -> None:
+    rules = folder / "rules" / "tracking.rules"
+    change(rules, "if exists :Human", "if exist :Human")
+    line = rules.read_text().splitlines().index("if exist :Human and not exists :Action") + 1
+    result = check()
+    assert result.exit_code == 1
+    assert result.stdout.startswith(f"{rules}:{line}:4: ")
+
+
+def test_faults_of_several_files_are_all_told(check: Check, folder: Path) -> None:
+    (folder / "rules" / "a.rules").write_text("mapping broken on\n")
+    (folder / "rules" / "b.rules").write_text(
+        "prefix : <http://sensorstream.example/tracking#>\n"
+        "mapping strange\non message {/a}\nthen insert individual :x-{@id} a :Humam .\n"
+        'rule odd\non change\nif select { SELECT ?x { ?x } }\nthen alert info "{?x}"\n'
+    )
+    told = check().stdout
+    assert f"{folder}/rules/a.rules:1:" in told
+    assert f"{folder}/rules/b.rules:4:" in told
+    assert ":Human" in told
+    assert f"{folder}/rules/b.rules:7:" in told
+
+
+def test_a_broken_ontology_is_told(check: Check, folder: Path) -> None:
+    ontology = folder / "ontology" / "tracking.ttl"
+    ontology.write_text("@prefix : <http://example.org/> .\n:a :b\n")
+    result = check()
+    assert result.exit_code == 1
+    assert str(ontology) in result.stdout
+
+
+def test_an_unknown_setting_is_told_with_its_line(check: Check, folder: Path) -> None:
+    settings = folder / "sensorstream.toml"
+    change(settings, "[window]\n", '[window]\nsise = "7"\n')
+    line = settings.read_text().splitlines().index('sise = "7"') + 1
+    assert check().stdout == (
+        f"{settings}:{line}:1: unknown setting window.sise: did you mean size?\n"
+    )
+
+
+def test_a_fault_of_the_settings_as_a_whole_stands_at_their_beginning(
+    check: Check, folder: Path
+) -> None:
+    settings = folder / "sensorstream.toml"
+    change(settings, 'size = "1000"', 'size = "PT10M"')
+    result = check()
+    assert result.exit_code == 1
+    assert result.stdout.startswith(f"{settings}:1:1: window.size: ")
+
+
+def test_json_tells_the_same(check: Check, folder: Path) -> None:
+    assert json.loads(check("--json").stdout) == {"ok": True, "faults": []}
+    rules = folder / "rules" / "tracking.rules"
+    change(rules, "rule someone-is-there", "rul someone-is-there")
+    result = check("--json")
+    (fault,) = json.loads(result.stdout)["faults"]
+    assert (fault["file"], fault["code"]) == (str(rules), "language")
+    assert result.exit_code == 1

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyoxigraph
+import pytest
+from click.testing import Result
+
+from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.simulation.tracker import PAPER_MESSAGE
+
+Run = Callable[..., Result]
+TRACKING = "http://sensorstream.example/tracking#"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tracking")
+    make_workspace(folder, TEMPLATES["tracking"])
+    return folder
+
+
+@pytest.fixture
+def map_messages(run: Run, folder: Path) -> Run:
+    return lambda *given, **more: run("map", "-c", folder / "sensorstream.toml", *given, **more)
+
+
+def triples(turtle: str) -> set[str]:
+    return {str(quad.triple) for quad in pyoxigraph.parse(turtle, pyoxigraph.RdfFormat.TURTLE)}
+
+
+def test_the_papers_message_becomes_a_human(map_messages: Run, folder: Path) -> None:
+    result = map_messages(folder / "messages" / "paper.xml")
+    assert result.exit_code == 0, result.output
+    human = f"<{TRACKING}human-2678>"
+    number = "http://www.w3.org/2001/XMLSchema#integer"
+    assert triples(result.stdout) == {
+        f"{human} <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{TRACKING}Human>",
+        f'{human} <{TRACKING}hasTime> "2678"^^<{number}>',
+        f'{human} <{TRACKING}hasXLocation> "72"^^<{number}>',
+        f'{human} <{TRACKING}hasYLocation> "8"^^<{number}>',
+        f'{human} <{TRACKING}hasCertainty> "100"^^<{number}>',
+        f'{human} <{TRACKING}hasName> "2678"',
+    }
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_the_samples_of_every_template_map_to_one_turtle_document(
+    template: str, tmp_path: Path, run: Run
+) -> None:
+    config = make_workspace(tmp_path, TEMPLATES[template])
+    result = run("map", "-c", config, tmp_path / "messages")
+    assert result.exit_code == 0, result.output
+    messages = len(list((tmp_path / "messages").iterdir()))
+    assert result.stdout.count("; time ") == messages
+    assert len(triples(result.stdout)) > 3 * messages
+
+
+def test_a_message_can_come_from_standard_input(map_messages: Run) -> None:
+    result = map_messages("-", given=PAPER_MESSAGE.decode())
+    assert "# standard input: face-tracker; time 2678" in result.stdout
+
+
+def test_a_message_that_no_rule_matches_is_loud(map_messages: Run, tmp_path: Path) -> None:
+    stranger = tmp_path / "stranger.xml"
+    stranger.write_text("<Massage/>")
+    result = map_messages(stranger)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert f"{stranger}: no mapping rule matches: " in result.stderr
+
+
+def test_a_broken_message_does_not_hide_the_others(
+    map_messages: Run, folder: Path, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.xml"
+    broken.write_text("<Message>")
+    result = map_messages(broken, folder / "messages" / "paper.xml")
+    assert result.exit_code == 1
+    assert f"{broken}: malformed-message: " in result.stderr
+    assert ":human-2678 a :Human" in result.stdout
+
+
+def test_json_holds_the_turtle_of_each_message(map_messages: Run, folder: Path) -> None:
+    result = map_messages("--json", folder / "messages" / "paper.xml")
+    (answer,) = json.loads(result.stdout)
+    assert answer["matched"] == ["face-tracker"]
+    assert answer["individuals"] == [f"{TRACKING}human-2678"]
+    assert len(triples(answer["turtle"])) == 6
