@@ -29,7 +29,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 Index: TypeAlias = dict[A, dict[B, dict[C, None]]]
-Listener: TypeAlias = Callable[[Triple, int], None]
+Listener: TypeAlias = Callable[[Triple, int, int], None]
 
 
 class KnowledgeBase:
@@ -45,7 +45,7 @@ class KnowledgeBase:
         self._spo: Index[Subject, IRI, Term] = {}
         self._pos: Index[IRI, Term, Subject] = {}
         self._osp: Index[Term, Subject, IRI] = {}
-        self._sizes = dict.fromkeys(Origin, 0)
+        self._sizes = {int(origin): 0 for origin in Origin}
         self._listeners: list[Listener] = []
 
     def __len__(self) -> int:
@@ -56,14 +56,18 @@ class KnowledgeBase:
 
     def size(self, origin: Origin) -> int:
         """The number of triples of one graph."""
-        return self._sizes[origin]
+        return self._sizes[int(origin)]
 
     def origins(self, triple: Triple) -> Origin:
         """The graphs that hold a triple; empty when none does."""
         return Origin(self._marks.get(triple, 0))
 
+    def marks(self, triple: Triple) -> int:
+        """:meth:`origins` as a plain number, which is a good deal faster to test."""
+        return self._marks.get(triple, 0)
+
     def subscribe(self, listener: Listener) -> None:
-        """Call ``listener(triple, old_marks)`` before every change of a triple's marks."""
+        """Call ``listener(triple, old_marks, new_marks)`` at every change of a triple's marks."""
         self._listeners.append(listener)
 
     def apply(self, origin: Origin, delta: Delta) -> Delta:
@@ -123,9 +127,9 @@ class KnowledgeBase:
         if marks & mark:
             return False
         for listener in self._listeners:
-            listener(triple, marks)
+            listener(triple, marks, marks | mark)
         self._marks[triple] = marks | mark
-        self._sizes[Origin(mark)] += 1
+        self._sizes[mark] += 1
         if marks:
             return False
         s, p, o = triple
@@ -139,8 +143,8 @@ class KnowledgeBase:
         if not marks & mark:
             return False
         for listener in self._listeners:
-            listener(triple, marks)
-        self._sizes[Origin(mark)] -= 1
+            listener(triple, marks, marks & ~mark)
+        self._sizes[mark] -= 1
         if marks != mark:
             self._marks[triple] = marks & ~mark
             return False

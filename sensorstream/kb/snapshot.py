@@ -23,10 +23,10 @@ from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WI
 Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 
 _GRAPHS: Final[tuple[tuple[int, IRI | None], ...]] = (
-    (Origin.STATIC | Origin.WINDOW | Origin.INFERRED | Origin.STATIC_INFERRED, None),
+    (int(Origin.STATIC | Origin.WINDOW | Origin.INFERRED | Origin.STATIC_INFERRED), None),
     (int(Origin.STATIC), GRAPH_STATIC),
     (int(Origin.WINDOW), GRAPH_WINDOW),
-    (Origin.INFERRED | Origin.STATIC_INFERRED, GRAPH_INFERRED),
+    (int(Origin.INFERRED | Origin.STATIC_INFERRED), GRAPH_INFERRED),
 )
 """Marks, and the graph of the store that holds the triples with any of them.
 
@@ -65,9 +65,11 @@ class Snapshot:
         )
         kb.subscribe(self._note)
 
-    def _note(self, triple: Triple, marks: int) -> None:
-        # The first note since the last sync wins: its marks are those the store has.
-        self._dirty.setdefault(triple, marks)
+    def _note(self, triple: Triple, old: int, new: int) -> None:
+        # The first note since the last sync wins: its marks are those the store has. What
+        # comes and goes between two queries leaves no note, or they would pile up unasked.
+        if self._dirty.setdefault(triple, old) == new:
+            del self._dirty[triple]
 
     @property
     def behind(self) -> int:
@@ -85,7 +87,7 @@ class Snapshot:
         added: list[_Change] = []
         removed: list[_Change] = []
         for triple, before in self._dirty.items():
-            now = self._kb.origins(triple)
+            now = self._kb.marks(triple)
             for marks, graph in _GRAPHS:
                 if now & marks:
                     if not before & marks:
@@ -95,7 +97,7 @@ class Snapshot:
         if removed:
             self._update(added, removed)
         else:
-            self._store.extend(_quad(triple, graph) for triple, graph in added)
+            self._store.extend(_quads(added))
         self._dirty.clear()
 
     def query(
@@ -185,7 +187,7 @@ class Snapshot:
         if not isinstance(value, Literal):
             return False
         return any(
-            self._kb.origins(other) & marks and same_when_stored(value, other[2])
+            self._kb.marks(other) & marks and same_when_stored(value, other[2])
             for other in self._kb.match(subject, predicate, None)
         )
 
@@ -206,14 +208,17 @@ def _blank_node(label: OxigraphTerm) -> ox.BlankNode:
     return ox.BlankNode(label.value)
 
 
-def _quad(triple: Triple, graph: IRI | None) -> ox.Quad:
-    subject, predicate, value = triple
-    return ox.Quad(
-        subject_to_oxigraph(subject),
-        ox.NamedNode(predicate),
-        to_oxigraph(value),
-        ox.DefaultGraph() if graph is None else ox.NamedNode(graph),
-    )
+def _quads(added: Iterable[_Change]) -> Iterator[ox.Quad]:
+    graphs = {None: ox.DefaultGraph()} | {
+        graph: ox.NamedNode(graph) for _, graph in _GRAPHS if graph is not None
+    }
+    for (subject, predicate, value), graph in added:
+        yield ox.Quad(
+            subject_to_oxigraph(subject),
+            ox.NamedNode(predicate),
+            to_oxigraph(value),
+            graphs[graph],
+        )
 
 
 def _template(changes: Iterable[_Change], blanks: dict[str, str]) -> str:

@@ -117,17 +117,17 @@ def test_an_emptied_knowledge_base_keeps_no_index_entry() -> None:
     assert not kb._osp
 
 
-def test_a_listener_hears_every_change_of_marks_with_the_old_marks() -> None:
+def test_a_listener_hears_every_change_of_marks() -> None:
     kb = KnowledgeBase()
-    heard: list[tuple[Triple, int]] = []
-    kb.subscribe(lambda triple, marks: heard.append((triple, marks)))
+    heard: list[tuple[Triple, int, int]] = []
+    kb.subscribe(lambda triple, old, new: heard.append((triple, old, new)))
     triple = (A, P, B)
     kb.add(Origin.STATIC, [triple, triple])
     kb.apply(Origin.WINDOW, Delta(0, added=(triple,)))
     kb.apply(Origin.STATIC, Delta(0, removed=(triple,)))
     kb.apply(Origin.STATIC, Delta(0, removed=(triple,)))
     assert heard == [
-        (triple, 0),
-        (triple, Origin.STATIC),
-        (triple, Origin.STATIC | Origin.WINDOW),
+        (triple, 0, Origin.STATIC),
+        (triple, Origin.STATIC, Origin.STATIC | Origin.WINDOW),
+        (triple, Origin.STATIC | Origin.WINDOW, Origin.WINDOW),
     ]

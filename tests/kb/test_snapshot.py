@@ -107,6 +107,16 @@ def test_only_what_changed_since_the_last_query_is_brought_over() -> None:
     assert snapshot.behind == 1
 
 
+def test_what_comes_and_goes_unasked_takes_no_memory() -> None:
+    kb = KnowledgeBase()
+    snapshot = Snapshot(kb)
+    for number in range(1000):
+        triple = (IRI(f"http://e/{number}"), P, A)
+        kb.apply(Origin.WINDOW, Delta(number, added=(triple,)))
+        kb.apply(Origin.WINDOW, Delta(number, removed=(triple,)))
+    assert snapshot.behind == 0
+
+
 def test_a_triple_of_two_graphs_is_one_solution_of_the_union() -> None:
     kb = KnowledgeBase()
     kb.add(Origin.WINDOW, [(A, P, B)])
