@@ -20,13 +20,16 @@ def to_oxigraph(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
     """The same term for pyoxigraph.
 
     Raises:
-        TermError: an IRI that RFC 3987 does not allow (nothing checked it on its way in).
+        TermError: an IRI or language tag that is none (nothing checked it on its way in).
     """
-    if isinstance(term, Literal):
+    if not isinstance(term, Literal):
+        return subject_to_oxigraph(term)
+    try:
         if term.language is not None:
             return ox.Literal(term.lexical, language=term.language)
         return ox.Literal(term.lexical, datatype=ox.NamedNode(term.datatype))
-    return subject_to_oxigraph(term)
+    except ValueError as error:
+        raise TermError(f"{term} cannot be queried: {error}") from None
 
 
 def subject_to_oxigraph(term: Subject) -> OxigraphSubject:

@@ -37,7 +37,7 @@ _DATE_TIME = re.compile(
 _DATE = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(Z|[+-]\d\d:\d\d)?\Z", re.ASCII)
 _DURATION = re.compile(
     r"(?P<sign>-)?P(?:(?P<days>\d+)D)?"
-    r"(?P<time>T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?\Z",
+    r"(?P<time>T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?\Z",
     re.ASCII,
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Final, TypeAlias
@@ -19,6 +20,7 @@ from sensorstream.model.terms import Literal
 Instant: TypeAlias = int
 """A point of the time line: the integer itself, or microseconds since 1970-01-01T00:00:00Z."""
 
+_DIGITS: Final = re.compile(r"\s*[+-]?[0-9]+\s*\Z")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -75,9 +77,9 @@ class Timeline(Enum):
             TermError: not a length of this time line, or not above zero.
         """
         if self is Timeline.INTEGER:
-            value = parse(text, XSD_INTEGER)
-            assert isinstance(value, int)
-            length = value
+            if not _DIGITS.match(text):
+                raise TermError(f"'{text}' is not a length of integer time: expected e.g. 10")
+            length = int(text)
         else:
             length = parse_duration(text.strip()) // _MICROSECOND
         if length <= 0:

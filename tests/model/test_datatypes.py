@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from sensorstream.errors import TermError
+from sensorstream.model import datatypes
+from sensorstream.model.datatypes import (
+    INTEGER_TYPES,
+    XSD,
+    XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_INTEGER,
+    parse,
+    parse_date_time,
+    parse_duration,
+)
+
+# Characters that number, boolean and time forms are made of, and some that they are not.
+forms = st.text("0123456789+-.eEINFNatrueflsPTHMDSZ: _٣", max_size=14)
+
+
+def oxigraph_accepts(form: str, datatype: str) -> bool:
+    cast = {XSD_INTEGER: "integer", XSD_DECIMAL: "decimal", XSD_DOUBLE: "double"}
+    cast |= {XSD_BOOLEAN: "boolean", XSD_DATE_TIME: "dateTime", XSD_DATE: "date"}
+    text = f'ASK {{ FILTER(BOUND(?x)) BIND(xsd:{cast[datatype]}("{form}") AS ?x) }}'
+    found = ox.Store().query(text, prefixes={"xsd": XSD})
+    assert isinstance(found, ox.QueryBoolean)
+    return bool(found)
+
+
+@given(forms, st.sampled_from([XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE, XSD_BOOLEAN]))
+def test_a_form_is_taken_when_oxigraph_takes_it(form: str, datatype: str) -> None:
+    assume(form.strip() == form)
+    # Oxigraph's numbers have 64 bits (128 for decimals).
+    assume(sum(c.isdigit() for c in form) < 15)
+    try:
+        parse(form, datatype)
+        accepted = True
+    except TermError:
+        accepted = False
+    assert accepted == oxigraph_accepts(form, datatype)
+
+
+@given(st.integers(-(10**6), 10**6), st.sampled_from(sorted(INTEGER_TYPES)))
+def test_an_integer_type_takes_its_range(number: int, datatype: str) -> None:
+    low, high = datatypes._BOUNDS[datatype]
+    inside = (low is None or low <= number) and (high is None or number <= high)
+    if inside:
+        assert parse(str(number), datatype) == number
+    else:
+        with pytest.raises(TermError, match="range"):
+            parse(str(number), datatype)
+
+
+@pytest.mark.parametrize(
+    ("form", "datatype", "value"),
+    [
+        (" 072 ", XSD_INTEGER, 72),
+        ("+5", XSD_INTEGER, 5),
+        ("7.40", XSD_DECIMAL, Decimal("7.4")),
+        (".5", XSD_DECIMAL, Decimal("0.5")),
+        ("1e3", XSD_DOUBLE, 1000.0),
+        ("-INF", XSD_DOUBLE, -math.inf),
+        ("1", XSD_BOOLEAN, True),
+        ("false", XSD_BOOLEAN, False),
+        ("2014-08-01", XSD_DATE, date(2014, 8, 1)),
+        ("2014-08-01Z", XSD_DATE, date(2014, 8, 1)),
+        ("anything", "http://example.org/own", "anything"),
+    ],
+)
+def test_a_form_has_its_value(form: str, datatype: str, value: object) -> None:
+    assert parse(form, datatype) == value
+
+
+@pytest.mark.parametrize(
+    ("form", "datatype"),
+    [
+        ("", XSD_INTEGER),
+        ("1_000", XSD_INTEGER),
+        ("1.0", XSD_INTEGER),
+        ("٣", XSD_INTEGER),
+        ("1e3", XSD_DECIMAL),
+        ("inf", XSD_DOUBLE),
+        ("True", XSD_BOOLEAN),
+        ("2014-13-01", XSD_DATE),
+        ("2014-08-01T08:00:00", XSD_DATE_TIME_STAMP),
+    ],
+)
+def test_a_wrong_form_is_refused_with_what_was_expected(form: str, datatype: str) -> None:
+    with pytest.raises(TermError, match=f"'{form}' is not an xsd:.*expected") as caught:
+        parse(form, datatype)
+    assert datatype.removeprefix(XSD) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2014-08-01T08:05:00Z", datetime(2014, 8, 1, 8, 5, tzinfo=UTC)),
+        ("2014-08-01T08:05:00", datetime(2014, 8, 1, 8, 5, tzinfo=UTC)),
+        ("2014-08-01T10:05:00+02:00", datetime(2014, 8, 1, 8, 5, tzinfo=UTC)),
+        ("2014-08-01T24:00:00Z", datetime(2014, 8, 2, tzinfo=UTC)),
+        ("2014-08-01T08:05:00.1234567Z", datetime(2014, 8, 1, 8, 5, 0, 123456, tzinfo=UTC)),
+    ],
+)
+def test_a_date_time_is_a_moment_in_utc(text: str, moment: datetime) -> None:
+    assert parse_date_time(text) == moment
+    assert parse_date_time(text).tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2014-08-01 08:05:00",
+        "2014-08-01T24:00:01Z",
+        "2014-08-01T08:60:00Z",
+        "0000-01-01T00:00:00",
+        "9999-12-31T24:00:00Z",
+        "0001-01-01T00:00:00+14:00",
+    ],
+)
+def test_a_wrong_date_time_is_refused(text: str) -> None:
+    with pytest.raises(TermError, match=r"is not an xsd:dateTime"):
+        parse_date_time(text)
+
+
+@given(st.timedeltas(timedelta(), timedelta(days=10_000)))
+def test_a_duration_is_read_exactly(length: timedelta) -> None:
+    seconds = f"{length.seconds}.{length.microseconds:06}"
+    assert parse_duration(f"P{length.days}DT{seconds}S") == length
+    assert parse_duration(f"-P{length.days}DT{seconds}S") == -length
+
+
+@pytest.mark.parametrize("text", ["", "P", "PT", "P1DT", "1D", "P1Y", "P1M", "PT1S1M", "PT-1S"])
+def test_a_wrong_duration_is_refused(text: str) -> None:
+    with pytest.raises(TermError, match="duration"):
+        parse_duration(text)
