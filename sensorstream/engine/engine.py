@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from lxml import etree
 
@@ -33,6 +34,9 @@ from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import run_rules
 from sensorstream.window.individual_window import IndividualWindow, WindowChange, WindowState
+
+_INFERRED: Final = int(Origin.INFERRED)
+_DERIVED_ONLY: Final = int(Origin.INFERRED | Origin.WINDOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +153,15 @@ class Engine:
                 phases=timings,
                 warnings=(f"no mapping rule matched: {mapped.hint}",),
             )
-        delta = net_delta(message.received, [run.apply(event, ()) for event in mapped.events])
+        applied = [run.apply(event, ()) for event in mapped.events]
         start, spent = self._counter(), timings.t_i + timings.t_w
-        now = self.window.now
+        now = message.received if self.window.now is None else self.window.now
         result = run_rules(
             self._rules,
             run,
             message=message,
-            time=message.received if now is None else now,
-            delta=delta,
+            time=now,
+            delta=net_delta(now, applied),
             departures=tuple(run.departures),
             memory=self._memory,
             max_rounds=self._max_rounds,
@@ -175,6 +179,7 @@ class Engine:
             departures=tuple(run.departures),
             superseded=tuple(run.superseded),
             phases=timings,
+            warnings=result.warnings,
         )
 
     def state(self) -> EngineState:
@@ -237,7 +242,7 @@ class _Run:
             self.superseded.extend(change.superseded)
             for individual in change.departures:
                 self.departures.append(Departure(individual, now, self._inferred(individual)))
-        step.delta = net_delta(now, (change.delta for change in changes))
+        step.delta = net_delta(now, [change.delta for change in changes])
         visible = self.kb.apply(Origin.WINDOW, step.delta)
         moved = self._counter()
         self._timings.t_w += moved - start
@@ -263,10 +268,10 @@ class _Run:
         subjects = {individual.name: None} | {
             t[0]: None for t in individual.statements if isinstance(t[0], BlankNode)
         }
+        kb = self.kb
         return tuple(
             triple
             for subject in subjects
-            for triple in self.kb.match(subject, None, None)
-            if self.kb.origins(triple) & Origin.INFERRED
-            and not self.kb.origins(triple) & Origin.WINDOW
+            for triple in kb.match(subject, None, None)
+            if kb.marks(triple) & _DERIVED_ONLY == _INFERRED
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
@@ -59,10 +59,13 @@ class Delta:
         return Delta(self.time, added=self.removed, removed=self.added)
 
 
-def net_delta(time: Instant, changes: Iterable[Delta]) -> Delta:
+def net_delta(time: Instant, changes: Sequence[Delta]) -> Delta:
     """The sum of several deltas, in order; what was added and removed again cancels out."""
+    effective = [change for change in changes if change]
+    if len(effective) == 1:
+        return replace(effective[0], time=time)
     weights: dict[Triple, int] = {}
-    for change in changes:
+    for change in effective:
         for weight, triples in ((1, change.added), (-1, change.removed)):
             for triple in triples:
                 total = weights.pop(triple, 0) + weight
