@@ -7,12 +7,15 @@ there are reasoners with 1, 4, 16, … slots, each made when first needed.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 from sensorstream.reasoning.dl.protocol import IslandFacts, Types
 
 _SLOT = "urn:sensorstream:slot:"
 _GROWTH = 4
+_Fact: TypeAlias = tuple[Any, ...]
+"""Kind of assertion, individual, and what is asserted of it."""
 
 
 class Hermit:
@@ -51,50 +54,53 @@ class Hermit:
             raise
 
     def _types(self, slots: _Slots, island: IslandFacts) -> Types | None:
-        members = [
-            slots.individuals[number] if name is None else self._individual(name)
-            for number, name in enumerate(island.names)
-        ]
-        asserted = self._assertions(island, members)
+        before, wanted = slots.asserted, dict.fromkeys(_facts(island))
+        gone = before.keys() - wanted.keys()
+        # Messages are much alike: what stays asserted need not be taken out and put in again.
+        # But two ways to write one value are one axiom to OWLAPI, so whatever stays next to
+        # something that goes is asserted anew.
+        beside = {fact[:3] for fact in gone}
+        slots.asserted = {
+            fact: before.get(fact) or self._axiom(fact, slots.individuals) for fact in wanted
+        }
         changes = self._changes()
-        for axiom in slots.asserted:
-            changes.add(self._remove(slots.ontology, axiom))
-        for axiom in asserted:
-            changes.add(self._add(slots.ontology, axiom))
-        slots.asserted = asserted
+        for fact in gone:
+            changes.add(self._remove(slots.ontology, before[fact]))
+        for fact, axiom in slots.asserted.items():
+            if fact not in before or fact[:3] in beside:
+                changes.add(self._add(slots.ontology, axiom))
         slots.manager.applyChanges(changes)
         slots.reasoner.flush()
         if not slots.reasoner.isConsistent():
             return None
-        return [self._types_of(slots, member) for member in members]
+        return [
+            self._types_of(slots, self._member(number if name is None else name, slots.individuals))
+            for number, name in enumerate(island.names)
+        ]
 
     def _types_of(self, slots: _Slots, member: Any) -> list[str]:
         classes = slots.reasoner.getTypes(member, False).getFlattened()
         return [str(c.getIRI()) for c in classes if not c.isOWLThing()]
 
-    def _assertions(self, island: IslandFacts, members: list[Any]) -> list[Any]:
+    def _axiom(self, fact: _Fact, slots: list[Any]) -> Any:
         factory = self._factory
-        made: dict[Any, None] = {}
-        for number, name in island.types:
-            of_class = self._named(self._classes, factory.getOWLClass, name)
-            made[factory.getOWLClassAssertionAxiom(of_class, members[number])] = None
-        for one, name, other in island.links:
-            link = self._named(self._object_properties, factory.getOWLObjectProperty, name)
-            axiom = factory.getOWLObjectPropertyAssertionAxiom(link, members[one], members[other])
-            made[axiom] = None
-        for number, name, lexical, datatype, language in island.values:
-            link = self._named(self._data_properties, factory.getOWLDataProperty, name)
-            value = self._literal(lexical, datatype, language)
-            axiom = factory.getOWLDataPropertyAssertionAxiom(link, members[number], value)
-            made[axiom] = None
-        for one, other in island.same:
-            if one != other:
-                pair = self._jpype.java.util.HashSet([members[one], members[other]])
-                made[factory.getOWLSameIndividualAxiom(pair)] = None
-        for one, other in island.different:
-            pair = self._jpype.java.util.HashSet([members[one], members[other]])
-            made[factory.getOWLDifferentIndividualsAxiom(pair)] = None
-        return list(made)
+        kind, one, *rest = fact
+        subject = self._member(one, slots)
+        if kind == "type":
+            of_class = self._named(self._classes, factory.getOWLClass, rest[0])
+            return factory.getOWLClassAssertionAxiom(of_class, subject)
+        if kind == "link":
+            link = self._named(self._object_properties, factory.getOWLObjectProperty, rest[0])
+            other = self._member(rest[1], slots)
+            return factory.getOWLObjectPropertyAssertionAxiom(link, subject, other)
+        if kind == "value":
+            link = self._named(self._data_properties, factory.getOWLDataProperty, rest[0])
+            value = self._literal(*rest[1:])
+            return factory.getOWLDataPropertyAssertionAxiom(link, subject, value)
+        pair = self._jpype.java.util.HashSet([subject, self._member(rest[0], slots)])
+        if kind == "same":
+            return factory.getOWLSameIndividualAxiom(pair)
+        return factory.getOWLDifferentIndividualsAxiom(pair)
 
     def _literal(self, lexical: str, datatype: str, language: str | None) -> Any:
         if language is not None:
@@ -107,6 +113,9 @@ class Hermit:
         if found is None:
             found = known[name] = make(self._iri.create(name))
         return found
+
+    def _member(self, who: str | int, slots: list[Any]) -> Any:
+        return slots[who] if isinstance(who, int) else self._individual(who)
 
     def _individual(self, name: str) -> Any:
         return self._factory.getOWLNamedIndividual(self._iri.create(name))
@@ -141,6 +150,22 @@ class Hermit:
         return _Slots(manager, ontology, reasoner, individuals)
 
 
+def _facts(island: IslandFacts) -> Iterator[_Fact]:
+    """The assertions with individuals by slot or, where axioms name them, by IRI."""
+    who = [number if name is None else name for number, name in enumerate(island.names)]
+    for number, name in island.types:
+        yield "type", who[number], name
+    for one, name, other in island.links:
+        yield "link", who[one], name, who[other]
+    for number, *value in island.values:
+        yield "value", who[number], *value
+    for kind, pairs in (("same", island.same), ("different", island.different)):
+        for one, other in pairs:
+            # Both are symmetric, and everybody is the same as himself.
+            if kind != "same" or one != other:
+                yield kind, who[min(one, other)], who[max(one, other)]
+
+
 class _Slots:
     """One reasoner and the individuals it knows."""
 
@@ -149,4 +174,4 @@ class _Slots:
         self.ontology = ontology
         self.reasoner = reasoner
         self.individuals = individuals
-        self.asserted: list[Any] = []
+        self.asserted: dict[_Fact, Any] = {}

@@ -120,8 +120,7 @@ class Worker:
         deadline = self._clock.counter() + seconds
         try:
             self._send(encode(request), deadline)
-            (length,) = HEADER.unpack(self._receive(HEADER.size, deadline))
-            answer = decode(self._receive(length, deadline))
+            answer = decode(self._receive(deadline))
         except TimeoutError:
             self.close()
             raise ReasonerError(f"{self._name} gave no answer within {seconds:g} s") from None
@@ -140,25 +139,29 @@ class Worker:
         pipe = self._process.stdin.fileno()
         left = memoryview(frame)
         while left:
-            _, ready, _ = select.select([], [pipe], [], self._remaining(deadline))
-            if ready:
+            try:
                 left = left[os.write(pipe, left[:_CHUNK]) :]
+            except BlockingIOError:
+                select.select([], [pipe], [], self._remaining(deadline))
 
-    def _receive(self, size: int, deadline: float) -> bytes:
+    def _receive(self, deadline: float) -> bytes:
+        """The body of the one frame that is due: nothing follows it unasked."""
         assert self._process is not None
         assert self._process.stdout is not None
         pipe = self._process.stdout.fileno()
-        parts: list[bytes] = []
-        while size:
+        frame = bytearray()
+        end = HEADER.size
+        while len(frame) < end:
             ready, _, _ = select.select([pipe], [], [], self._remaining(deadline))
             if not ready:
                 continue
-            part = os.read(pipe, min(size, _CHUNK))
+            part = os.read(pipe, _CHUNK)
             if not part:
                 raise EOFError
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
+            frame += part
+            if len(frame) >= HEADER.size:
+                end = HEADER.size + HEADER.unpack_from(frame)[0]
+        return bytes(frame[HEADER.size :])
 
     def _remaining(self, deadline: float) -> float:
         remaining = deadline - self._clock.counter()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 HEADER: Final = struct.Struct(">I")
@@ -67,7 +67,10 @@ def encode(message: Load | Ask | Answer) -> bytes:
     if isinstance(message, Load):
         body = ["load", message.reasoner, message.axioms]
     elif isinstance(message, Ask):
-        body = ["ask", [astuple(each) for each in message.islands]]
+        body = [
+            "ask",
+            [(i.names, i.types, i.links, i.values, i.same, i.different) for i in message.islands],
+        ]
     else:
         body = ["answer", message.islands, message.error]
     data = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()

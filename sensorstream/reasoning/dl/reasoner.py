@@ -50,7 +50,9 @@ class DlReasoner:
         if not consistent:
             raise OntologyError("the ontology contradicts itself: its axioms have no model")
         try:
-            found = self._ask(kb, dict.fromkeys(self._terminology.individuals))
+            terminology = self._terminology
+            known = (*terminology.individuals, *sorted(terminology.named))
+            found = self._ask(kb, dict.fromkeys(known))
         except Inconsistent as error:
             raise OntologyError(f"the ontology contradicts itself: {error}") from None
         self._closure.start(kb)

@@ -258,6 +258,17 @@ def test_every_way_to_write_a_value_is_understood(run: Run) -> None:
     assert run.types(c("o1")) == set()
 
 
+def test_one_way_to_write_a_value_may_go_while_another_stays(run: Run) -> None:
+    certainty = t("hasCertainty")
+    ways: set[Triple] = {(ANNA, certainty, Literal(w, XSD_INTEGER)) for w in ("80", "+80", "080")}
+    run.change(typed(ANNA, t("Human")) | ways)
+    for gone in sorted(ways)[:2]:
+        run.change(set(), {gone})
+        assert t("ConfidentDetection") in run.types(ANNA)
+    run.change(set(), ways)
+    assert t("ConfidentDetection") not in run.types(ANNA)
+
+
 def test_a_role_without_axioms_does_not_join_islands(run: Run) -> None:
     run.change(human(ANNA) | human(BOB) | {(ANNA, t("near"), BOB), (ANNA, t("performs"), t("act"))})
     islands = list(Islands(run.kb, run.terminology).around([ANNA, BOB]))
