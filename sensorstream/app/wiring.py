@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sensorstream.engine.engine import Engine
-from sensorstream.errors import LanguageError, SettingsError, TermError
+from sensorstream.errors import SettingsError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.language.parser import parse
 from sensorstream.language.syntax import RuleFile
+from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.model.timeline import Timeline
@@ -51,7 +52,7 @@ def read_rules(files: Sequence[Path]) -> list[RuleFile]:
     """Parse rule files.
 
     Raises:
-        LanguageError: a file is not in the rule language.
+        LanguageError: a file is not in the rule language, or two rules share a name.
         SettingsError: a file cannot be read.
     """
     parsed = []
@@ -61,16 +62,8 @@ def read_rules(files: Sequence[Path]) -> list[RuleFile]:
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(f"rules.files: cannot read {file}: {error}") from None
         parsed.append(parse(text, str(file)))
-    names: dict[str, RuleFile] = {}
-    for each in parsed:
-        for rule in each.rules:
-            if rule.name in names and names[rule.name] is not each:
-                raise LanguageError(
-                    f"a rule named '{rule.name}' stands in another file too: "
-                    "expected names that differ",
-                    position=rule.position,
-                )
-            names[rule.name] = each
+    for error in same_names(parsed):
+        raise error
     return parsed
 
 
