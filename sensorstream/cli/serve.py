@@ -47,20 +47,21 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     )
     settings = load_settings(config)
     host = settings.server.host if host is None else host
-    with _bind(host, settings.server.port if port is None else port) as listener:
+    with bind(host, settings.server.port if port is None else port) as listener:
         from sensorstream.app.application import Application
 
         with Application.open(settings) as application:
             _run(application, listener, host)
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int) -> socket.socket:
     """Take the address before anything else starts: a taken port is then found out at once.
 
     Nobody can connect before uvicorn listens on it.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Named as TCP, or asyncio leaves Nagle's algorithm on and every answer waits 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))

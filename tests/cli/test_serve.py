@@ -12,6 +12,8 @@ import httpx
 import pytest
 from click.testing import Result
 
+from sensorstream.cli.serve import bind
+
 
 @pytest.fixture(scope="module")
 def config(new_workspace: Callable[[], Path]) -> Path:
@@ -62,3 +64,10 @@ def test_a_taken_port_is_told_before_anything_starts(
             stdout, stderr = server.communicate(timeout=30)
     assert (server.returncode, stdout) == (3, "")
     assert stderr.startswith(f"error[address]: cannot listen on http://127.0.0.1:{port}: ")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_answers_are_not_held_back_by_nagles_algorithm(host: str) -> None:
+    # asyncio switches it off only for sockets that say they are TCP; connections inherit that.
+    with bind(host, 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
