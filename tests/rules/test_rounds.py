@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import Any, TypeAlias
 
 import pytest
@@ -8,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import RuleCycle
+from sensorstream.model.terms import Term
+from sensorstream.rules.conditions import ConditionEvaluator, Query, Solution
 
 Play: TypeAlias = Callable[..., Any]
 
@@ -132,3 +135,39 @@ def test_a_recursive_rule_reaches_the_closure(
         while wider := {(a, d) for a, b in edges for c, d in edges if b == c} - edges:
             edges |= wider
         assert stage.window() == {f"{a} next {b}" for a, b in edges}
+
+
+class Shuffled:
+    """An evaluator that answers in another order each time."""
+
+    def __init__(self, evaluator: ConditionEvaluator, random: Random) -> None:
+        self._evaluator = evaluator
+        self._random = random
+
+    def select(self, query: Query, bindings: Solution) -> list[dict[str, Term]]:
+        found = self._evaluator.select(query, bindings)
+        self._random.shuffle(found)
+        return found
+
+    def ask(self, query: Query, bindings: Solution) -> bool:
+        return self._evaluator.ask(query, bindings)
+
+
+@given(random=st.randoms(use_true_random=False), messages=st.lists(facts, min_size=1, max_size=3))
+@settings(max_examples=30, deadline=None)
+def test_the_order_of_answers_changes_nothing(
+    play: Play, random: Random, messages: list[list[tuple[str, str]]]
+) -> None:
+    rules = (
+        "rule seen on change if select { SELECT ?x ?y { ?x :next ?y } } "
+        'then alert info "{new} {?x} {?y}" insert individual :edge-{new} a :Edge ; :of ?x, ?y . '
+        "rule known on insert :Edge as ?e if select { SELECT ?x { ?e :of ?x } } "
+        "then reply \"<edge n='{?e}' x='{?x}'/>\" "
+        "sparql { INSERT { ?z :near ?x } WHERE { ?e :of ?z } }"
+    )
+    one, other = play(rules), play(rules)
+    other.host.evaluator = Shuffled(other.host.evaluator, random)
+    for told in messages:
+        lines = [f"{a} next {b}" for a, b in told]
+        assert one.say(*lines) == other.say(*lines)
+        assert one.host.applied == other.host.applied
