@@ -83,6 +83,18 @@ def test_a_process_that_hangs_is_given_up_after_the_time_limit() -> None:
         worker.close()
 
 
+def test_what_java_prints_does_not_disturb_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The JVM writes this log to standard output, from its start on.
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xlog:class+load=info:stdout")
+    worker = Worker("hermit", AXIOMS)
+    try:
+        [answer] = worker.ask([an_a()])
+        assert answer is not None
+        assert set(answer[0]) == {"urn:x:A", "urn:x:B"}
+    finally:
+        worker.close()
+
+
 def test_axioms_without_a_model_are_told() -> None:
     worker = Worker("hermit", IMPOSSIBLE)
     try:
