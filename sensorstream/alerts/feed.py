@@ -8,17 +8,38 @@ subscriber costs no memory and never holds the pipeline up, and there is no queu
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from threading import Lock
+from types import TracebackType
 
 
 class Subscription:
-    """One subscriber's ear; belongs to the event loop it was made in."""
+    """One subscriber's ear; belongs to the event loop it was made in.
 
-    def __init__(self) -> None:
+    A class and no generator-based context manager: an abandoned generator runs its ``finally``
+    inside the garbage collector, in whatever thread that runs, and would wait there for a lock
+    which that very thread may hold.
+    """
+
+    def __init__(self, subscriptions: set[Subscription], lock: Lock) -> None:
+        self._subscriptions = subscriptions
+        self._lock = lock
         self._loop = asyncio.get_running_loop()
         self._news = asyncio.Event()
+
+    def __enter__(self) -> Subscription:
+        with self._lock:
+            self._subscriptions.add(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with self._lock:
+            self._subscriptions.discard(self)
 
     async def wait(self, seconds: float) -> bool:
         """Wait for news since the last call; False when ``seconds`` passed without any."""
@@ -52,25 +73,18 @@ class AlertFeed:
     def announce(self) -> None:
         """New alerts can be read; call it after their commit, from any thread."""
         with self._lock:
-            for subscription in self._subscriptions:
-                subscription.tell()
+            subscriptions = list(self._subscriptions)
+        for subscription in subscriptions:
+            subscription.tell()
 
     def close(self) -> None:
         """Wake every subscriber for the last time."""
         self._closed = True
         self.announce()
 
-    @contextmanager
-    def subscribe(self) -> Iterator[Subscription]:
-        """Listen while the context lasts; call it inside the subscriber's event loop."""
-        subscription = Subscription()
-        with self._lock:
-            self._subscriptions.add(subscription)
-        try:
-            yield subscription
-        finally:
-            with self._lock:
-                self._subscriptions.discard(subscription)
+    def subscribe(self) -> Subscription:
+        """A context manager that listens while it lasts; for the subscriber's event loop."""
+        return Subscription(self._subscriptions, self._lock)
 
     def __len__(self) -> int:
         with self._lock:

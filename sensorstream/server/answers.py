@@ -34,12 +34,12 @@ class RaisedAlertBody(AlertBody):
 
 
 class TimingsBody(BaseModel):
-    """Seconds a message took, by phase (SensorStream paper, section 5.2)."""
+    """Seconds a message took, by phase (SensorStream paper, eq. 10)."""
 
-    t_i: float = Field(description="insertion: parsing, mapping, new statements")
-    t_w: float = Field(description="window maintenance")
-    t_m: float = Field(description="inference")
-    t_s: float = Field(description="semantic rules")
+    t_i: float = Field(description="reasoning on what changed")
+    t_w: float = Field(description="the window and its indexes")
+    t_m: float = Field(description="reading the message and applying the mapping rules")
+    t_s: float = Field(description="the semantic rules")
 
 
 class OutcomeBody(BaseModel):

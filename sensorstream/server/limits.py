@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from anyio import move_on_after
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sensorstream.server.problems import http_problem, respond
 
-_CONNECTION_CLOSE: Final = {"connection": "close"}  # what is left of the body is not read
+_CONNECTION_CLOSE: Final = {"connection": "close"}
+_LINGER_SECONDS: Final = 5.0
+_LINGER_BYTES: Final = 64 * 1024 * 1024
 
 
 class BodyLimit:
@@ -32,18 +35,42 @@ class BodyLimit:
         limit = self._limits.get(scope["path"], self._default)
         told = f"The body may hold {limit} bytes."
         announced = Headers(scope=scope).get("content-length", "0")
-        if announced.isdigit() and int(announced) > limit:
-            response = respond(http_problem(413, told), _CONNECTION_CLOSE)
-            await response(scope, receive, send)
-            return
+        over = announced.isdigit() and int(announced) > limit
         read = 0
 
         async def limited() -> Message:
-            nonlocal read
+            nonlocal read, over
             message = await receive()
             read += len(message.get("body", b""))
             if read > limit:
+                over = True
                 raise HTTPException(413, told, dict(_CONNECTION_CLOSE))
             return message
 
-        await self._app(scope, limited, send)
+        async def patient(message: Message) -> None:
+            if over and message["type"] == "http.response.body" and not message.get("more_body"):
+                await send({**message, "more_body": True})
+                await _throw_away(receive)
+                message = {"type": "http.response.body"}
+            await send(message)
+
+        if over:
+            response = respond(http_problem(413, told), _CONNECTION_CLOSE)
+            await response(scope, receive, patient)
+        else:
+            await self._app(scope, limited, patient)
+
+
+async def _throw_away(receive: Receive) -> None:
+    """Read on for a while before the connection closes.
+
+    Closing while the client still sends would reset the connection, and the client might lose
+    the answer it was given (RFC 9112, section 9.6).
+    """
+    thrown = 0
+    with move_on_after(_LINGER_SECONDS):
+        while thrown < _LINGER_BYTES:
+            message = await receive()
+            if not message.get("more_body"):
+                return
+            thrown += len(message["body"])

@@ -28,6 +28,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.MessageTooLarge: (413, "The message is too large"),
     errors.MappingError: (422, "A mapping rule matched, but a value is missing or invalid"),
     errors.Inconsistent: (422, "The message contradicts the ontology"),
+    errors.RuleError: (422, "A semantic rule's action cannot be carried out"),
     errors.RuleCycle: (422, "The semantic rules did not come to rest"),
     errors.QueryError: (400, "The query cannot be run"),
     errors.WebhookError: (422, "The webhook cannot be registered"),

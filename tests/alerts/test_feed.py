@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from contextlib import AbstractContextManager
+
+import pytest
 
 from sensorstream.alerts.feed import AlertFeed, Subscription
 
@@ -38,6 +41,29 @@ def test_closing_wakes_subscribers_for_the_last_time() -> None:
 
     feed = AlertFeed()
     assert asyncio.run(run())
+
+
+def test_a_subscription_lost_to_the_garbage_collector_holds_up_no_announcement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def run() -> bool:
+        lost: list[object] = [feed.subscribe()]
+        lost[0].__enter__()  # type: ignore[attr-defined]
+        lost.append(lost)
+        del lost
+        with feed.subscribe():
+            announcing = threading.Thread(target=feed.announce, daemon=True)
+            announcing.start()
+            announcing.join(10)
+            return announcing.is_alive()
+
+    feed = AlertFeed()
+    monkeypatch.setattr(Subscription, "tell", lambda self: gc.collect())
+    gc.disable()
+    try:
+        assert not asyncio.run(run())
+    finally:
+        gc.enable()
 
 
 def test_a_subscriber_whose_loop_is_gone_does_not_disturb_the_pipeline() -> None:
