@@ -1,0 +1,116 @@
+"""The commands that README and the guide show are run, in order, as they stand there."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(document: str) -> list[str]:
+    """The shell blocks of a document, but for set-up, which has happened."""
+    found: list[str] = _BLOCK.findall((ROOT / document).read_text(encoding="utf-8"))
+    ready = [block.replace(". .venv/bin/activate\n", "") for block in found]
+    return [block for block in ready if not block.startswith("make ")]
+
+
+@contextmanager
+def terminal(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
+    """A shell that stops at the first command that fails."""
+    binaries = Path(sys.executable).parent
+    environment = {
+        **os.environ,
+        "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
+        "SENSORSTREAM_SERVER_PORT": str(port),
+    }
+    with subprocess.Popen(
+        ["bash", "-e"],
+        cwd=folder,
+        env=environment,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as shell:
+        yield shell
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def follow(document: str, folder: Path) -> str:
+    """Run all blocks of a document; ``serve`` runs until the last one is done.
+
+    Gives what the commands printed.
+    """
+    port = free_port()
+    before: list[str] = []
+    serve: list[str] = []
+    after: list[str] = []
+    for block in blocks(document):
+        if block.strip() == "sensorstream serve":
+            serve.append(block)
+        else:
+            (after if serve else before).append(block)
+    assert before
+    assert serve == ["sensorstream serve\n"]
+    with terminal(folder, port) as first:
+        printed, _ = first.communicate("".join((*before, "pwd\n")), timeout=120)
+        assert first.returncode == 0, printed
+    place = Path(printed.splitlines()[-1])
+    with terminal(place, port) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write("exec sensorstream serve\n")
+        server.stdin.close()
+        told = server.stdout.readline()
+        assert told == f"listening on http://127.0.0.1:{port}\n"
+        try:
+            with terminal(place, port) as second:
+                rest, _ = second.communicate("".join(after), timeout=180)
+                assert second.returncode == 0, rest
+        finally:
+            server.terminate()
+            assert server.wait(30) == 0
+    return printed + rest
+
+
+@pytest.mark.timeout(400)
+def test_the_tour_of_the_readme_works(tmp_path: Path) -> None:
+    printed = follow("README.md", tmp_path)
+    assert ":human-2678 a :Human ;\n\t:hasTime 2678 ;" in printed
+    shown = (ROOT / "README.md").read_text(encoding="utf-8").partition("```turtle\n")[2]
+    assert shown.partition("```")[0] in printed
+    for inferred in ("Actor", "Mobile", "ConfidentDetection", "AtEntrance"):
+        assert f"http://sensorstream.example/tracking#{inferred}\n" in printed
+    assert "1500 accepted, 0 unmatched, 0 rejected" in printed
+
+
+@pytest.mark.timeout(400)
+def test_the_guide_works(tmp_path: Path) -> None:
+    printed = follow("docs/getting-started.md", tmp_path)
+    assert printed.count("ok: 31 classes") == 2
+    assert "1 mapping rule, 3 semantic rules" in printed
+    assert "1200 accepted, 0 unmatched, 0 rejected" in printed
+    assert "wrote 1201 messages to recorded" in printed
+
+
+def test_every_link_of_the_readme_leads_somewhere() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([\w./-]+)\)", text)
+    assert len(links) > 8
+    assert [link for link in links if not (ROOT / link).exists()] == []
