@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -25,6 +25,12 @@ class Query:
     text: str
     prefixes: Mapping[str, str]
     given: frozenset[str]
+
+    @property
+    def looks_into_graphs(self) -> bool:
+        """Whether the text may speak of named graphs; it errs on the side of yes."""
+        text = self.text.upper()
+        return "GRAPH" in text or "FROM" in text
 
 
 class ConditionEvaluator(Protocol):
@@ -55,14 +61,19 @@ class SnapshotEvaluator:
 
     def select(self, query: Query, bindings: Solution) -> list[dict[str, Term]]:
         try:
-            return list(self._snapshot.solutions(query.text, query.prefixes, bindings))
+            return list(self._solutions(query, bindings))
         except QueryError as error:
             raise RuleError(f"a condition cannot be evaluated: {error.message}") from None
 
     def ask(self, query: Query, bindings: Solution) -> bool:
         try:
-            for _ in self._snapshot.solutions(query.text, query.prefixes, bindings):
+            for _ in self._solutions(query, bindings):
                 return True
         except QueryError as error:
             raise RuleError(f"a condition cannot be evaluated: {error.message}") from None
         return False
+
+    def _solutions(self, query: Query, bindings: Solution) -> Iterator[dict[str, Term]]:
+        return self._snapshot.solutions(
+            query.text, query.prefixes, bindings, named=query.looks_into_graphs
+        )

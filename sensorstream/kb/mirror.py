@@ -1,0 +1,148 @@
+"""An Oxigraph store that follows a knowledge base, in one transaction at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+import pyoxigraph as ox
+
+from sensorstream.errors import TermError
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.oxigraph import (
+    OxigraphTerm,
+    same_when_stored,
+    subject_to_oxigraph,
+    to_oxigraph,
+)
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
+
+Graphs: TypeAlias = tuple[tuple[int, IRI | None], ...]
+"""Marks, and the graph of the store (None: the default one) for triples with any of them."""
+
+UNION: Final[Graphs] = ((sum(Origin), None),)
+"""Only the union, as the default graph.
+
+It is a graph of its own: Oxigraph's union of named graphs gives a triple once for every graph
+that holds it, where RDF 1.1 asks for a merge.
+"""
+ALL_GRAPHS: Final[Graphs] = (
+    *UNION,
+    (int(Origin.STATIC), GRAPH_STATIC),
+    (int(Origin.WINDOW), GRAPH_WINDOW),
+    (int(Origin.INFERRED | Origin.STATIC_INFERRED), GRAPH_INFERRED),
+)
+
+_BLANK: Final = ox.NamedNode("urn:sensorstream:blank")
+_Change: TypeAlias = tuple[Triple, IRI | None]
+
+
+class Mirror:
+    """A store, and a note of each triple that it may hold differently by now."""
+
+    __slots__ = ("_graphs", "_kb", "_notes", "store")
+
+    def __init__(self, kb: KnowledgeBase, graphs: Graphs) -> None:
+        self.store = ox.Store()
+        self._kb = kb
+        self._graphs = graphs
+        # With the marks that the store's graphs have the triple by.
+        self._notes: dict[Triple, int] = dict.fromkeys(kb.match(None, None, None), 0)
+        kb.subscribe(self._note)
+
+    def _note(self, triple: Triple, old: int, new: int) -> None:
+        # What comes and goes between two queries leaves no note, or they would pile up unasked.
+        if self._notes.setdefault(triple, old) == new:
+            del self._notes[triple]
+
+    @property
+    def behind(self) -> int:
+        """How many triples the store may hold otherwise than the knowledge base."""
+        return len(self._notes)
+
+    def sync(self) -> None:
+        """Bring the store in step, in one transaction; O(changes since the last time).
+
+        Raises:
+            TermError: the knowledge base holds an IRI that is none.
+        """
+        if not self._notes:
+            return
+        added: list[_Change] = []
+        removed: list[_Change] = []
+        for triple, before in self._notes.items():
+            now = self._kb.marks(triple)
+            for marks, graph in self._graphs:
+                if now & marks:
+                    if not before & marks:
+                        added.append((triple, graph))
+                elif before & marks and not self._has_twin(triple, marks):
+                    removed.append((triple, graph))
+        if removed:
+            self._update(added, removed)
+        elif added:
+            self.store.extend(_quads(added))
+        self._notes.clear()
+
+    def _has_twin(self, triple: Triple, marks: int) -> bool:
+        """Whether the graph keeps a triple that the store cannot tell from this one."""
+        subject, predicate, value = triple
+        if not isinstance(value, Literal):
+            return False
+        return any(
+            self._kb.marks(other) & marks and same_when_stored(value, other[2])
+            for other in self._kb.match(subject, predicate, None)
+        )
+
+    def _update(self, added: Sequence[_Change], removed: Sequence[_Change]) -> None:
+        # One SPARQL Update is the one way to remove and add in a single transaction. Blank
+        # nodes cannot be named in it, so a function brings them in from outside.
+        blanks: dict[str, str] = {}
+        delete, insert = _template(removed, blanks), _template(added, blanks)
+        binds = " ".join(f'BIND(<{_BLANK.value}>("{b[2:]}") AS {v})' for b, v in blanks.items())
+        try:
+            self.store.update(
+                f"DELETE {{ {delete} }} INSERT {{ {insert} }} WHERE {{ {binds} }}",
+                custom_functions={_BLANK: _blank_node} if blanks else None,
+            )
+        except SyntaxError as error:
+            for _ in _quads(added):
+                continue  # the term to blame makes this raise
+            raise TermError(f"the knowledge base cannot be queried: {error}") from None
+
+
+def _blank_node(label: OxigraphTerm) -> ox.BlankNode:
+    assert isinstance(label, ox.Literal)
+    return ox.BlankNode(label.value)
+
+
+def _quads(added: Iterable[_Change]) -> Iterator[ox.Quad]:
+    graphs = {None: ox.DefaultGraph()} | {
+        graph: ox.NamedNode(graph) for _, graph in ALL_GRAPHS if graph is not None
+    }
+    for (subject, predicate, value), graph in added:
+        yield ox.Quad(
+            subject_to_oxigraph(subject),
+            ox.NamedNode(predicate),
+            to_oxigraph(value),
+            graphs[graph],
+        )
+
+
+def _template(changes: Iterable[_Change], blanks: dict[str, str]) -> str:
+    by_graph: dict[IRI | None, list[str]] = {}
+    for triple, graph in changes:
+        text = " ".join(_written(term, blanks) for term in triple)
+        by_graph.setdefault(graph, []).append(text)
+    parts = []
+    for graph, triples in by_graph.items():
+        body = " . ".join(triples)
+        parts.append(f"{body} ." if graph is None else f"GRAPH <{graph}> {{ {body} }}")
+    return " ".join(parts)
+
+
+def _written(term: Term, blanks: dict[str, str]) -> str:
+    if isinstance(term, BlankNode):
+        return blanks.setdefault(term, f"?b{len(blanks)}")
+    return term.n3
