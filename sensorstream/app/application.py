@@ -63,8 +63,8 @@ class Application:
         self._metrics = Metrics()
         deployment = read_deployment(settings)
         self.deployment = deployment
-        self.url = open_history(settings.history, stack)
-        store = stack.enter_context(Store.open(self.url, deployment.timeline))
+        store = self._open_store()
+        stack.callback(store.close)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         install_views(database, deployment.ontology.schema, deployment.timeline)
@@ -91,6 +91,7 @@ class Application:
             metrics=self._metrics,
             checkpoint_every=settings.history.checkpoint_every,
             on_commit=self._announce,
+            reopen=self._open_store,
         )
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
@@ -207,10 +208,11 @@ class Application:
 
     def ready(self) -> Sequence[Part]:
         """Every part and whether it can do its work now."""
-        failure = self._pipeline.failure
+        failure, trouble = self._pipeline.failure, self._pipeline.trouble
+        history = self._check("history", lambda: self.alerts(1))
         return (
             Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
-            self._check("history", lambda: len(self.alerts(1))),
+            history if trouble is None else Part("history", ready=False, detail=str(trouble)),
             Part("deliveries", self._dispatcher.running),
         )
 
@@ -220,6 +222,11 @@ class Application:
         except Exception as error:
             return Part(name, ready=False, detail=str(error))
         return Part(name, ready=True)
+
+    def _open_store(self) -> Store:
+        """Become the history's writer; a PostgreSQL of our own is started if it is not there."""
+        self.url = open_history(self.settings.history, self._stack)
+        return Store.open(self.url, self.deployment.timeline)
 
     def _announce(self) -> None:
         self.alert_feed.announce()

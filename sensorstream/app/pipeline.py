@@ -11,7 +11,7 @@ import queue
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Final
 
 from sensorstream.app.metrics import Metrics
@@ -19,7 +19,13 @@ from sensorstream.clock import Clock
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.engine import Engine, Reading
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import MalformedMessage, ReasonerError, SensorStreamError, Unavailable
+from sensorstream.errors import (
+    HistoryError,
+    MalformedMessage,
+    ReasonerError,
+    SensorStreamError,
+    Unavailable,
+)
 from sensorstream.history.records import Effects, JournalEntry, MessageStatus
 from sensorstream.history.store import Store
 from sensorstream.model.events import Message
@@ -28,6 +34,8 @@ from sensorstream.model.timeline import Timeline
 _LOG = logging.getLogger(__name__)
 _GROUP: Final = 500
 """The most messages made durable together: bounds the wait of the group's first."""
+_PATIENCE: Final = 1.0
+"""Seconds between two attempts to reach a history that is away."""
 _QUEUE: Final = 10_000
 """Messages that may wait; beyond it senders are told to come back."""
 
@@ -81,6 +89,7 @@ class Pipeline:
 
     ``lock`` is held while the engine changes: readers of the knowledge base take it briefly.
     ``on_commit`` is called in the pipeline's thread after every commit that holds alerts.
+    ``reopen`` opens the store again when it was lost; until it succeeds, messages wait.
     """
 
     def __init__(
@@ -93,6 +102,7 @@ class Pipeline:
         metrics: Metrics,
         checkpoint_every: int,
         on_commit: Callable[[], None],
+        reopen: Callable[[], Store],
     ) -> None:
         self.lock = Lock()
         self._engine = engine
@@ -102,10 +112,13 @@ class Pipeline:
         self._metrics = metrics
         self._checkpoint_every = max(1, checkpoint_every)
         self._on_commit = on_commit
+        self._reopen = reopen
         self._seq = self._checkpoint_seq = store.last_seq()
         self._queue: queue.Queue[_Waiting | None] = queue.Queue(_QUEUE)
         self._gate = Lock()
         self._stopping = False
+        self._halt = Event()
+        self._trouble: HistoryError | None = None
         self._failure: BaseException | None = None
         self._thread = Thread(target=self._run, name="pipeline", daemon=True)
 
@@ -114,13 +127,23 @@ class Pipeline:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish what waits, keep a checkpoint, end the thread."""
+        """Finish what waits, keep a checkpoint, end the thread, close the store.
+
+        A history that is away is not waited for: what was not acknowledged is given up.
+        """
         with self._gate:
             if self._stopping:
                 return
             self._stopping = True
+        self._halt.set()
         self._queue.put(None)
         self._thread.join()
+        self._store.close()
+
+    @property
+    def trouble(self) -> HistoryError | None:
+        """Why the history cannot be written at the moment; None while it can."""
+        return self._trouble
 
     @property
     def failure(self) -> BaseException | None:
@@ -190,7 +213,8 @@ class Pipeline:
                 with self.lock:
                     outcomes.append(process(self._engine, entry.message, waiting.reading))
             effects = effects_of(entries, outcomes)
-            self._store.commit(effects)
+            # A commit that arrived although its answer did not is not made twice: the watermark.
+            self._durably(lambda store, _: store.commit(effects))
         except BaseException as error:
             for waiting in group:
                 waiting.future.set_exception(
@@ -226,13 +250,47 @@ class Pipeline:
             seq = self._seq + offset
             message = Message(message_id(seq), waiting.content, received, waiting.source)
             entries.append(JournalEntry(seq, message, now))
-        self._store.append(entries)
+
+        def append(store: Store, again: bool) -> None:
+            if not again or store.last_seq() < entries[-1].seq:
+                store.append(entries)
+
+        self._durably(append)
         self._seq += len(group)
         return entries
 
+    def _durably(self, write: Callable[[Store, bool], None]) -> None:
+        """Carry out a write, however long the history is away.
+
+        ``write`` gets the store, and whether an earlier attempt may have arrived.
+
+        Raises:
+            HistoryError: it is still away when the pipeline stops.
+        """
+        again = False
+        while True:
+            try:
+                if again:
+                    self._store.close()
+                    self._store = self._reopen()
+                write(self._store, again)
+            except HistoryError as error:
+                if self._trouble is None:
+                    _LOG.error("the history is away, messages wait: %s", error)
+                self._trouble = error
+                again = True
+                if self._halt.wait(_PATIENCE):
+                    raise
+            else:
+                if self._trouble is not None:
+                    _LOG.warning("the history is back")
+                    self._trouble = None
+                return
+
     def _checkpoint(self) -> None:
         if self._seq > self._checkpoint_seq:
-            self._store.save_checkpoint(self._seq, dump(self._engine.state()))
+            state = dump(self._engine.state())
+            self._durably(lambda store, _: store.save_checkpoint(self._seq, state))
             self._checkpoint_seq = self._seq
 
     def _drain(self) -> None:

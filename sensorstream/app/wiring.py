@@ -62,8 +62,8 @@ def read_rules(files: Sequence[Path]) -> list[RuleFile]:
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(f"rules.files: cannot read {file}: {error}") from None
         parsed.append(parse(text, str(file)))
-    for error in same_names(parsed):
-        raise error
+    for clash in same_names(parsed):
+        raise clash
     return parsed
 
 

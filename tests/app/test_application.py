@@ -178,3 +178,23 @@ def test_every_part_says_whether_it_is_ready(settings: Settings, open_applicatio
         "history": True,
         "deliveries": True,
     }
+
+
+def test_a_history_that_was_lost_is_found_again_and_messages_wait_for_it(
+    settings: Settings, open_application: Open
+) -> None:
+    application = open_application(settings)
+    send(application, *tracker_messages(15))
+    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity "
+            "where datname = current_database() and pid <> pg_backend_pid()"
+        )
+    connection.close()
+    outcomes = send(application, *tracker_messages(15, start=16))
+    assert len(outcomes) == 15
+    assert application.healthy()
+    names = [*in_window(application), *in_history(application)]
+    assert sorted(n for n in names if "human-" in n) == sorted(
+        f"http://sensorstream.example/tracking#human-{n}" for n in range(1, 31)
+    )
