@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from prometheus_client import CollectorRegistry
 from pyoxigraph import QueryBoolean, QuerySolutions, QueryTriples
@@ -88,7 +88,7 @@ class ServedWindow(Protocol):
 
 
 class ServedQuarantined(Protocol):
-    """A message that was kept but not taken in; ``status`` is ``unmatched`` or ``rejected``."""
+    """A message that was kept but not taken in, and why."""
 
     @property
     def seq(self) -> int: ...
@@ -99,7 +99,7 @@ class ServedQuarantined(Protocol):
     @property
     def received_at(self) -> datetime: ...
     @property
-    def status(self) -> str: ...
+    def status(self) -> Literal["unmatched", "rejected"]: ...
     @property
     def reason(self) -> str: ...
     @property

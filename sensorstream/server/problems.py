@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from sensorstream import errors
 from sensorstream.errors import Position, SensorStreamError
+from sensorstream.server.negotiation import media_type_of
 
 MEDIA_TYPE: Final = "application/problem+json"
 _TYPE: Final = "urn:sensorstream:error:"
@@ -143,7 +144,10 @@ def install(app: FastAPI) -> None:
         return respond(http_problem(error.status_code, detail), error.headers)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        media_type = media_type_of(request.headers.get("content-type", ""))
+        if media_type != "application/json" and any(e["loc"] == ("body",) for e in error.errors()):
+            return respond(http_problem(415, f"expected application/json, not '{media_type}'"))
         places = [
             {"where": ".".join(str(part) for part in each["loc"]), "message": each["msg"]}
             for each in error.errors()

@@ -47,7 +47,7 @@ def router(application: ServedApplication) -> APIRouter:
                 message_id=each.id,
                 source=each.source,
                 received_at=each.received_at,
-                status=_status(each.status),
+                status=each.status,
                 reason=each.reason,
                 content=each.content.decode(errors="replace"),
             )
@@ -58,7 +58,3 @@ def router(application: ServedApplication) -> APIRouter:
         return QuarantineBody(messages=messages, next=following)
 
     return routes
-
-
-def _status(status: str) -> Literal["unmatched", "rejected"]:
-    return "unmatched" if status == "unmatched" else "rejected"

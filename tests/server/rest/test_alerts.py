@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -85,6 +87,24 @@ def test_a_cursor_that_is_no_number_is_refused(client: httpx.Client) -> None:
     answer = client.get("/alerts/stream", headers={"Last-Event-ID": "m42-1"})
     assert answer.status_code == 422
     assert "last-event-id" in answer.json()["detail"].lower()
+
+
+def test_streams_end_when_the_application_closes(
+    listen: Any, application: Any, eventually: Any
+) -> None:
+    closing = type(application)()
+    serving = listen(closing)
+    url = next(serving)
+    with httpx.stream("GET", f"{url}/alerts/stream", timeout=20) as response:
+        lines = response.iter_lines()
+        assert next(lines) == ": listening"
+        started = time.monotonic()
+        stopping = threading.Thread(target=lambda: list(serving))
+        stopping.start()
+        rest = list(lines)
+        stopping.join()
+    assert [line for line in rest if line and not line.startswith(("retry", ":"))] == []
+    assert time.monotonic() - started < 5
 
 
 def test_subscribers_that_leave_are_forgotten(

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+import pytest
 
 
 def test_a_table_comes_as_columns_and_rows(client: httpx.Client) -> None:
@@ -27,6 +28,23 @@ def test_a_bad_query_is_told_with_its_place(client: httpx.Client) -> None:
     answer = client.post("/sql", json={"query": "select broken"})
     assert answer.status_code == 400
     assert answer.json()["position"]["column"] == 8
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "status"),
+    [
+        (b'{"query": "select 1"}', "application/x-www-form-urlencoded", 415),
+        (b"select 1", "text/plain", 415),
+        (b"select 1", "application/json", 422),
+        (b"", "application/json", 422),
+        (b'{"query": ""}', "application/json", 422),
+    ],
+)
+def test_a_query_comes_in_json(
+    client: httpx.Client, content: bytes, content_type: str, status: int
+) -> None:
+    answer = client.post("/sql", content=content, headers={"content-type": content_type})
+    assert answer.status_code == status
 
 
 def test_a_store_that_is_away_is_not_the_clients_fault(client: httpx.Client) -> None:
