@@ -13,7 +13,7 @@ from sensorstream.rules.conditions import Query
 from sensorstream.rules.sparql_text import SparqlText
 
 _PROLOGUE: Final = (
-    r"(?:\s+|\#[^\n]*(?:\n|\Z)"
+    r"(?:\s+|\#[^\n\r]*(?:[\n\r]|\Z)"
     r"|(?i:BASE)\s*<[^>]*>|(?i:PREFIX)\s*[\w.-]*:\s*<[^>]*>)*"
 )
 _SELECT: Final = re.compile(

@@ -19,7 +19,7 @@ _TOKEN: Final = re.compile(
     r'|"(?:\\.|[^"\\\n])*"'
     r"|'(?:\\.|[^'\\\n])*'"
     r'|<[^<>"{}|^`\\\s]*>)'
-    r"|(?P<comment>\#[^\n]*)"
+    r"|(?P<comment>\#[^\n\r]*)"
     r"|[?$](?P<variable>\w+)"
     r"|(?P<name>[\w.-]*:[\w.:%\\-]*)"
     r"|(?P<word>[^\W\d]\w*)"

@@ -93,7 +93,7 @@ def test_what_a_change_did_can_be_taken_back(
     for origin, delta in first:
         kb.apply(origin, delta)
     origin, delta = last
-    held = {t for t in kb.triples(origin)}
+    held = set(kb.triples(origin))
     before = {t: kb.origins(t) for t in kb.match(None, None, None)}
     effective = Delta(
         0,

@@ -176,6 +176,8 @@ def test_a_syntax_error_says_where(text: str, place: str, said: str) -> None:
         "ASK { { SELECT ?s { SERVICE ?s { ?s ?p ?o } } } }",
         "ASK { ?a ?b ?c FILTER(?a<?b)SERVICE#>\n?c{?s ?p ?o} }",
         "ASK { ?a ?b ?c FILTER EXISTS { SERVICE ?c {?s ?p ?o} } }",
+        "ASK { ?a ?b ?c # \r SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } \n }",
+        "ASK { ?a ?b 5SERVICE#\n?c{?s ?p ?o} }",
         "ASK { LATERAL { ?a ?b 'service' } }",
     ],
 )
@@ -187,7 +189,7 @@ def test_no_query_calls_out(text: str) -> None:
 def test_the_word_service_may_stand_in_names_and_texts() -> None:
     kb = KnowledgeBase()
     kb.add(Origin.WINDOW, [(A, IRI("http://example.org/service"), Literal("service"))])
-    text = "PREFIX e: <http://example.org/> SELECT ?x { ?x e:service 'service' } # service"
+    text = "PREFIX e: <http://example.org/> SELECT ?x { ?x e:service ?y FILTER(?y = 'service') }"
     assert rows(Snapshot(kb).query(text)) == [[f"<{A}>"]]
 
 
