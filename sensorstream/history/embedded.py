@@ -20,6 +20,7 @@ import importlib
 import os
 import pwd
 import shlex
+import signal
 import subprocess
 import tempfile
 import time
@@ -45,6 +46,7 @@ _SYSTEM_USER: Final = "pgserver"
 _LONGEST_SOCKET_FOLDER: Final = 90
 # Recovery after a crash replays the write-ahead log first.
 _START_SECONDS: Final = 120
+_STOP_SECONDS: Final = 60
 _SERVER_OPTIONS: Final = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
@@ -79,9 +81,7 @@ class EmbeddedPostgres:
             except BlockingIOError:
                 return
             else:
-                if _postmaster(self.folder) is not None:
-                    cluster = str(self.folder / "cluster")
-                    _run("pg_ctl", "stop", "-w", "-m", "fast", "-D", cluster, folder=self.folder)
+                _shut_down(self.folder)
             finally:
                 self._users.close()
 
@@ -132,8 +132,7 @@ def _prepare(folder: Path) -> None:
     if owner is not None:
         for path in (cluster, log):
             os.chown(path, owner.pw_uid, owner.pw_gid)
-        for path in (cluster, _binaries()):
-            _let_through(path)
+        _let_through(cluster, _binaries())
     if any(cluster.iterdir()):
         raise HistoryError(f"{cluster} holds files but no PostgreSQL cluster: remove the folder")
     # The built-in locale is the same on every machine, so indexes outlive a move or an upgrade.
@@ -151,9 +150,9 @@ def _prepare(folder: Path) -> None:
     )
 
 
-def _let_through(path: Path) -> None:
-    """Let the server's user pass (not read) the folders above ``path``."""
-    for parent in path.parents:
+def _let_through(*paths: Path) -> None:
+    """Let the server's user pass (not read) the folders above ``paths``."""
+    for parent in {parent for path in paths for parent in path.parents}:
         mode = parent.stat().st_mode
         if not mode & 0o001:
             parent.chmod(mode | 0o001)
@@ -225,6 +224,8 @@ def _await_orphans(cluster: Path) -> None:
 def _launch(folder: Path, sockets: Path) -> None:
     # No server runs here, so a lock that names a living process names the wrong one.
     (sockets / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
+    if _owner() is not None:
+        _let_through(folder / "cluster", _binaries())
     options = {**_SERVER_OPTIONS, "unix_socket_directories": f'"{sockets}"'}
     told = " ".join(f"-c {shlex.quote(f'{name}={value}')}" for name, value in options.items())
     _run(
@@ -241,6 +242,19 @@ def _launch(folder: Path, sockets: Path) -> None:
         told,
         folder=folder,
     )
+
+
+def _shut_down(folder: Path) -> None:
+    """A fast shutdown: sessions end, the data are flushed."""
+    told = _postmaster(folder)
+    if told is None:
+        return
+    deadline = time.monotonic() + _STOP_SECONDS
+    os.kill(int(told[0]), signal.SIGINT)
+    while _postmaster(folder) is not None:
+        if time.monotonic() > deadline:
+            raise HistoryError(f"the embedded PostgreSQL of {folder} does not stop")
+        time.sleep(0.02)
 
 
 def _create_database(sockets: Path) -> None:

@@ -42,7 +42,7 @@ class View:
     """A view of schema ``history``: its name, its query, and a sentence for people."""
 
     name: str
-    query: exp.Expr
+    query: exp.Select
     comment: str
 
 

@@ -1,1 +1,1 @@
-"""The same history in bulk on Spark."""
+"""The same history in bulk on Spark; importing this starts nothing."""

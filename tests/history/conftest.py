@@ -15,10 +15,21 @@ from sensorstream.model.timeline import Timeline
 _NUMBERS = itertools.count(1)
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """An empty folder that PostgreSQL's own user can reach.
+
+    Below pytest's ``tmp_path`` it could not when root runs the tests: every new run of pytest
+    locks that folder again.
+    """
+    with TemporaryDirectory(prefix="sensorstream-test-") as name:
+        yield Path(name)
+
+
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server() -> Iterator[str]:
     """The URL of a running server's first database."""
-    with start(tmp_path_factory.mktemp("history")) as postgres:
+    with TemporaryDirectory(prefix="sensorstream-test-") as name, start(Path(name)) as postgres:
         yield postgres.url
 
 

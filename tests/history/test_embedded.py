@@ -51,77 +51,77 @@ def test_the_server_listens_on_no_network(server: str) -> None:
     assert ask(server, "select current_setting('listen_addresses')") == ""
 
 
-def test_the_server_stops_with_its_last_user_and_keeps_what_it_has(tmp_path: Path) -> None:
-    first = start(tmp_path)
-    second = start(tmp_path)
+def test_the_server_stops_with_its_last_user_and_keeps_what_it_has(folder: Path) -> None:
+    first = start(folder)
+    second = start(folder)
     run(first.url, "create table kept as select 7 as number")
-    process = postmaster(tmp_path)
+    process = postmaster(folder)
     first.stop()
     first.stop()
     assert ask(second.url, "select number from kept") == 7
     second.stop()
     assert gone(process)
-    with start(tmp_path) as third:
+    with start(folder) as third:
         assert ask(third.url, "select number from kept") == 7
 
 
-def test_a_server_whose_user_was_killed_is_found_again(tmp_path: Path) -> None:
+def test_a_server_whose_user_was_killed_is_found_again(folder: Path) -> None:
     program = (
         "import sys, time; from pathlib import Path\n"
         "from sensorstream.history.embedded import start\n"
         "print(start(Path(sys.argv[1])).url, flush=True); time.sleep(600)"
     )
     user = subprocess.Popen(
-        [sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, str(folder)], stdout=subprocess.PIPE, text=True
     )
     assert user.stdout is not None
     url = user.stdout.readline().strip()
     user.send_signal(signal.SIGKILL)
     user.wait()
     user.stdout.close()
-    process = postmaster(tmp_path)
-    with start(tmp_path) as again:
+    process = postmaster(folder)
+    with start(folder) as again:
         assert again.url == url
-        assert postmaster(tmp_path).pid == process.pid
+        assert postmaster(folder).pid == process.pid
     assert gone(process)
 
 
-def test_a_server_that_was_killed_recovers(tmp_path: Path) -> None:
-    first = start(tmp_path)
+def test_a_server_that_was_killed_recovers(folder: Path) -> None:
+    first = start(folder)
     run(first.url, "create table kept as select 7 as number")
-    process = postmaster(tmp_path)
+    process = postmaster(folder)
     process.kill()
     deadline = time.monotonic() + 30
     while not gone(process):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     first.stop()
-    with start(tmp_path) as second:
+    with start(folder) as second:
         assert ask(second.url, "select number from kept") == 7
 
 
-def test_a_stale_pid_file_that_names_somebody_else_is_no_obstacle(tmp_path: Path) -> None:
-    start(tmp_path).stop()
-    (tmp_path / "cluster" / "postmaster.pid").write_text(f"{os.getpid()}\n{tmp_path}/cluster\n")
-    with start(tmp_path) as server:
-        assert ask(server.url, "select 1") == 1
-
-
-def test_a_folder_with_a_long_path_gets_a_short_socket(tmp_path: Path) -> None:
-    folder = tmp_path / ("a long name with spaces, 'quotes' and a comma " * 3)
+def test_a_stale_pid_file_that_names_somebody_else_is_no_obstacle(folder: Path) -> None:
+    start(folder).stop()
+    (folder / "cluster" / "postmaster.pid").write_text(f"{os.getpid()}\n{folder}/cluster\n")
     with start(folder) as server:
         assert ask(server.url, "select 1") == 1
 
 
-def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "cluster").mkdir()
-    (tmp_path / "cluster" / "notes.txt").write_text("mine")
+def test_a_folder_with_a_long_path_gets_a_short_socket(folder: Path) -> None:
+    long = folder / ("a long name with spaces, 'quotes' and a comma " * 3)
+    with start(long) as server:
+        assert ask(server.url, "select 1") == 1
+
+
+def test_a_folder_with_other_files_is_refused(folder: Path) -> None:
+    (folder / "cluster").mkdir()
+    (folder / "cluster" / "notes.txt").write_text("mine")
     with pytest.raises(HistoryError, match="holds files but no PostgreSQL cluster"):
-        start(tmp_path)
+        start(folder)
 
 
-def test_a_cluster_that_does_not_start_says_why(tmp_path: Path) -> None:
-    start(tmp_path).stop()
-    (tmp_path / "cluster" / "postgresql.auto.conf").write_text("no_such_setting = on\n")
+def test_a_cluster_that_does_not_start_says_why(folder: Path) -> None:
+    start(folder).stop()
+    (folder / "cluster" / "postgresql.auto.conf").write_text("no_such_setting = on\n")
     with pytest.raises(HistoryError, match="no_such_setting"):
-        start(tmp_path)
+        start(folder)

@@ -1,0 +1,124 @@
+"""A Spark session that leaves no traces: no UI, no logs, no files but in a temporary folder."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sensorstream.errors import SparkError
+from sensorstream.spark.java import java_home
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
+    from pyspark.sql import SparkSession
+
+_CONFIGURATION: Final[Mapping[str, str]] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.adaptive.enabled": "true",
+    # One machine's history: two hundred shuffle partitions would be mostly empty.
+    "spark.sql.shuffle.partitions": "4",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    # What we give the data source holds the history's password.
+    "spark.sql.redaction.options.regex": "(?i)url|secret|password",
+}
+# On a cluster the workers must find the driver, and their partitions are not ours to count.
+_LOCAL_ONLY: Final = (
+    "spark.driver.bindAddress",
+    "spark.driver.host",
+    "spark.sql.shuffle.partitions",
+)
+
+
+@contextmanager
+def spark_session(master: str) -> Iterator[SparkSession]:
+    """Start Spark, and stop it at the end; about six seconds for a local one.
+
+    Args:
+        master: ``local[*]``, or a cluster's ``spark://host:port``.
+
+    Raises:
+        SparkError: Spark does not start, or this process has a session already.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-")))
+        yield _start(master, folder, stack)
+
+
+def _start(master: str, folder: Path, stack: ExitStack) -> SparkSession:
+    from py4j.protocol import Py4JError
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    # PySpark prints every failed query with its stack; whoever asked gets a QueryError.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    environment = {
+        "JAVA_HOME": str(java_home(folder / "java")),
+        # Workers would take the first python3 on PATH, which knows nothing of us.
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+    local = master.startswith("local")
+    settings = {n: v for n, v in _CONFIGURATION.items() if local or n not in _LOCAL_ONLY}
+    settings |= {
+        "spark.master": master,
+        "spark.app.name": "SensorStream",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.local.dir": str(folder / "work"),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+    }
+    configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    # What the JVM prints is kept for the case that it does not start.
+    log = stack.enter_context((folder / "log").open("w+"))
+    try:
+        with _environment(environment):
+            gateway = launch_gateway(configuration, {"stderr": log})
+            stack.callback(_end, gateway)
+            context = SparkContext(conf=configuration, gateway=gateway)
+    except (Py4JError, PySparkException, OSError, RuntimeError, ValueError) as error:
+        log.seek(0)
+        last = "\n".join(log.read().splitlines()[-6:])
+        raise SparkError(f"cannot start Spark at {master}: {error}\n{last}") from error
+    stack.callback(context.stop)
+    return SparkSession(context)
+
+
+def _end(gateway: JavaGateway) -> None:
+    """End the JVM, which would otherwise idle as long as this process lives.
+
+    PySpark keeps its first gateway in a class attribute and has no word to forget it.
+    """
+    from pyspark import SparkContext
+
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(timeout=30)
+    SparkContext._gateway = None  # noqa: SLF001
+    SparkContext._jvm = None  # noqa: SLF001
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Spark's launcher reads these from the environment, and only while it starts."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

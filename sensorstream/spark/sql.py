@@ -1,0 +1,118 @@
+"""SQL over history in bulk: the same text, the same views, answered by Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from sensorstream.errors import QueryError, SparkError
+from sensorstream.history.database import connect, translating
+from sensorstream.history.sql import Table
+from sensorstream.history.views import View, view_definitions
+from sensorstream.model.schema import Schema
+from sensorstream.model.timeline import Timeline
+from sensorstream.spark.query import spark_sql, translate, view_name, view_query
+from sensorstream.spark.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def run_spark_sql(
+    url: str,
+    text: str,
+    *,
+    schema: Schema,
+    timeline: Timeline,
+    master: str,
+    row_limit: int,
+) -> Table:
+    """Start Spark, answer one query of PostgreSQL's SQL over history, stop Spark.
+
+    Args:
+        url: the history's URL; every executor must reach it.
+        text: one SELECT; names without a schema are the views of ``history``.
+        schema: the ontology's, which the views follow.
+        timeline: the deployment's.
+        master: Spark's master.
+        row_limit: the most rows returned.
+
+    Raises:
+        QueryError: the text is no such SELECT, or Spark cannot answer it.
+        SparkError: Spark does not start or breaks down.
+        HistoryError: the history cannot be reached.
+    """
+    views = view_definitions(schema, timeline)
+    # A text that nobody can answer should not cost the start of a JVM.
+    translate(text, {view.name: view for view in views})
+    with spark_session(master) as spark:
+        return ask(spark, url, views, text, row_limit=row_limit)
+
+
+def ask(
+    spark: SparkSession, url: str, views: Sequence[View], text: str, *, row_limit: int
+) -> Table:
+    """Answer one query with a running Spark; raises as :func:`run_spark_sql`."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    query, used = translate(text, {view.name: view for view in views})
+    with _snapshot(url) as snapshot:
+        try:
+            _define(spark, url, snapshot, used)
+            return _collect(spark.sql(spark_sql(query)), row_limit)
+        except PySparkException as error:
+            raise QueryError(f"Spark: {_first_line(error)}") from error
+        except Py4JError as error:
+            raise SparkError(f"Spark broke down: {_first_line(error)}") from error
+
+
+@contextmanager
+def _snapshot(url: str) -> Iterator[str]:
+    """A state of the history that every reader can see as long as this is open."""
+    connection = connect(url, application="sensorstream spark snapshot")
+    try:
+        connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
+        with translating("cannot read the history"), connection.cursor() as cursor:
+            cursor.execute("select pg_export_snapshot()")
+            row = cursor.fetchone()
+            assert row is not None
+        yield row[0]
+    finally:
+        connection.close()
+
+
+def _define(spark: SparkSession, url: str, snapshot: str, views: Sequence[View]) -> None:
+    """Make the temporary views that a query uses, and what they read."""
+    from sensorstream.spark.datasource import FORMAT, HistorySource
+
+    spark.dataSource.register(HistorySource)
+    for view in views:
+        query, sources = view_query(view)
+        for source in sources:
+            spark.read.format(FORMAT).options(
+                url=url,
+                table=source.table,
+                snapshot=snapshot,
+                parallelism=str(spark.sparkContext.defaultParallelism),
+                equals=json.dumps(dict(source.equals)),
+            ).load().createOrReplaceTempView(source.name)
+        spark.sql(spark_sql(query)).createOrReplaceTempView(view_name(view.name))
+
+
+def _collect(answer: DataFrame, row_limit: int) -> Table:
+    table = answer.limit(row_limit + 1).toArrow()
+    columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
+    rows = tuple(zip(*columns, strict=True))
+    return Table(tuple(answer.columns), rows[:row_limit], truncated=len(rows) > row_limit)
+
+
+def _plain(value: object) -> object:
+    return value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

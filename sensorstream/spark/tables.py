@@ -1,0 +1,111 @@
+"""The base tables as Spark sees them: columns, types, and how PostgreSQL writes them as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumn:
+    """``kind`` is Spark's type name."""
+
+    name: str
+    kind: str
+
+    @property
+    def sql(self) -> str:
+        """What PostgreSQL is asked for: a text that the CSV reader understands."""
+        if self.kind == "timestamp":
+            return f"(extract(epoch from {self.name}) * 1000000)::bigint"
+        if self.kind == "binary":
+            return f"encode({self.name}, 'hex')"
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """A table of schema ``store``; ``key`` is the integer that divides it into partitions."""
+
+    name: str
+    key: str
+    columns: tuple[SourceColumn, ...]
+
+    @property
+    def schema(self) -> str:
+        """The columns as Spark's DDL."""
+        return ", ".join(f"`{each.name}` {each.kind}" for each in self.columns)
+
+
+def _table(name: str, key: str, columns: Mapping[str, str]) -> SourceTable:
+    return SourceTable(name, key, tuple(SourceColumn(*each) for each in columns.items()))
+
+
+SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
+    each.name: each
+    for each in (
+        _table(
+            "individuals",
+            "stay",
+            {
+                "stay": "bigint",
+                "name": "string",
+                "entered": "bigint",
+                "time": "bigint",
+                "expired_at": "bigint",
+                "message_id": "string",
+            },
+        ),
+        _table(
+            "statements",
+            "stay",
+            {
+                "stay": "bigint",
+                "subject": "string",
+                "predicate": "string",
+                "object": "string",
+                "kind": "string",
+                "datatype": "string",
+                "language": "string",
+                "number": "double",
+                "moment": "timestamp",
+                "valid_from": "bigint",
+                "valid_to": "bigint",
+                "message_id": "string",
+                "inferred": "boolean",
+                "superseded": "boolean",
+            },
+        ),
+        _table(
+            "messages",
+            "seq",
+            {
+                "seq": "bigint",
+                "id": "string",
+                "source": "string",
+                "received_at": "timestamp",
+                "received": "bigint",
+                "content": "binary",
+                "status": "string",
+                "reason": "string",
+            },
+        ),
+        _table(
+            "alerts",
+            "seq",
+            {
+                "seq": "bigint",
+                "id": "string",
+                "rule": "string",
+                "kind": "string",
+                "severity": "string",
+                "text": "string",
+                "key": "string",
+                "time": "bigint",
+                "raised_at": "timestamp",
+                "message_id": "string",
+            },
+        ),
+    )
+}

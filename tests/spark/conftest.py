@@ -1,0 +1,123 @@
+"""One embedded PostgreSQL with a small history, and one Spark, for all tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sensorstream.engine.outcome import Status
+from sensorstream.history.database import engine
+from sensorstream.history.embedded import start
+from sensorstream.history.records import Effects, JournalEntry, MessageStatus
+from sensorstream.history.store import Store
+from sensorstream.history.views import install_views
+from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.model.events import (
+    Alert,
+    Departure,
+    Individual,
+    Message,
+    Provenance,
+    Superseded,
+)
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.spark.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EX = "http://example.org/tracking#"
+START = datetime(2014, 8, 1, 8, 0, tzinfo=UTC)
+LINE = Timeline.DATETIME
+ODD_NAMES = ("", 'say "hi", ok', "two\nlines\\N", "Åsa 😀", "\\.")
+
+
+def _iri(name: str) -> IRI:
+    return IRI(EX + name)
+
+
+@pytest.fixture(scope="session")
+def schema() -> Schema:
+    return Schema(
+        classes=frozenset(map(_iri, ("Human", "Room", "Group", "Actor"))),
+        object_properties=frozenset({_iri("hasLocation")}),
+        datatype_properties=frozenset(map(_iri, ("x", "speed", "awake", "seen", "hasName"))),
+        ranges_of={
+            _iri("x"): frozenset({IRI(XSD_INTEGER)}),
+            _iri("speed"): frozenset({IRI(XSD_DOUBLE)}),
+            _iri("awake"): frozenset({IRI(XSD_BOOLEAN)}),
+            _iri("seen"): frozenset({IRI(XSD_DATE_TIME)}),
+        },
+    )
+
+
+def _departure(number: int) -> Departure:
+    name = _iri(f"human-{number % 40}")
+    time = LINE.of(START + timedelta(seconds=number, microseconds=number))
+    message = f"m{number % 20 + 1}"
+    one = Individual(name, number, time - 1_000_000, time, number, message)
+    said: dict[IRI, Term] = {
+        RDF_TYPE: _iri("Human"),
+        _iri("x"): Literal(str(number * 3 % 101 - 20), XSD_INTEGER),
+        _iri("hasLocation"): _iri(f"room-{number % 3}"),
+        _iri("hasName"): Literal(ODD_NAMES[number % len(ODD_NAMES)]),
+    }
+    if number % 2:
+        speed = "INF" if number % 50 == 7 else str(number / 8)
+        said[_iri("speed")] = Literal(speed, XSD_DOUBLE)
+        said[_iri("awake")] = Literal("true" if number % 4 == 1 else "0", XSD_BOOLEAN)
+    if number % 3 == 0:
+        said[_iri("seen")] = Literal(f"2014-08-01T{number % 24:02}:30:00.5+02:00", XSD_DATE_TIME)
+    one.statements.update({(name, p, o): Provenance(message, time) for p, o in said.items()})
+    owned = (BlankNode(f"_:b{number}"), _iri("x"), Literal("1", XSD_INTEGER))
+    one.statements[owned] = Provenance(message, time)
+    inferred = ((name, RDF_TYPE, _iri("Actor")),)
+    return Departure(one, time + 60_000_000, inferred)
+
+
+@pytest.fixture(scope="session")
+def url(schema: Schema) -> Iterator[str]:
+    """A history of 200 stays of 40 individuals."""
+    with TemporaryDirectory(prefix="sensorstream-test-") as name, start(Path(name)) as postgres:
+        with Store.open(postgres.url, LINE) as store:
+            content = bytes(range(256))
+            store.append(
+                [
+                    JournalEntry(n, Message(f"m{n}", content * n, n, "rest"), START)
+                    for n in range(1, 21)
+                ]
+            )
+            alerts = tuple(
+                Alert(f"m{n}-1", "crowded", "rule", "warning", "many, 'very'", "k", n, f"m{n}")
+                for n in range(1, 6)
+            )
+            room = _iri("room-1")
+            instant = LINE.of(START)
+            old = Superseded(
+                room, 1, (room, _iri("hasName"), Literal("old", language="en")),
+                Provenance("m1", instant), instant + 5,
+            )  # fmt: skip
+            statuses = tuple(
+                MessageStatus(n, Status.UNMATCHED if n % 7 == 0 else Status.ACCEPTED, None)
+                for n in range(1, 21)
+            )
+            gone = tuple(_departure(number) for number in range(1, 201))
+            store.commit(Effects(20, gone, (old,), alerts, statuses, START))
+        database = engine(postgres.url)
+        install_views(database, schema, LINE)
+        database.dispose()
+        yield postgres.url
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    with spark_session("local[2]") as session:
+        yield session
