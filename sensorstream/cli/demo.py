@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -29,6 +31,9 @@ def command(keep: Path | None, data: Path | None) -> None:
     Spark; sends a tracker's and a city's messages; shows what is inferred, raised and kept. Exits
     with 3 if anything that should happen does not.
     """
+    # Whoever stops the demo stops its servers with it.
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(1))
+
     from sensorstream.cli.story import Story
     from sensorstream.simulation.citybench import beside_the_source
 

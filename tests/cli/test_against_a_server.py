@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -141,22 +139,3 @@ def test_a_replay_keeps_the_gaps_or_a_rate(run: Run, another: Served, tmp_path: 
     refused = run("replay", tmp_path, "--speed", "2", "--url", another.url)
     assert refused.exit_code == 2
     assert "files do not say when they arrived" in refused.stderr
-
-
-def test_spark_gives_what_postgresql_gives(run: Run, served: Served) -> None:
-    run("simulate", "tracker", "--url", served.url, "--count", "30", "--seed", "6")
-    asked = (
-        "SELECT has_certainty, count(*) AS people FROM history.human "
-        "GROUP BY has_certainty ORDER BY has_certainty"
-    )
-    # Spark writes to the real stderr and starts a JVM: a process of its own, as in real life.
-    command = ["sql", "--json", "-c", str(served.config), asked]
-    on_spark = subprocess.run(
-        [sys.executable, "-m", "sensorstream", *command, "--on", "spark"],
-        capture_output=True,
-        text=True,
-    )
-    assert on_spark.returncode == 0, on_spark.stderr
-    answer = json.loads(on_spark.stdout)
-    assert answer == json.loads(run(*command).stdout)
-    assert len(answer["rows"]) > 5

@@ -106,6 +106,8 @@ def test_the_guide_works(tmp_path: Path) -> None:
     assert printed.count("ok: 31 classes") == 2
     assert "1 mapping rule, 3 semantic rules" in printed
     assert "1200 accepted, 0 unmatched, 0 rejected" in printed
+    # PostgreSQL and Spark were asked the same.
+    assert len(re.findall(r"^count +avg\n +\d{3} +[\d.]+$", printed, re.MULTILINE)) == 2
     assert "wrote 1201 messages to recorded" in printed
 
 

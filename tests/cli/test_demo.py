@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DEMO = [sys.executable, "-m", "sensorstream", "demo"]
+
+
+@pytest.mark.timeout(240)
+def test_everything_the_demo_promises_happens(tmp_path: Path) -> None:
+    shown = subprocess.run([*DEMO, "--keep", str(tmp_path)], capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    for claim in (
+        "HermiT infers that this human is also: Actor, AtEntrance, ConfidentDetection, Mobile",
+        "it found a congestion, the sensor that sees it, and high ozone",
+        "alerts as signed CloudEvents, each once",
+        "Spark answers with the same rows",
+        "both left cleanly on SIGTERM",
+    ):
+        assert claim in shown.stdout
+    assert f"sensorstream serve -c {tmp_path}/city/sensorstream.toml" in shown.stdout
+    assert shown.stderr == ""
+
+
+def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("precious")
+    shown = subprocess.run([*DEMO, "--keep", str(tmp_path)], capture_output=True, text=True)
+    assert shown.returncode == 2
+    assert "is not empty" in shown.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_demo_that_is_stopped_stops_its_servers(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [*DEMO, "--keep", str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as demo:
+        assert demo.stdout is not None
+        while "city listens on" not in demo.stdout.readline():
+            assert demo.poll() is None
+        demo.terminate()
+        demo.communicate(timeout=60)
+    for name in ("tracking", "city"):
+        assert not (tmp_path / name / "data" / "cluster" / "postmaster.pid").exists()
