@@ -140,10 +140,11 @@ class Dispatcher:
         return self._outbox.due(now, _BATCH, excluded)
 
     def _free(self, webhook: str, done: Future[None]) -> None:
-        with self._lock:
-            self._busy.discard(webhook)
         if not done.cancelled() and (error := done.exception()):
             _log.error("a delivery broke off, it will be tried again", exc_info=error)
+            self._rest(webhook)
+        with self._lock:
+            self._busy.discard(webhook)
         self._news.set()
 
     def _serve(self, deliveries: Sequence[Delivery]) -> None:
@@ -156,12 +157,14 @@ class Dispatcher:
                 self._outbox.delivered(delivery.id)
                 self._attempts.labels("delivered").inc()
             else:
-                # Rest before the record: the outbox may be away, and must not be hammered.
-                rest = self._clock.now() + self._schedule(1, delivery.webhook.id)
-                with self._lock:
-                    self._resting[delivery.webhook.id] = rest
+                self._rest(delivery.webhook.id)
                 self._record(delivery, failure)
                 return
+
+    def _rest(self, webhook: str) -> None:
+        until = self._clock.now() + self._schedule(1, webhook)
+        with self._lock:
+            self._resting[webhook] = until
 
     def _record(self, delivery: Delivery, failure: Failure) -> None:
         attempts = delivery.attempts + 1

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final, TypeAlias
-from urllib.parse import urlsplit
+
+import httpx
 
 from sensorstream.errors import WebhookError
 
@@ -27,13 +28,13 @@ _NAT64: Final = IPv6Network("64:ff9b::/96")
 class Target:
     """A webhook URL taken apart, and the address to connect to.
 
-    ``host`` is what the Host header and the TLS certificate name; ``connect_to`` is the same
-    URL with the checked address in the host's place.
+    ``authority`` is for the Host header, ``host`` for the name in the TLS certificate;
+    ``connect_to`` is the same URL with the checked address in the host's place.
     """
 
     host: str
     authority: str
-    connect_to: str
+    connect_to: httpx.URL
     secure: bool
 
 
@@ -51,20 +52,22 @@ def check_target(url: str, *, allow_private: bool, resolver: Resolver = resolve)
             fragment, a name that does not resolve, or (unless ``allow_private``) any address
             of it that is not public.
     """
-    try:
-        parts = urlsplit(url)
-        port = parts.port or _PORTS.get(parts.scheme, 0)
-    except ValueError as error:
-        raise WebhookError(f"'{url}' is not a URL: {error}") from None
     if any(sign.isspace() or ord(sign) < 0x20 for sign in url):
         raise WebhookError("the webhook URL holds white space or control characters")
-    if parts.scheme not in _PORTS or not parts.hostname:
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise WebhookError(f"'{url}' is not a URL: {error}") from None
+    if parts.scheme not in _PORTS or not parts.host:
         raise WebhookError(f"'{url}' is not a webhook URL: expected http:// or https:// and a host")
-    if parts.username is not None or parts.password is not None:
+    if parts.userinfo:
         raise WebhookError("a webhook URL may not hold a user name or password")
     if parts.fragment:
         raise WebhookError("a webhook URL may not hold a fragment (#…)")
-    host = parts.hostname
+    host = parts.raw_host.decode()
+    port = _PORTS[parts.scheme] if parts.port is None else parts.port
+    if not 0 < port < 65_536:
+        raise WebhookError(f"'{url}' is not a URL: there is no port {port}")
     try:
         addresses = resolver(host, port)
     except (OSError, UnicodeError) as error:
@@ -77,12 +80,10 @@ def check_target(url: str, *, allow_private: bool, resolver: Resolver = resolve)
             f"the webhook's host '{host}' is at {inner[0]}, which is not a public address:"
             " set webhooks.allow_private = true to allow it"
         )
-    chosen = f"[{checked[0]}]" if isinstance(checked[0], IPv6Address) else str(checked[0])
-    query = f"?{parts.query}" if parts.query else ""
     return Target(
         host=host,
-        authority=parts.netloc,
-        connect_to=f"{parts.scheme}://{chosen}:{port}{parts.path or '/'}{query}",
+        authority=parts.netloc.decode(),
+        connect_to=parts.copy_with(host=str(checked[0])),
         secure=parts.scheme == "https",
     )
 

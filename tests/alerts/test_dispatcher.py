@@ -185,6 +185,35 @@ def test_the_delivery_connects_to_the_address_that_was_checked(
     assert receiver.received[0].headers["host"] == f"hooks.sensorstream.invalid:{port}"
 
 
+def test_a_defect_costs_one_attempt_and_holds_up_nobody_else(
+    bench: Bench,
+    receiver: Any,
+    make_delivery: Any,
+    eventually: Callable[..., None],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    asked: list[str] = []
+
+    def resolver(host: str, port: int) -> Sequence[str]:
+        asked.append(host)
+        if host == "broken.invalid":
+            raise RuntimeError("a defect")
+        return ["127.0.0.1"]
+
+    def slowly(attempts: int, identity: str) -> timedelta:
+        return timedelta(hours=1)
+
+    bench.outbox.add(make_delivery(1, "http://broken.invalid/", webhook="broken"), NOW)
+    dispatcher = bench.start(resolver=resolver, schedule=slowly)
+    eventually(lambda: "a delivery broke off" in caplog.text)
+    for number in range(2, 12):
+        bench.outbox.add(make_delivery(number, receiver.url, webhook="works"), NOW)
+        dispatcher.wake()
+        eventually(lambda: len(bench.outbox.done) == number - 1)  # noqa: B023
+    assert asked.count("broken.invalid") == 1
+    assert list(bench.outbox.pending) == [1]
+
+
 def test_waking_delivers_without_waiting_for_the_poll(
     bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
 ) -> None:

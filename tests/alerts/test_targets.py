@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sensorstream.alerts.targets import check_target
 from sensorstream.errors import WebhookError
@@ -14,7 +16,7 @@ def test_a_public_target_is_connected_to_by_its_address() -> None:
     )
     assert target.host == "hooks.example.org"
     assert target.authority == "hooks.example.org"
-    assert target.connect_to == "https://93.184.216.34:443/a?b=c"
+    assert str(target.connect_to) == "https://93.184.216.34/a?b=c"
     assert target.secure
 
 
@@ -24,7 +26,7 @@ def test_an_ipv6_address_is_written_in_brackets() -> None:
         allow_private=False,
         resolver=lambda host, port: ["2606:2800:220:1:248:1893:25c8:1946"],
     )
-    assert target.connect_to == "http://[2606:2800:220:1:248:1893:25c8:1946]:81/"
+    assert str(target.connect_to) == "http://[2606:2800:220:1:248:1893:25c8:1946]:81"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_ways_to_write_this_machine_are_refused(host: str) -> None:
 
 def test_the_settings_may_allow_private_addresses() -> None:
     target = check_target("http://127.0.0.1:9000/hook", allow_private=True)
-    assert target.connect_to == "http://127.0.0.1:9000/hook"
+    assert str(target.connect_to) == "http://127.0.0.1:9000/hook"
 
 
 @pytest.mark.parametrize(
@@ -81,14 +83,37 @@ def test_the_settings_may_allow_private_addresses() -> None:
         ("http://user:pw@example.org/", "user name or password"),
         ("http://example.org/#part", "fragment"),
         ("http://example.org:99999/", "not a URL"),
+        ("http://example.org:0/", "not a URL"),
         ("http://[::1/", "not a URL"),
         ("http://example.org/a b", "white space"),
         ("http://example.org/\r\nX-A: b", "white space"),
+        ("http://exa\x7fmple.org/", "not a URL"),
     ],
 )
 def test_what_is_no_webhook_url_is_refused_and_says_why(url: str, told: str) -> None:
     with pytest.raises(WebhookError, match=told):
         check_target(url, allow_private=True, resolver=lambda h, p: ["93.184.216.34"])
+
+
+def test_a_name_beyond_ascii_is_written_as_the_network_wants_it() -> None:
+    target = check_target(
+        "https://bücher.example:8443/ü?ö=ß",
+        allow_private=False,
+        resolver=lambda host, port: ["93.184.216.34"] if host.isascii() else [],
+    )
+    assert target.host == "xn--bcher-kva.example"
+    assert target.authority == "xn--bcher-kva.example:8443"
+    assert target.connect_to.raw_path == b"/%C3%BC?%C3%B6=%C3%9F"
+
+
+@given(st.text() | st.text().map("http://{}".format) | st.text().map("https://a/{}".format))
+def test_any_text_is_a_target_or_says_why_not(text: str) -> None:
+    try:
+        target = check_target(text, allow_private=False, resolver=lambda h, p: ["93.184.216.34"])
+    except WebhookError:
+        return
+    assert target.connect_to.host == "93.184.216.34"
+    target.authority.encode("ascii")
 
 
 def test_a_name_that_does_not_resolve_is_refused() -> None:

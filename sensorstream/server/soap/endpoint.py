@@ -29,7 +29,7 @@ from sensorstream.server.soap.envelope import (
 
 _log = logging.getLogger(__name__)
 _WSDL: Final = Path(__file__).with_name("service.wsdl")
-_TYPES: Final = tuple(version.media_type for version in Version)
+_TYPES: Final = {version.media_type: version for version in Version}
 _XML: Final = {"schema": {"type": "string", "format": "xml"}}
 # A document that comes as text has lost its bytes: what it says of its encoding is stale.
 _DECLARATION: Final = re.compile(r"\s*<\?xml\s[^>]*\?>")
@@ -70,9 +70,9 @@ def router(application: ServedApplication, max_message_bytes: int) -> APIRouter:
         media_type = media_type_of(request.headers.get("content-type", ""))
         if media_type not in _TYPES:
             raise HTTPException(415, f"expected {' or '.join(_TYPES)}, not '{media_type}'")
-        version = Version.SOAP_11
+        version = _TYPES[media_type]
         try:
-            version, text = read_message(await request.body())
+            version, text = read_message(await request.body(), version)
             outcome = await _take(text)
         except Fault as told:
             return _fault_response(told)

@@ -77,13 +77,15 @@ def _client_problem(detail: str) -> Problem:
     return Problem("soap", "The SOAP request cannot be read", 400, detail)
 
 
-def read_message(body: bytes) -> tuple[Version, str]:
+def read_message(body: bytes, assumed: Version) -> tuple[Version, str]:
     """The version of a ``postMessage`` request, and the message in it.
+
+    ``assumed`` is the version to answer in where the body does not tell its own.
 
     Raises:
         Fault: not an envelope we can read, a header we must understand, or another operation.
     """
-    envelope = _parse(body)
+    envelope = _parse(body, assumed)
     name = etree.QName(envelope)
     version = next((each for each in Version if each.namespace == name.namespace), None)
     if version is None or name.localname != "Envelope":
@@ -160,7 +162,7 @@ def element_of(name: str, value: object) -> etree._Element:
     return element
 
 
-def _parse(body: bytes) -> etree._Element:
+def _parse(body: bytes, assumed: Version) -> etree._Element:
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
     )
@@ -168,10 +170,10 @@ def _parse(body: bytes) -> etree._Element:
         envelope = etree.fromstring(body, parser)
     except etree.XMLSyntaxError as error:
         problem = _client_problem(f"the request is not well-formed XML: {error}")
-        raise Fault(Version.SOAP_11, Version.SOAP_11.sender, problem) from None
+        raise Fault(assumed, assumed.sender, problem) from None
     if envelope.getroottree().docinfo.internalDTD is not None:
         problem = _client_problem("a SOAP message may not hold a DOCTYPE")
-        raise Fault(Version.SOAP_11, Version.SOAP_11.sender, problem)
+        raise Fault(assumed, assumed.sender, problem)
     return envelope
 
 

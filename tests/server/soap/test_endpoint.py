@@ -137,6 +137,12 @@ def test_what_is_no_call_is_answered_by_a_fault_that_says_why(
     assert told in reason
 
 
+def test_what_is_no_xml_is_answered_in_the_version_of_its_media_type(client: httpx.Client) -> None:
+    answer = client.post("/soap", content=b"<open>", headers=SOAP_12)
+    assert answer.status_code == 400
+    assert texts(answer, "//e12:Code/e12:Value/text()") == ["soap:Sender"]
+
+
 def test_an_unknown_envelope_is_a_version_mismatch(client: httpx.Client) -> None:
     content = envelope().replace(NS["e11"].encode(), b"http://example.org/soap-2.0")
     answer = client.post("/soap", content=content, headers=SOAP_11)
