@@ -56,6 +56,23 @@ def ask(
     spark: SparkSession, url: str, views: Sequence[View], text: str, *, row_limit: int
 ) -> Table:
     """Answer one query with a running Spark; raises as :func:`run_spark_sql`."""
+    with answering(spark, url, views, text) as answer:
+        table = answer.limit(row_limit + 1).toArrow()
+        names = tuple(answer.columns)
+    columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
+    rows = tuple(zip(*columns, strict=True))
+    return Table(names, rows[:row_limit], truncated=len(rows) > row_limit)
+
+
+@contextmanager
+def answering(
+    spark: SparkSession, url: str, views: Sequence[View], text: str
+) -> Iterator[DataFrame]:
+    """The answer as Spark's own data frame, which must be used inside the ``with`` block.
+
+    It reads one state of the history, the one at the block's beginning. Errors of Spark inside
+    the block are raised as by :func:`run_spark_sql`.
+    """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -63,7 +80,7 @@ def ask(
     with _snapshot(url) as snapshot:
         try:
             _define(spark, url, snapshot, used)
-            return _collect(spark.sql(spark_sql(query)), row_limit)
+            yield spark.sql(spark_sql(query))
         except PySparkException as error:
             raise QueryError(f"Spark: {_first_line(error)}") from error
         except Py4JError as error:
@@ -101,13 +118,6 @@ def _define(spark: SparkSession, url: str, snapshot: str, views: Sequence[View])
                 equals=json.dumps(dict(source.equals)),
             ).load().createOrReplaceTempView(source.name)
         spark.sql(spark_sql(query)).createOrReplaceTempView(view_name(view.name))
-
-
-def _collect(answer: DataFrame, row_limit: int) -> Table:
-    table = answer.limit(row_limit + 1).toArrow()
-    columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
-    rows = tuple(zip(*columns, strict=True))
-    return Table(tuple(answer.columns), rows[:row_limit], truncated=len(rows) > row_limit)
 
 
 def _plain(value: object) -> object:

@@ -1,0 +1,29 @@
+-- Remove what is older than two bounds, given as settings of the session (see README.md):
+--   sensorstream.ended_before     an instant of the time line
+--   sensorstream.received_before  a wall-clock time
+-- All or nothing; safe beside a running SensorStream.
+begin;
+
+delete from store.statements
+where valid_to < current_setting('sensorstream.ended_before')::bigint;
+
+delete from store.individuals
+where expired_at < current_setting('sensorstream.ended_before')::bigint;
+
+-- A restart reads the journal from its newest checkpoint on. The last message stays in any case:
+-- its number says where to go on counting.
+delete from store.messages
+where received_at < current_setting('sensorstream.received_before')::timestamptz
+  and seq <= (select coalesce(min(seq), 0) from store.checkpoints)
+  and seq < (select max(seq) from store.messages);
+
+delete from store.deliveries d
+using store.alerts a
+where a.id = d.alert_id and d.status <> 'pending'
+  and a.raised_at < current_setting('sensorstream.received_before')::timestamptz;
+
+delete from store.alerts a
+where a.raised_at < current_setting('sensorstream.received_before')::timestamptz
+  and not exists (select 1 from store.deliveries d where d.alert_id = a.id);
+
+commit;

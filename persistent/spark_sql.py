@@ -1,0 +1,37 @@
+"""A job for spark-submit: one SQL query over history, its answer written as Parquet."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from sensorstream.history.views import view_definitions
+from sensorstream.reasoning.ontology import load_ontology
+from sensorstream.settings import load_settings
+from sensorstream.spark.sql import answering
+
+
+def main() -> None:
+    """Read the command line and run the query."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--config", type=Path, required=True, help="sensorstream.toml")
+    parser.add_argument("--output", required=True, help="where the Parquet files go")
+    parser.add_argument("query", help="one SELECT over the views of schema history")
+    given = parser.parse_args()
+    settings = load_settings(given.config)
+    if not settings.history.url:
+        parser.error("a job needs history.url: executors cannot reach an embedded PostgreSQL")
+    schema = load_ontology(settings.ontology.files).schema
+    views = view_definitions(schema, settings.time.timeline)
+    spark = SparkSession.builder.appName("SensorStream SQL").getOrCreate()
+    # The answers must not depend on how the cluster is set up.
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    with answering(spark, settings.history.url, views, given.query) as answer:
+        answer.write.parquet(given.output)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import psycopg2
+
+from sensorstream.engine.outcome import Status
+from sensorstream.history.records import Effects, JournalEntry, MessageStatus
+from sensorstream.history.store import Store
+from sensorstream.model.events import Alert, Departure, Individual, Message, Provenance
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.resources import bundled
+
+NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
+
+
+def departure(stay: int, expired_at: int) -> Departure:
+    name = IRI(f"http://example.org/{stay}")
+    one = Individual(name, stay, 0, 0, stay, "m1")
+    one.statements[(name, IRI("http://example.org/p"), Literal("x"))] = Provenance("m1", 0)
+    return Departure(one, expired_at)
+
+
+def test_what_ended_before_the_bound_goes_and_a_restart_still_works(store: Store) -> None:
+    days = [NOW + timedelta(days=number) for number in range(4)]
+    store.append([JournalEntry(n, Message(f"m{n}", b"<a/>", n), days[n - 1]) for n in range(1, 5)])
+    for n in range(1, 5):
+        alert = Alert(f"m{n}-1", "r", "rule", "info", "", "", n, f"m{n}")
+        statuses = (MessageStatus(n, Status.ACCEPTED),)
+        gone = (departure(n, n * 100),)
+        store.commit(Effects(n, gone, (), (alert,), statuses, days[n - 1]))
+    store.save_checkpoint(3, b"state")
+    connection = psycopg2.connect(store.url)
+    with connection.cursor() as cursor:
+        cursor.execute("set sensorstream.ended_before = '300'")
+        cursor.execute("set sensorstream.received_before = '2014-08-03T00:00:00Z'")
+        cursor.execute((bundled("persistent") / "retention.sql").read_text())
+        left = []
+        for query in (
+            "select stay from store.individuals order by 1",
+            "select stay from store.statements order by 1",
+            "select seq from store.messages order by 1",
+            "select id from store.alerts order by 1",
+        ):
+            cursor.execute(query)
+            left.append([row[0] for row in cursor.fetchall()])
+    connection.close()
+    assert left == [[3, 4], [3, 4], [3, 4], ["m3-1", "m4-1"]]
+    checkpoint = store.latest_checkpoint()
+    assert checkpoint is not None
+    assert [entry.seq for entry in store.replay(checkpoint[0])] == [4]
+    assert store.last_seq() == 4
