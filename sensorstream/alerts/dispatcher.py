@@ -7,7 +7,7 @@ fails, and a receiver that hangs holds up nobody else.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -24,7 +24,7 @@ from sensorstream.alerts.cloudevents import CONTENT_TYPE, cloud_event
 from sensorstream.alerts.outbox import Outbox
 from sensorstream.alerts.records import Delivery
 from sensorstream.alerts.signing import signed_headers
-from sensorstream.alerts.targets import Resolver, check_target, resolve
+from sensorstream.alerts.targets import Resolver, Target, check_target, resolve
 from sensorstream.clock import Clock
 from sensorstream.errors import HistoryError, WebhookError
 from sensorstream.model.timeline import Timeline
@@ -198,15 +198,30 @@ class Dispatcher:
             "user-agent": "SensorStream",
             **signed_headers(delivery, body, self._clock.now()),
         }
-        extensions = {"sni_hostname": target.host} if target.secure else {}
         try:
-            with self._client.stream(
-                "POST", target.connect_to, content=body, headers=headers, extensions=extensions
-            ) as response:  # the status is the answer; its body is left unread
-                status = response.status_code
+            status = self._post(target, body, headers)
         except httpx.HTTPError as error:
             return Failure(f"{type(error).__name__}: {error}")
         if 200 <= status < 300:
             return None
         told = " (redirects are not followed)" if 300 <= status < 400 else ""
         return Failure(f"answered {status}{told}", final=status == _GONE)
+
+    def _post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> int:
+        """The status answered at the first address that takes the connection."""
+        *others, last = target.connect_to
+        for address in others:
+            try:
+                return self._post_to(address, target, body, headers)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                _log.debug("%s does not answer at %s: %s", target.authority, address.host, error)
+        return self._post_to(last, target, body, headers)
+
+    def _post_to(
+        self, address: httpx.URL, target: Target, body: bytes, headers: Mapping[str, str]
+    ) -> int:
+        extensions = {"sni_hostname": target.host} if target.secure else {}
+        with self._client.stream(
+            "POST", address, content=body, headers=headers, extensions=extensions
+        ) as response:  # the status is the answer; its body is left unread
+            return response.status_code

@@ -26,15 +26,16 @@ _NAT64: Final = IPv6Network("64:ff9b::/96")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A webhook URL taken apart, and the address to connect to.
+    """A webhook URL taken apart, and the addresses to connect to.
 
     ``authority`` is for the Host header, ``host`` for the name in the TLS certificate;
-    ``connect_to`` is the same URL with the checked address in the host's place.
+    ``connect_to`` is the same URL with each checked address in the host's place, to be tried in
+    this order.
     """
 
     host: str
     authority: str
-    connect_to: httpx.URL
+    connect_to: tuple[httpx.URL, ...]
     secure: bool
 
 
@@ -83,7 +84,7 @@ def check_target(url: str, *, allow_private: bool, resolver: Resolver = resolve)
     return Target(
         host=host,
         authority=parts.netloc.decode(),
-        connect_to=parts.copy_with(host=str(checked[0])),
+        connect_to=tuple(parts.copy_with(host=str(each)) for each in checked),
         secure=parts.scheme == "https",
     )
 

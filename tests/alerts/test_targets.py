@@ -16,8 +16,16 @@ def test_a_public_target_is_connected_to_by_its_address() -> None:
     )
     assert target.host == "hooks.example.org"
     assert target.authority == "hooks.example.org"
-    assert str(target.connect_to) == "https://93.184.216.34/a?b=c"
+    assert [str(each) for each in target.connect_to] == ["https://93.184.216.34/a?b=c"]
     assert target.secure
+
+
+def test_every_address_of_a_name_may_be_tried_in_its_order() -> None:
+    addresses = ["2606:2800:220:1:248:1893:25c8:1946", "93.184.216.34"]
+    target = check_target(
+        "http://hooks.example.org/", allow_private=False, resolver=lambda host, port: addresses
+    )
+    assert [each.host for each in target.connect_to] == addresses
 
 
 def test_an_ipv6_address_is_written_in_brackets() -> None:
@@ -26,7 +34,9 @@ def test_an_ipv6_address_is_written_in_brackets() -> None:
         allow_private=False,
         resolver=lambda host, port: ["2606:2800:220:1:248:1893:25c8:1946"],
     )
-    assert str(target.connect_to) == "http://[2606:2800:220:1:248:1893:25c8:1946]:81"
+    assert [str(each) for each in target.connect_to] == [
+        "http://[2606:2800:220:1:248:1893:25c8:1946]:81"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +81,7 @@ def test_ways_to_write_this_machine_are_refused(host: str) -> None:
 
 def test_the_settings_may_allow_private_addresses() -> None:
     target = check_target("http://127.0.0.1:9000/hook", allow_private=True)
-    assert str(target.connect_to) == "http://127.0.0.1:9000/hook"
+    assert [str(each) for each in target.connect_to] == ["http://127.0.0.1:9000/hook"]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +113,7 @@ def test_a_name_beyond_ascii_is_written_as_the_network_wants_it() -> None:
     )
     assert target.host == "xn--bcher-kva.example"
     assert target.authority == "xn--bcher-kva.example:8443"
-    assert target.connect_to.raw_path == b"/%C3%BC?%C3%B6=%C3%9F"
+    assert target.connect_to[0].raw_path == b"/%C3%BC?%C3%B6=%C3%9F"
 
 
 @given(st.text() | st.text().map("http://{}".format) | st.text().map("https://a/{}".format))
@@ -112,7 +122,7 @@ def test_any_text_is_a_target_or_says_why_not(text: str) -> None:
         target = check_target(text, allow_private=False, resolver=lambda h, p: ["93.184.216.34"])
     except WebhookError:
         return
-    assert target.connect_to.host == "93.184.216.34"
+    assert target.connect_to[0].host == "93.184.216.34"
     target.authority.encode("ascii")
 
 
