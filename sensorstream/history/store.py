@@ -72,6 +72,7 @@ class Store:
         store = cls(url, timeline)
         try:
             store._lock()
+            store._make_durable()
             database = engine(url, pool_size=1)
             try:
                 migrate(database)
@@ -102,8 +103,6 @@ class Store:
             HistoryError: nothing was written, or the connection was lost.
         """
         with self._transaction("cannot write the journal") as cursor:
-            # Whatever the server's default is: acknowledged means on disk.
-            cursor.execute("set local synchronous_commit = on")
             cursor.copy_expert(_COPY_MESSAGES, copy_text(message_rows(entries)))
 
     def commit(self, effects: Effects) -> None:
@@ -119,8 +118,11 @@ class Store:
         with self._transaction("cannot store effects") as cursor:
             # Losing this commit in a crash of the machine is no loss: the journal, which is on
             # disk, says it all again, and the watermark is lost along with it.
-            cursor.execute("set local synchronous_commit = off")
-            watermark = _one(cursor, "select watermark from store.progress for update")
+            watermark = _one(
+                cursor,
+                "set local synchronous_commit = off; "
+                "select watermark from store.progress for update",
+            )
             if effects.watermark <= watermark:
                 return
             if any(each.seq <= watermark for each in effects.statuses):
@@ -218,6 +220,11 @@ class Store:
                     "this one a store of its own"
                 )
             time.sleep(0.1)
+
+    def _make_durable(self) -> None:
+        # Whatever the server's default is: acknowledged means on disk.
+        with self._transaction("cannot prepare the writer") as cursor:
+            cursor.execute("set synchronous_commit = on")
 
     def _check_timeline(self) -> None:
         with self._transaction("cannot read the time line") as cursor:

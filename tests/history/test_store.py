@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg2
 import pytest
+from sqlalchemy.engine import make_url
 
 from sensorstream.alerts.records import Webhook
 from sensorstream.engine.outcome import Status
@@ -39,7 +40,7 @@ def rows(url: str, query: str) -> list[tuple[Any, ...]]:
     try:
         with connection, connection.cursor() as cursor:
             cursor.execute(query)
-            return cursor.fetchall()
+            return cursor.fetchall() if cursor.description else []
     finally:
         connection.close()
 
@@ -95,6 +96,13 @@ def test_a_message_is_journalled_once_and_its_group_with_it(store: Store) -> Non
     with pytest.raises(HistoryError, match=r"cannot write the journal: .*duplicate key"):
         store.append([entry(2), entry(1)])
     assert store.last_seq() == 1
+
+
+def test_the_journal_waits_for_the_disk_whatever_the_servers_default(url: str) -> None:
+    rows(url, f"alter database {make_url(url).database} set synchronous_commit = off")
+    with Store.open(url, Timeline.INTEGER) as store, store._transaction("asking") as cursor:
+        cursor.execute("select current_setting('synchronous_commit')")
+        assert cursor.fetchone() == ("on",)
 
 
 def test_a_departed_individual_is_stored_whole(store: Store, url: str) -> None:
