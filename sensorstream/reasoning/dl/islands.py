@@ -121,10 +121,10 @@ class Islands:
                     continue
                 if self._is_asserted(triple):
                     ahead.append(o)
-            for triple in self._kb.match(None, None, node):
-                s, p, _ = triple
-                if (p in linking or p in _EQUALITY) and self._is_asserted(triple):
-                    ahead.append(s)
+            # By property: thousands may point at a node by properties that do not join.
+            for role in (*linking, *_EQUALITY):
+                into = self._kb.match(None, role, node)
+                ahead.extend(triple[0] for triple in into if self._is_asserted(triple))
         return members
 
     def _facts(self, members: dict[Subject, int]) -> IslandFacts:
@@ -135,10 +135,9 @@ class Islands:
             for triple in self._kb.match(node, None, None):
                 if self._is_asserted(triple):
                     self._add(facts, triple, number, members)
-            if terminology.local:
-                for triple in self._kb.match(None, None, node):
-                    if (ends := terminology.local.get(triple[1])) and self._is_asserted(triple):
-                        facts.types.extend((number, name) for name in ends.object)
+            for role, ends in terminology.local.items():
+                if ends.object and any(map(self._is_asserted, self._kb.match(None, role, node))):
+                    facts.types.extend((number, name) for name in ends.object)
         return facts
 
     def _add(

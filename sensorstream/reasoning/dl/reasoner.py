@@ -11,7 +11,9 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.closure import Closure
+from sensorstream.reasoning.dl.decisions import Decisions
 from sensorstream.reasoning.dl.islands import Island, Islands, names
+from sensorstream.reasoning.dl.neighbours import set_apart
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.terminology import HELPER, Terminology
 
@@ -34,6 +36,7 @@ class DlReasoner:
         self._terminology = terminology
         self._worker = worker
         self._closure = Closure(terminology.schema, types=False)
+        self._decisions = _decisions(terminology)
         self._types: dict[Subject, frozenset[IRI]] = {}
 
     def start(self, kb: KnowledgeBase) -> None:
@@ -51,8 +54,9 @@ class DlReasoner:
             raise OntologyError("the ontology contradicts itself: its axioms have no model")
         try:
             terminology = self._terminology
+            self._check_links(kb)
             known = (*terminology.individuals, *sorted(terminology.named))
-            found = self._ask(kb, dict.fromkeys(known))
+            found = self._decide(kb, self._ask(kb, dict.fromkeys(known)))
         except Inconsistent as error:
             raise OntologyError(f"the ontology contradicts itself: {error}") from None
         self._closure.start(kb)
@@ -63,10 +67,12 @@ class DlReasoner:
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
-        touched = Islands(kb, self._terminology).touched(delta)
+        if self._decisions is not None and self._decisions.are_spoilt_by(delta.added):
+            self._decisions = None
+        touched = self._islands(kb).touched(delta)
         if self._terminology.whole and touched:
             touched.update(dict.fromkeys(self._types))
-        found = self._ask(kb, touched)
+        found = self._decide(kb, self._ask(kb, touched))
         properties = self._closure.react(kb, delta)
         added: list[Triple] = []
         removed: list[Triple] = []
@@ -86,13 +92,23 @@ class DlReasoner:
         self._closure.close()
         self._types.clear()
 
+    def _islands(self, kb: KnowledgeBase) -> Islands:
+        if self._decisions is not None:
+            return Islands(kb, self._decisions.terminology)
+        return Islands(kb, self._terminology)
+
+    def _check_links(self, kb: KnowledgeBase) -> None:
+        decisions = self._decisions
+        if decisions is not None and decisions.are_spoilt_by(kb.triples(Origin.STATIC)):
+            self._decisions = None
+
     def _ask(self, kb: KnowledgeBase, nodes: dict[Subject, None]) -> dict[Subject, frozenset[IRI]]:
-        """The inferred types of the nodes and of all that their islands hold."""
+        """The entailed types of the nodes and of all that their islands hold."""
         # A node that is in no island any more has no types.
         found = dict.fromkeys(nodes, _NONE)
         if not nodes:
             return found
-        search = Islands(kb, self._terminology)
+        search = self._islands(kb)
         islands = [search.whole()] if self._terminology.whole else list(search.around(nodes))
         for first in range(0, len(islands), _AT_ONCE):
             asked = islands[first : first + _AT_ONCE]
@@ -101,8 +117,28 @@ class DlReasoner:
                 if answer is None:
                     raise _inconsistent(island)
                 for member, types in zip(island.members, answer, strict=True):
-                    found[member] = _news(kb, member, types)
+                    found[member] = frozenset(
+                        IRI(name) for name in types if not name.startswith(HELPER)
+                    )
         return found
+
+    def _decide(
+        self, kb: KnowledgeBase, found: dict[Subject, frozenset[IRI]]
+    ) -> dict[Subject, frozenset[IRI]]:
+        """What to infer of the nodes found, and of those that look at them."""
+        inferred = {node: _news(kb, node, types) for node, types in found.items()}
+        decisions = self._decisions
+        if decisions is None:
+            return inferred
+        for node, decided in decisions.update(kb, found).items():
+            types = inferred.get(node, self._types.get(node, _NONE))
+            inferred[node] = (types - decisions.names) | _news(kb, node, decided)
+        return inferred
+
+
+def _decisions(terminology: Terminology) -> Decisions | None:
+    apart = set_apart(terminology)
+    return None if apart is None else Decisions(apart)
 
 
 def _inconsistent(island: Island) -> Inconsistent:
@@ -112,9 +148,8 @@ def _inconsistent(island: Island) -> Inconsistent:
     )
 
 
-def _news(kb: KnowledgeBase, node: Subject, types: Iterable[str]) -> frozenset[IRI]:
-    named = [IRI(name) for name in types if not name.startswith(HELPER)]
-    return frozenset(c for c in named if not kb.origins((node, RDF_TYPE, c)) & _KNOWN)
+def _news(kb: KnowledgeBase, node: Subject, types: Iterable[IRI]) -> frozenset[IRI]:
+    return frozenset(c for c in types if not kb.origins((node, RDF_TYPE, c)) & _KNOWN)
 
 
 def _typed(node: Subject, types: frozenset[IRI]) -> list[Triple]:

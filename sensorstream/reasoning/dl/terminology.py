@@ -109,7 +109,7 @@ class Terminology:
         for expression, name in helpers.items():
             axioms.append((name, RDF_TYPE, IRI(f"{OWL}Class")))
             axioms.append((name, IRI(f"{OWL}equivalentClass"), expression))
-        mentioned, ends = _mentions(axioms)
+        mentioned, ends = mentions(axioms)
         named = dict(_named_individuals(axioms))
         return cls(
             axioms=tuple(axioms),
@@ -139,7 +139,7 @@ def _is_axiom(triple: Triple) -> bool:
     return p.startswith(_AXIOM_SPACES)
 
 
-def _mentions(axioms: Iterable[Triple]) -> tuple[set[IRI], dict[IRI, Ends]]:
+def mentions(axioms: Iterable[Triple]) -> tuple[set[IRI], dict[IRI, Ends]]:
     """The names with an axiom beyond declaration and named ends; and those ends."""
     mentioned: set[IRI] = set()
     ends: dict[IRI, Ends] = {}

@@ -55,6 +55,17 @@ def _running(name: str, ontology: Ontology) -> Iterator[Worker]:
         worker.close()
 
 
+@pytest.fixture(scope="session")
+def shipped() -> Ontology:
+    """The shipped ontologies: nothing links once their definitions are set aside."""
+    return load_ontology([ONTOLOGIES / "tracking.ttl", ONTOLOGIES / "city.ttl"])
+
+
+@pytest.fixture(scope="session", params=["hermit", "pellet"])
+def shipped_worker(request: pytest.FixtureRequest, shipped: Ontology) -> Iterator[Worker]:
+    yield from _running(request.param, shipped)
+
+
 @pytest.fixture(params=["hermit", "pellet"])
 def worker(request: pytest.FixtureRequest) -> Worker:
     found = request.getfixturevalue(request.param)

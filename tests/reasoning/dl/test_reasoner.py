@@ -310,16 +310,8 @@ facts: st.SearchStrategy[Triple] = st.one_of(
 steps = st.lists(st.tuples(st.sets(facts, max_size=4), st.sets(facts, max_size=3)), max_size=6)
 
 
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(steps=steps)
-def test_islands_equal_the_whole_window_after_every_delta(
-    ontology: Ontology, worker: Worker, steps: list[tuple[set[Triple], set[Triple]]]
-) -> None:
-    run = Run.of(ontology, worker)
+def follow(run: Run, steps: list[tuple[set[Triple], set[Triple]]]) -> None:
+    """Take the steps; after each the knowledge base says what the whole window entails."""
     for added, removed in steps:
         window = run.window()
         gone = removed & window - added
@@ -335,6 +327,96 @@ def test_islands_equal_the_whole_window_after_every_delta(
         assert {node: run.types(node) for node in whole} == whole
         typed_now = {s for s, p, _ in run.inferred() if p == RDF_TYPE}
         assert typed_now <= whole.keys()
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(steps=steps)
+def test_islands_equal_the_whole_window_after_every_delta(
+    ontology: Ontology, worker: Worker, steps: list[tuple[set[Triple], set[Triple]]]
+) -> None:
+    follow(Run.of(ontology, worker), steps)
+
+
+# Definitions set aside, on the shipped ontologies.
+
+
+def test_a_shared_room_and_a_shared_sensor_join_nobody(
+    shipped: Ontology, shipped_worker: Worker
+) -> None:
+    run = Run.of(shipped, shipped_worker)
+    sensor = c("sensor-1")
+    run.change(typed(sensor, c("TrafficSensor")) | traffic(c("o1"), "60.0", 11))
+    people: set[Triple] = set()
+    for number_ in range(30):
+        person = t(f"person-{number_}")
+        people |= {*typed(person, t("Human")), (person, t("hasLocation"), ROOM)}
+    run.change(people)
+    assert not any(t("InRestrictedZone") in run.types(node) for node in run.individuals())
+    gained = run.change(typed(ROOM, t("RestrictedZone")))
+    assert len(gained.added) == 30
+    gained = run.change(traffic(c("o2"), "12.5", 11))
+    assert (sensor, RDF_TYPE, c("CongestedSensor")) in gained.added
+    # The inverse property, told from the sensor's side.
+    inverse: Triple = (t("s2"), s("madeObservation"), c("o2"))
+    gained = run.change({inverse, *typed(t("s2"), c("TrafficSensor"))})
+    assert (t("s2"), RDF_TYPE, c("CongestedSensor")) in gained.added
+    lost = run.change(set(), traffic(c("o2"), "12.5", 11))
+    assert set(lost.removed) >= typed(sensor, c("CongestedSensor"))
+    assert c("CongestedSensor") not in run.types(t("s2"))
+    lost = run.change(set(), typed(ROOM, t("RestrictedZone")))
+    assert len(lost.removed) == 30
+
+
+@pytest.mark.parametrize(
+    "spoiler",
+    [
+        (t("person"), SAME_AS, ANNA),
+        (ANNA, RDF_TYPE, t("InRestrictedZone")),
+        (c("s2"), RDF_TYPE, c("CongestedSensor")),
+    ],
+)
+def test_equality_and_asserted_definitions_are_reasoned_about_in_full(
+    shipped: Ontology, shipped_worker: Worker, spoiler: Triple
+) -> None:
+    run = Run.of(shipped, shipped_worker)
+    run.change(human(BOB) | {(BOB, t("hasLocation"), ROOM), *typed(ROOM, t("RestrictedZone"))})
+    run.change(human(ANNA) | {(t("person"), t("hasLocation"), ROOM)})
+    for added, removed in (({spoiler}, set[Triple]()), (set[Triple](), {spoiler})):
+        run.change(added, removed)
+        assert {node: run.types(node) for node in run.individuals()} == run.whole()
+    run.change(set(), typed(ROOM, t("RestrictedZone")))
+    assert {node: run.types(node) for node in run.individuals()} == run.whole()
+
+
+PLACES: list[Subject] = [ANNA, ROOM, c("s1"), c("o1"), c("o2"), BlankNode("_:b")]
+places = st.sampled_from(PLACES)
+roles = [t("hasLocation"), t("detectedBy"), s("madeBySensor"), s("madeObservation")]
+kinds = [t("Human"), t("RestrictedZone"), c("TrafficSensor"), c("Congestion"), s("Observation")]
+told: st.SearchStrategy[Triple] = st.one_of(
+    st.tuples(places, st.just(RDF_TYPE), st.sampled_from(kinds)),
+    st.tuples(places, st.sampled_from(roles), places),
+    st.tuples(places, st.sampled_from(roles), places),
+    st.tuples(places, st.just(DIFFERENT_FROM), places),
+    st.tuples(places, st.just(c("vehicleCount")), st.sampled_from([number(9), number(10)])),
+    st.tuples(places, st.just(c("averageSpeed")), st.just(Literal("19.9", XSD_DOUBLE))),
+)
+moves = st.lists(st.tuples(st.sets(told, max_size=4), st.sets(told, max_size=3)), max_size=6)
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(steps=moves)
+def test_definitions_decided_last_equal_the_whole_window(
+    shipped: Ontology, shipped_worker: Worker, steps: list[tuple[set[Triple], set[Triple]]]
+) -> None:
+    follow(Run.of(shipped, shipped_worker), steps)
 
 
 # Islands against owlready2's own calls, each of which starts a JVM.
