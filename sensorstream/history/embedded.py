@@ -26,7 +26,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Final
@@ -255,6 +255,10 @@ def _shut_down(folder: Path) -> None:
         if time.monotonic() > deadline:
             raise HistoryError(f"the embedded PostgreSQL of {folder} does not stop")
         time.sleep(0.02)
+    if len(told) > 4 and Path(told[4]) != folder / "cluster":
+        # The short folder for its socket; what is left in it is not ours.
+        with suppress(OSError):
+            Path(told[4]).rmdir()
 
 
 def _create_database(sockets: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import psycopg2
 import pytest
+from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.embedded import start
@@ -111,6 +112,9 @@ def test_a_folder_with_a_long_path_gets_a_short_socket(folder: Path) -> None:
     long = folder / ("a long name with spaces, 'quotes' and a comma " * 3)
     with start(long) as server:
         assert ask(server.url, "select 1") == 1
+        sockets = make_url(server.url).query["host"]
+        assert Path(str(sockets)).is_dir()
+    assert not Path(str(sockets)).exists()
 
 
 def test_a_folder_with_other_files_is_refused(folder: Path) -> None:

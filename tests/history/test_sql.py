@@ -19,13 +19,20 @@ from sensorstream.model.timeline import Timeline
 SCHEMA = Schema(classes=frozenset({IRI("http://example.org/Human")}))
 
 
-@pytest.fixture
-def history(store: Store) -> str:
+@pytest.fixture(scope="module")
+def history(server: str) -> str:
     """The URL of a history with views, some messages and a webhook with a secret."""
-    database = engine(store.url)
+    url = make_url(server).set(database="asked").render_as_string(hide_password=False)
+    connection = psycopg2.connect(server)
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute("create database asked")
+    connection.close()
+    Store.open(url, Timeline.INTEGER).close()
+    database = engine(url)
     install_views(database, SCHEMA, Timeline.INTEGER)
     database.dispose()
-    connection = psycopg2.connect(store.url)
+    connection = psycopg2.connect(url)
     with connection, connection.cursor() as cursor:
         cursor.execute(
             "insert into store.messages select n, 'm' || n, 'rest', now(), n, ''::bytea, 'accepted'"
@@ -33,7 +40,7 @@ def history(store: Store) -> str:
         )
         cursor.execute("insert into store.webhooks values ('w', 'http://x', 'hush', now())")
     connection.close()
-    return store.url
+    return url
 
 
 def ask(url: str, text: str, *, timeout: float = 10.0, row_limit: int = 100) -> Table:
