@@ -119,6 +119,8 @@ class Pipeline:
         self._stopping = False
         self._halt = Event()
         self._trouble: HistoryError | None = None
+        # The effects of the last group: not on disk for sure before the next journal write is.
+        self._latest: Effects | None = None
         self._failure: BaseException | None = None
         self._thread = Thread(target=self._run, name="pipeline", daemon=True)
 
@@ -215,6 +217,7 @@ class Pipeline:
             effects = effects_of(entries, outcomes)
             # A commit that arrived although its answer did not is not made twice: the watermark.
             self._durably(lambda store, _: store.commit(effects))
+            self._latest = effects
         except BaseException as error:
             for waiting in group:
                 waiting.future.set_exception(
@@ -273,6 +276,8 @@ class Pipeline:
                 if again:
                     self._store.close()
                     self._store = self._reopen()
+                    if self._latest is not None:
+                        self._store.commit(self._latest)
                 write(self._store, again)
             except HistoryError as error:
                 if self._trouble is None:

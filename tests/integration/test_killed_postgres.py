@@ -1,0 +1,45 @@
+"""A PostgreSQL of our own killed under a running application: it comes back by itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+from sensorstream.app.application import Application
+from sensorstream.resources import bundled
+from sensorstream.settings import (
+    HistorySettings,
+    OntologySettings,
+    RuleSettings,
+    Settings,
+    WindowSettings,
+)
+from sensorstream.simulation.tracker import tracker_messages
+
+
+def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(tmp_path: Path) -> None:
+    settings = Settings(
+        path=tmp_path / "sensorstream.toml",
+        ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
+        rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
+        window=WindowSettings(size="5"),
+        history=HistorySettings(folder=tmp_path / "data"),
+    )
+    messages = list(tracker_messages(20))
+    with Application.open(replace(settings)) as application:
+        # The last effects before the kill need not be on disk yet.
+        for content in messages[:10]:
+            application.submit(content, "").result(30)
+        pid = int((tmp_path / "data/cluster/postmaster.pid").read_text().splitlines()[0])
+        os.kill(pid, signal.SIGKILL)
+        for content in messages[10:]:
+            application.submit(content, "").result(60)
+        window = [each.name for each in application.window_view(100).individuals]
+        rows = application.sql("select distinct iri from history.human").rows
+        assert application.healthy()
+    names = sorted([name for name in window if "human-" in name] + [str(row[0]) for row in rows])
+    assert names == sorted(
+        f"http://sensorstream.example/tracking#human-{number}" for number in range(1, 21)
+    )
