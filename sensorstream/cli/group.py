@@ -54,9 +54,9 @@ SYSTEM_FAILURES: Final = (
 class Failure(click.ClickException):
     """An error of ours on its way out: one line on stderr and an exit code."""
 
-    def __init__(self, error: SensorStreamError) -> None:
-        super().__init__(str(error))
-        self.code = error.code
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(f"error[{self.code}]: {self.message}", file=file, err=True)
@@ -90,7 +90,11 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except SensorStreamError as error:
             system = isinstance(error, SYSTEM_FAILURES)
-            raise (SystemFailure if system else Failure)(error) from error
+            raise (SystemFailure if system else Failure)(error.code, str(error)) from error
+        except OSError as error:
+            if error.filename is None:  # no file the user named: a closed pipe, or a bug
+                raise
+            raise Failure("file", f"{error.filename}: {error.strerror}") from error
 
 
 def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:

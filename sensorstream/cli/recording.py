@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sensorstream.app.application import open_history
+from sensorstream.cli.kept import open_kept
 from sensorstream.history.sql import run_sql
 from sensorstream.settings import Settings
 
@@ -26,23 +26,27 @@ class Recorded:
 
 
 class Recording:
-    """A deployment's journal; stays readable until ``stack`` closes.
+    """A deployment's journal as it is now; stays readable until ``stack`` closes.
+
+    What arrives later does not belong to it: a journal may be replayed to its own server.
 
     Raises:
         HistoryError: the history cannot be opened or read.
     """
 
     def __init__(self, settings: Settings, stack: ExitStack) -> None:
-        self._url = open_history(settings.history, stack)
+        self._url = open_kept(settings.history, stack)
+        asked = "SELECT count(*), coalesce(max(seq), 0) FROM history.messages"
+        self._count, self._last = map(int, self._ask(asked)[0])
 
     def __len__(self) -> int:
-        return int(self._ask("SELECT count(*) FROM history.messages")[0][0])
+        return self._count
 
     def __iter__(self) -> Iterator[Recorded]:
         after = 0
         while rows := self._ask(
             "SELECT seq, id, content, received_at FROM history.messages "
-            f"WHERE seq > {after:d} ORDER BY seq LIMIT {_BATCH}"
+            f"WHERE seq > {after:d} AND seq <= {self._last:d} ORDER BY seq LIMIT {_BATCH}"
         ):
             for _, name, content, received_at in rows:
                 yield Recorded(name, bytes(content), received_at)

@@ -38,10 +38,10 @@ def command(query: str, place: str, config: Path, form: str | None) -> None:
     """
     text = sys.stdin.read() if query == "-" else query
     settings = load_settings(config)
-    from sensorstream.app.application import open_history
+    from sensorstream.cli.kept import open_kept
 
     with ExitStack() as stack:
-        url = open_history(settings.history, stack)
+        url = open_kept(settings.history, stack)
         ask = on_history if place == "history" else on_spark
         table = ask(settings, url, text)
     _show(table, form)

@@ -139,3 +139,22 @@ def test_a_replay_keeps_the_gaps_or_a_rate(run: Run, another: Served, tmp_path: 
     refused = run("replay", tmp_path, "--speed", "2", "--url", another.url)
     assert refused.exit_code == 2
     assert "files do not say when they arrived" in refused.stderr
+
+
+def test_a_journal_can_be_replayed_to_its_own_server(run: Run, another: Served) -> None:
+    run("send", "--url", another.url, another.folder / "messages")
+    before = run("sql", "-c", another.config, "--csv", "SELECT count(*) FROM messages")
+    replayed = run("replay", another.config, "--speed", "1000", "--url", another.url, "--json")
+    after = run("sql", "-c", another.config, "--csv", "SELECT count(*) FROM messages")
+    count = int(before.stdout.split()[1])
+    assert json.loads(replayed.stdout)["sent"] == count
+    assert int(after.stdout.split()[1]) == 2 * count
+
+
+def test_a_deployment_that_never_ran_has_no_history(run: Run, tmp_path: Path) -> None:
+    run("init", tmp_path)
+    for command in (["sql", "SELECT 1", "-c"], ["replay"]):
+        result = run(*command, tmp_path / "sensorstream.toml")
+        assert result.exit_code == 3
+        assert result.stderr.startswith("error[history]: there is no history yet: ")
+    assert not (tmp_path / "data").exists()

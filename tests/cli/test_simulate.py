@@ -26,6 +26,12 @@ def test_a_stretch_of_a_city_is_chosen_by_time(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 8
 
 
+def test_a_folder_that_cannot_be_written_is_told_in_one_line() -> None:
+    result = simulate("tracker", "--out", "/proc/nowhere")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert result.stderr.startswith("error[file]: /proc/nowhere: ")
+
+
 def test_a_bad_time_is_wrong_usage(tmp_path: Path) -> None:
     result = simulate("city", "--from", "dawn", "--out", str(tmp_path))
     assert result.exit_code == 2
