@@ -6,7 +6,9 @@ from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.responses import RedirectResponse
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.staticfiles import StaticFiles
 
 from sensorstream.server import problems, soap
 from sensorstream.server.application import ServedApplication
@@ -51,6 +53,7 @@ def create_app(application: ServedApplication) -> FastAPI:
         title="SensorStream",
         version=version("sensorstream"),
         summary="XML sensor messages become knowledge, alerts and history",
+        docs_url=None,
         redoc_url=None,
         responses={
             "default": {
@@ -82,6 +85,19 @@ def create_app(application: ServedApplication) -> FastAPI:
         health.router(application),
     ):
         app.include_router(router)
+
+    # The page's script and style come with a wheel: a sensor network's server sees no CDN.
+    app.mount("/assets", StaticFiles(packages=[("fastapi_offline", "static")]))
+
+    @app.get("/docs", include_in_schema=False)
+    def docs() -> HTMLResponse:
+        return get_swagger_ui_html(
+            openapi_url="/openapi.json",
+            title="SensorStream",
+            swagger_js_url="/assets/swagger-ui-bundle.js",
+            swagger_css_url="/assets/swagger-ui.css",
+            swagger_favicon_url="/assets/favicon.png",
+        )
 
     @app.get("/", include_in_schema=False)
     def index() -> RedirectResponse:

@@ -60,3 +60,11 @@ def test_people_are_led_to_the_documentation(client: httpx.Client) -> None:
     answer = client.get("/", follow_redirects=True)
     assert answer.url.path == "/docs"
     assert "openapi.json" in answer.text
+
+
+def test_the_docs_page_needs_nothing_from_elsewhere(client: httpx.Client) -> None:
+    page = client.get("/docs").text
+    assert "https://" not in page
+    for asset in ("swagger-ui-bundle.js", "swagger-ui.css"):
+        assert f'"/assets/{asset}"' in page
+        assert client.get(f"/assets/{asset}").status_code == 200
