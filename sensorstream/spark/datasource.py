@@ -49,7 +49,8 @@ class KeyRange(InputPartition):  # type: ignore[misc]
 class HistorySource(DataSource):  # type: ignore[misc]
     """Options: ``url`` of the history, ``table``, exported ``snapshot``, ``parallelism``.
 
-    ``equals`` is a JSON object of text columns and the values they must have.
+    ``columns`` are names with commas between; ``equals`` is a JSON object of text columns, read
+    or not, and the values they must have.
     """
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
@@ -60,16 +61,20 @@ class HistorySource(DataSource):  # type: ignore[misc]
         return FORMAT
 
     def schema(self) -> str:
-        return SOURCE_TABLES[self.options["table"]].schema
+        return self._table().schema
 
     def reader(self, schema: StructType) -> HistoryReader:
         return HistoryReader(
-            SOURCE_TABLES[self.options["table"]],
+            self._table(),
             self.options["url"],
             self.options["snapshot"],
             int(self.options["parallelism"]),
             tuple(json.loads(self.options["equals"]).items()),
         )
+
+    def _table(self) -> SourceTable:
+        table = SOURCE_TABLES[self.options["table"]]
+        return table.only(self.options["columns"].split(","))
 
 
 @dataclass

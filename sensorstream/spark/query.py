@@ -64,15 +64,16 @@ def translate(text: str, views: Mapping[str, View]) -> tuple[exp.Query, tuple[Vi
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A base table as one view uses it: with the texts that some columns must have."""
+    """A base table as one view uses it: its columns, and the texts that some others must have."""
 
     table: str
-    equals: tuple[tuple[str, str], ...]
+    columns: tuple[str, ...]
+    equals: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
         """The temporary view that stands for it."""
-        digest = hashlib.sha256(repr(self.equals).encode()).hexdigest()[:12]
+        digest = hashlib.sha256(repr((self.columns, self.equals)).encode()).hexdigest()[:12]
         return f"store_{self.table}_{digest}"
 
 
@@ -87,15 +88,20 @@ def view_query(view: View) -> tuple[exp.Select, tuple[Source, ...]]:
     _group(query)
     sources: dict[Source, None] = {}
     for table in list(query.find_all(exp.Table)):
-        source = Source(table.name, tuple(sorted(_required(table))))
+        equals = sorted(_take_equalities(table))
+        select = table.find_ancestor(exp.Select)
+        assert select is not None
+        used = {c.name for c in select.find_all(exp.Column) if c.table == table.alias}
+        columns = [c.name for c in SOURCE_TABLES[table.name].columns if c.name in used]
+        source = Source(table.name, tuple(columns), tuple(equals))
         sources[source] = None
         table.set("this", exp.to_identifier(source.name, quoted=True))
         table.set("db", None)
     return query, tuple(sources)
 
 
-def _required(table: exp.Table) -> Iterator[tuple[str, str]]:
-    """The equalities with a text that every row of a table's use has to meet."""
+def _take_equalities(table: exp.Table) -> Iterator[tuple[str, str]]:
+    """Take the equalities with a text that every row of a table has to meet out of the query."""
     select = table.find_ancestor(exp.Select)
     assert select is not None
     where = select.args.get("where")
@@ -103,7 +109,7 @@ def _required(table: exp.Table) -> Iterator[tuple[str, str]]:
     # A left join's condition binds its right side, and no view states more there.
     tests += [join.args["on"] for join in select.args.get("joins") or () if join.args.get("on")]
     for test in tests:
-        for each in test.flatten() if isinstance(test, exp.And) else [test]:
+        for each in list(test.flatten()) if isinstance(test, exp.And) else [test]:
             left, right = each.args.get("this"), each.args.get("expression")
             if (
                 isinstance(each, exp.EQ)
@@ -113,6 +119,7 @@ def _required(table: exp.Table) -> Iterator[tuple[str, str]]:
                 and right.is_string
             ):
                 yield left.name, right.this
+                each.replace(exp.true())
 
 
 def _group(query: exp.Expr) -> None:

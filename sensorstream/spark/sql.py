@@ -113,6 +113,7 @@ def _define(spark: SparkSession, url: str, snapshot: str, views: Sequence[View])
             spark.read.format(FORMAT).options(
                 url=url,
                 table=source.table,
+                columns=",".join(source.columns),
                 snapshot=snapshot,
                 parallelism=str(spark.sparkContext.defaultParallelism),
                 equals=json.dumps(dict(source.equals)),

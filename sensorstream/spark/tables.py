@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,6 +31,12 @@ class SourceTable:
     name: str
     key: str
     columns: tuple[SourceColumn, ...]
+
+    def only(self, names: Collection[str]) -> SourceTable:
+        """The table with some of its columns, in its own order."""
+        return SourceTable(
+            self.name, self.key, tuple(each for each in self.columns if each.name in names)
+        )
 
     @property
     def schema(self) -> str:

@@ -96,17 +96,19 @@ def test_what_only_spark_finds_wrong_is_a_query_error(
         ask(spark, url, views, "select sum(1 / (seq - 1)) from messages", row_limit=2)
 
 
-def test_a_process_can_start_spark_for_one_query_and_again(url: str) -> None:
+def test_a_process_can_start_spark_twice_and_is_quiet(url: str) -> None:
     program = (
         "import sys\n"
         "from sensorstream.model.schema import Schema\n"
         "from sensorstream.model.timeline import Timeline\n"
+        "from sensorstream.spark.session import spark_session\n"
         "from sensorstream.spark.sql import run_spark_sql\n"
-        "for _ in range(2):\n"
-        "    print(run_spark_sql(sys.argv[1], 'select count(*) as n from messages',\n"
-        "        schema=Schema(), timeline=Timeline.DATETIME, master='local[1]', row_limit=5))\n"
+        "with spark_session('local[1]'):\n"
+        "    pass\n"
+        "print(run_spark_sql(sys.argv[1], 'select count(*) as n from messages',\n"
+        "    schema=Schema(), timeline=Timeline.DATETIME, master='local[1]', row_limit=5))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, url], capture_output=True, text=True, check=False
     )
-    assert (done.stdout, done.stderr) == (f"{Table(('n',), ((20,),))}\n" * 2, "")
+    assert (done.stdout, done.stderr) == (f"{Table(('n',), ((20,),))}\n", "")
