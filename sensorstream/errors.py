@@ -17,6 +17,7 @@
     ├── QueryError               a SPARQL or SQL text that cannot be run
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
+    ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
     ├── WebhookError             a webhook that cannot be registered
     ├── SparkError               Spark could not be started or used
@@ -47,7 +48,10 @@ class Position:
 
 
 class SensorStreamError(Exception):
-    """Root of the tree. ``message`` says what, where, and what was expected."""
+    """Root of the tree. ``message`` says what, where, and what was expected.
+
+    ``message_id`` names the journalled message that could not be taken in, where there is one.
+    """
 
     code: ClassVar[str] = "error"
 
@@ -55,6 +59,7 @@ class SensorStreamError(Exception):
         super().__init__(message)
         self.message = message
         self.position = position
+        self.message_id: str | None = None
 
     def __str__(self) -> str:
         return self.message if self.position is None else f"{self.position}: {self.message}"
@@ -151,6 +156,12 @@ class HistoryError(SensorStreamError):
     """The persistent knowledge base failed."""
 
     code = "history"
+
+
+class InternalFault(SensorStreamError):
+    """A fault of SensorStream itself met this message; it is kept, the knowledge base as before."""
+
+    code = "internal"
 
 
 class Unavailable(SensorStreamError):

@@ -6,6 +6,7 @@ same messages in the same order give the same outcomes: recovery rests on that.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +15,7 @@ from lxml import etree
 
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
-from sensorstream.errors import MessageError, SensorStreamError
+from sensorstream.errors import InternalFault, MessageError, ReasonerError, SensorStreamError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.plan import MappingPlan
@@ -35,6 +36,7 @@ from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import run_rules
 from sensorstream.window.individual_window import IndividualWindow, WindowChange, WindowState
 
+_LOG = logging.getLogger(__name__)
 _INFERRED: Final = int(Origin.INFERRED)
 _DERIVED_ONLY: Final = int(Origin.INFERRED | Origin.WINDOW)
 
@@ -110,8 +112,8 @@ class Engine:
     def process(self, message: Message, reading: Reading) -> Outcome:
         """Take one message in.
 
-        A message that cannot be taken in (:class:`MessageError`) leaves the knowledge base as
-        it was and comes back as a rejected outcome.
+        A message that cannot be taken in (:class:`MessageError`, or a fault of our own) leaves
+        the knowledge base as it was and comes back as a rejected outcome.
 
         Raises:
             ReasonerError: the reasoner's process failed; the message was not taken in.
@@ -123,14 +125,21 @@ class Engine:
         except MessageError as error:
             run.take_back()
             return self.reject(message, error, timings)
-        except BaseException:
+        except ReasonerError:
             run.take_back()
             raise
+        except Exception as error:
+            # One message must not stop all that come after it, nor be met again on recovery.
+            _LOG.exception("a fault of our own at message %s", message.id)
+            run.take_back()
+            fault = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
+            return self.reject(message, fault, timings)
 
     def reject(
         self, message: Message, error: SensorStreamError, timings: Timings | None = None
     ) -> Outcome:
         """Set a message aside: it changes nothing but the count of such messages."""
+        error.message_id = message.id
         return Outcome(
             message,
             Status.REJECTED,
@@ -260,8 +269,19 @@ class _Run:
             inverse = step.delta.inverse()
             self.kb.apply(Origin.WINDOW, inverse)
             if step.reasoned:
-                self.kb.apply(Origin.INFERRED, self._reasoner.react(self.kb, inverse))
+                self.kb.apply(Origin.INFERRED, self._react_surely(inverse))
         self._steps.clear()
+
+    def _react_surely(self, delta: Delta) -> Delta:
+        """React even if the reasoner's process has to be started again for it."""
+        try:
+            return self._reasoner.react(self.kb, delta)
+        except ReasonerError:
+            try:
+                return self._reasoner.react(self.kb, delta)
+            except ReasonerError as error:
+                # Neither the old state nor the new: only the journal can mend that.
+                raise RuntimeError(f"a message cannot be taken back: {error}") from error
 
     def _inferred(self, individual: Individual) -> tuple[Triple, ...]:
         """What is derived about a leaving individual; it is still in the indexes."""

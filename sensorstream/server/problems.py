@@ -36,6 +36,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.ReasonerError: (503, "The reasoner failed"),
     errors.HistoryError: (503, "The persistent knowledge base failed"),
     errors.Unavailable: (503, "Not now"),
+    errors.InternalFault: (500, "A fault of the server"),
     errors.SparkError: (503, "Spark failed"),
 }
 
@@ -69,6 +70,9 @@ class ProblemBody(BaseModel):
     status: int
     detail: str
     position: PositionBody | None = None
+    message_id: str | None = Field(
+        default=None, description="the journalled message that could not be taken in"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class Problem:
     status: int
     detail: str
     position: Position | None = None
+    message_id: str | None = None
 
     @property
     def type(self) -> str:
@@ -95,6 +100,8 @@ class Problem:
         }
         if self.position is not None:
             body["position"] = asdict(self.position)
+        if self.message_id is not None:
+            body["message_id"] = self.message_id
         return body
 
 
@@ -102,7 +109,7 @@ def problem_of(error: SensorStreamError) -> Problem:
     """The problem an error of ours is told as."""
     kind = next(each for each in type(error).__mro__ if each in _KINDS)
     status, title = _KINDS[kind]
-    return Problem(error.code, title, status, error.message, error.position)
+    return Problem(error.code, title, status, error.message, error.position, error.message_id)
 
 
 def http_problem(status: int, detail: str = "") -> Problem:

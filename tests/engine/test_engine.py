@@ -12,7 +12,7 @@ from sensorstream.app.wiring import build_machine, read_deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import MalformedMessage, MappingError, RuleCycle
+from sensorstream.errors import InternalFault, MalformedMessage, MappingError, RuleCycle
 from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI, Triple
@@ -188,6 +188,23 @@ def test_what_a_rule_inserts_takes_a_place_in_the_window(make: Make) -> None:
     engine = make(ONCE, size="1")
     outcome = send(engine, 1, person("a", 1))
     assert [d.individual.name for d in outcome.departures] == [iri("a")]
+
+
+def test_a_fault_of_our_own_costs_one_message(
+    make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = make(size="1")
+    send(engine, 1, person("a", 1))
+    before = graph(engine)
+    with monkeypatch.context() as patch:
+        patch.setattr("sensorstream.engine.engine.run_rules", lambda *_, **__: 1 / 0)
+        outcome = send(engine, 2, person("b", 2))
+    assert isinstance(outcome.rejection, InternalFault)
+    assert outcome.rejection.message_id == "m2"
+    assert "ZeroDivisionError" in str(outcome.rejection)
+    assert "a fault of our own at message m2" in caplog.text
+    assert graph(engine) == before
+    assert send(engine, 3, person("b", 3)).status is Status.ACCEPTED
 
 
 def test_malformed_messages_are_refused_before_anything_happens(make: Make) -> None:
