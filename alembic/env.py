@@ -1,6 +1,7 @@
 """Alembic's way into our tables; run by :func:`sensorstream.history.migrations.migrate`."""
 
 from alembic import context
+
 from sensorstream.history.tables import STORE, metadata
 
 

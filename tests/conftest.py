@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psycopg2
 import pytest
@@ -11,11 +15,25 @@ import pytest
 from sensorstream.history.embedded import start
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """An empty folder that PostgreSQL's own user can reach.
+
+    Below pytest's ``tmp_path`` it could not when root runs the tests: every new run of pytest
+    locks that folder again.
+    """
+    with TemporaryDirectory(prefix="sensorstream-test-") as name:
+        yield Path(name)
+
+
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """The URL of a running server's first database."""
-    with start(tmp_path_factory.mktemp("postgres")) as server:
+    with TemporaryDirectory(prefix="sensorstream-test-") as name, start(Path(name)) as server:
         yield server.url
+        # Nothing is worth keeping, and flushing a hundred databases takes a while.
+        process = (server.folder / "cluster" / "postmaster.pid").read_text().split()[0]
+        os.kill(int(process), signal.SIGQUIT)
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
 from sqlalchemy import Engine, text
 
-from alembic import command
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import translating
 from sensorstream.history.tables import STORE

@@ -44,12 +44,12 @@ def gone(process: psutil.Process) -> bool:
 
 
 @pytest.mark.parametrize("setting", ["fsync", "full_page_writes", "synchronous_commit"])
-def test_what_is_committed_is_on_disk(server: str, setting: str) -> None:
-    assert ask(server, f"select current_setting('{setting}')") == "on"
+def test_what_is_committed_is_on_disk(postgres: str, setting: str) -> None:
+    assert ask(postgres, f"select current_setting('{setting}')") == "on"
 
 
-def test_the_server_listens_on_no_network(server: str) -> None:
-    assert ask(server, "select current_setting('listen_addresses')") == ""
+def test_the_server_listens_on_no_network(postgres: str) -> None:
+    assert ask(postgres, "select current_setting('listen_addresses')") == ""
 
 
 def test_the_server_stops_with_its_last_user_and_keeps_what_it_has(folder: Path) -> None:

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, text
 
-from alembic import command
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import engine
 from sensorstream.history.migrations import configuration, migrate

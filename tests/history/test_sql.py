@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg2
@@ -20,14 +21,9 @@ SCHEMA = Schema(classes=frozenset({IRI("http://example.org/Human")}))
 
 
 @pytest.fixture(scope="module")
-def history(server: str) -> str:
+def history(new_database: Callable[[], str]) -> str:
     """The URL of a history with views, some messages and a webhook with a secret."""
-    url = make_url(server).set(database="asked").render_as_string(hide_password=False)
-    connection = psycopg2.connect(server)
-    connection.autocommit = True
-    with connection.cursor() as cursor:
-        cursor.execute("create database asked")
-    connection.close()
+    url = new_database()
     Store.open(url, Timeline.INTEGER).close()
     database = engine(url)
     install_views(database, SCHEMA, Timeline.INTEGER)

@@ -19,20 +19,20 @@ from sensorstream.settings import (
 from sensorstream.simulation.tracker import tracker_messages
 
 
-def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(tmp_path: Path) -> None:
+def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(folder: Path) -> None:
     settings = Settings(
-        path=tmp_path / "sensorstream.toml",
+        path=folder / "sensorstream.toml",
         ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
         window=WindowSettings(size="5"),
-        history=HistorySettings(folder=tmp_path / "data"),
+        history=HistorySettings(folder=folder / "data"),
     )
     messages = list(tracker_messages(20))
     with Application.open(replace(settings)) as application:
         # The last effects before the kill need not be on disk yet.
         for content in messages[:10]:
             application.submit(content, "").result(30)
-        pid = int((tmp_path / "data/cluster/postmaster.pid").read_text().splitlines()[0])
+        pid = int((folder / "data/cluster/postmaster.pid").read_text().splitlines()[0])
         os.kill(pid, signal.SIGKILL)
         for content in messages[10:]:
             application.submit(content, "").result(60)

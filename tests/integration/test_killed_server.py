@@ -70,9 +70,9 @@ def _individuals(url: str, process: subprocess.Popen[str], count: int) -> Iterat
 
 
 def test_after_kill_9_every_acknowledged_message_is_in_window_or_history_once(
-    tmp_path: Path,
+    folder: Path,
 ) -> None:
-    folder = tmp_path / "work"
+    folder = folder / "work"
     subprocess.run([*_CLI, "init", str(folder)], check=True, capture_output=True)
     environment = {"SENSORSTREAM_WINDOW_SIZE": "50", "SENSORSTREAM_HISTORY_CHECKPOINT_EVERY": "60"}
     with pytest.MonkeyPatch.context() as patch:

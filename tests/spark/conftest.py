@@ -1,18 +1,15 @@
-"""One embedded PostgreSQL with a small history, and one Spark, for all tests of this folder."""
+"""A small history and one Spark for all tests of this folder."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
 
 from sensorstream.engine.outcome import Status
 from sensorstream.history.database import engine
-from sensorstream.history.embedded import start
 from sensorstream.history.records import Effects, JournalEntry, MessageStatus
 from sensorstream.history.store import Store
 from sensorstream.history.views import install_views
@@ -84,37 +81,34 @@ def _departure(number: int) -> Departure:
 
 
 @pytest.fixture(scope="session")
-def url(schema: Schema) -> Iterator[str]:
+def url(schema: Schema, new_database: Callable[[], str]) -> str:
     """A history of 200 stays of 40 individuals."""
-    with TemporaryDirectory(prefix="sensorstream-test-") as name, start(Path(name)) as postgres:
-        with Store.open(postgres.url, LINE) as store:
-            content = bytes(range(256))
-            store.append(
-                [
-                    JournalEntry(n, Message(f"m{n}", content * n, n, "rest"), START)
-                    for n in range(1, 21)
-                ]
-            )
-            alerts = tuple(
-                Alert(f"m{n}-1", "crowded", "rule", "warning", "many, 'very'", "k", n, f"m{n}")
-                for n in range(1, 6)
-            )
-            room = _iri("room-1")
-            instant = LINE.of(START)
-            old = Superseded(
-                room, 1, (room, _iri("hasName"), Literal("old", language="en")),
-                Provenance("m1", instant), instant + 5,
-            )  # fmt: skip
-            statuses = tuple(
-                MessageStatus(n, Status.UNMATCHED if n % 7 == 0 else Status.ACCEPTED, None)
-                for n in range(1, 21)
-            )
-            gone = tuple(_departure(number) for number in range(1, 201))
-            store.commit(Effects(20, gone, (old,), alerts, statuses, START))
-        database = engine(postgres.url)
-        install_views(database, schema, LINE)
-        database.dispose()
-        yield postgres.url
+    history = new_database()
+    with Store.open(history, LINE) as store:
+        content = bytes(range(256))
+        store.append(
+            [JournalEntry(n, Message(f"m{n}", content * n, n, "rest"), START) for n in range(1, 21)]
+        )
+        alerts = tuple(
+            Alert(f"m{n}-1", "crowded", "rule", "warning", "many, 'very'", "k", n, f"m{n}")
+            for n in range(1, 6)
+        )
+        room = _iri("room-1")
+        instant = LINE.of(START)
+        old = Superseded(
+            room, 1, (room, _iri("hasName"), Literal("old", language="en")),
+            Provenance("m1", instant), instant + 5,
+        )  # fmt: skip
+        statuses = tuple(
+            MessageStatus(n, Status.UNMATCHED if n % 7 == 0 else Status.ACCEPTED, None)
+            for n in range(1, 21)
+        )
+        gone = tuple(_departure(number) for number in range(1, 201))
+        store.commit(Effects(20, gone, (old,), alerts, statuses, START))
+    database = engine(history)
+    install_views(database, schema, LINE)
+    database.dispose()
+    return history
 
 
 @pytest.fixture(scope="session")
