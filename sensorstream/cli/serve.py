@@ -18,6 +18,8 @@ from sensorstream.settings import load_settings
 if TYPE_CHECKING:
     from sensorstream.app.application import Application
 
+_IDLE: Final = 75
+"""Seconds a connection may stay open unused: a sensor that reports every minute keeps its own."""
 _FAREWELL: Final = 10
 """Seconds that requests under way get when the server stops."""
 
@@ -93,5 +95,6 @@ def _run(application: Application, listener: socket.socket, host: str) -> None:
         log_config=None,
         server_header=False,
         timeout_graceful_shutdown=_FAREWELL,
+        timeout_keep_alive=_IDLE,
     )
     Server(config).run([listener])

@@ -139,8 +139,7 @@ class Store:
             if effects.alerts:
                 _raise_alerts(cursor, effects)
             _set_statuses(cursor, effects)
-            _check_gap(cursor, watermark, effects.watermark)
-            cursor.execute("update store.progress set watermark = %s", (effects.watermark,))
+            _move_watermark(cursor, watermark, effects.watermark)
 
     def last_seq(self) -> int:
         """The journal's last sequence number; 0 while it is empty."""
@@ -307,14 +306,15 @@ def _set_statuses(cursor: extensions.cursor, effects: Effects) -> None:
         raise HistoryError(f"effects of messages that are not in the journal: {sorted(missing)}")
 
 
-def _check_gap(cursor: extensions.cursor, watermark: int, upto: int) -> None:
+def _move_watermark(cursor: Cursor, after: int, upto: int) -> None:
+    unfinished = "from store.messages where seq > %s and seq <= %s and status is null"
     cursor.execute(
-        "select min(seq) from store.messages where seq > %s and seq <= %s and status is null",
-        (watermark, upto),
+        f"update store.progress set watermark = %s where not exists (select {unfinished})",
+        (upto, after, upto),
     )
-    row = cursor.fetchone()
-    if row is not None and row[0] is not None:
-        raise HistoryError(f"the watermark would pass message {row[0]}, which has no effects")
+    if cursor.rowcount == 0:
+        first = _one(cursor, cursor.mogrify(f"select min(seq) {unfinished}", (after, upto)))
+        raise HistoryError(f"the watermark would pass message {first}, which has no effects")
 
 
 def _text(text: str) -> str:
