@@ -306,14 +306,16 @@ def _set_statuses(cursor: extensions.cursor, effects: Effects) -> None:
         raise HistoryError(f"effects of messages that are not in the journal: {sorted(missing)}")
 
 
-def _move_watermark(cursor: Cursor, after: int, upto: int) -> None:
+def _move_watermark(cursor: extensions.cursor, after: int, upto: int) -> None:
     unfinished = "from store.messages where seq > %s and seq <= %s and status is null"
     cursor.execute(
         f"update store.progress set watermark = %s where not exists (select {unfinished})",
         (upto, after, upto),
     )
     if cursor.rowcount == 0:
-        first = _one(cursor, cursor.mogrify(f"select min(seq) {unfinished}", (after, upto)))
+        first = _one(
+            cursor, cursor.mogrify(f"select min(seq) {unfinished}", (after, upto)).decode()
+        )
         raise HistoryError(f"the watermark would pass message {first}, which has no effects")
 
 
