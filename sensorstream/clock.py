@@ -1,4 +1,4 @@
-"""The only reader of time.
+"""The only reader of the time of day.
 
 Everything below the application gets a :class:`Clock`; tests pass
 :class:`sensorstream.testing.ManualClock`.

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -268,10 +267,8 @@ def test_stopping_finishes_the_attempt_under_way_and_leaves_the_rest_in_the_outb
         bench.outbox.add(make_delivery(number, receiver.url), NOW)
     dispatcher = bench.start(timeout=10.0)
     eventually(lambda: receiver.received)
-    started = time.monotonic()
     dispatcher._stopping.set()
     receiver.hold.set()
     dispatcher.stop()
-    assert time.monotonic() - started < 5
     assert [each.id for each in bench.outbox.done] == [1]
     assert list(bench.outbox.pending) == [2]

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -98,13 +97,11 @@ def test_streams_end_when_the_application_closes(
     with httpx.stream("GET", f"{url}/alerts/stream", timeout=20) as response:
         lines = response.iter_lines()
         assert next(lines) == ": listening"
-        started = time.monotonic()
         stopping = threading.Thread(target=lambda: list(serving))
         stopping.start()
         rest = list(lines)
         stopping.join()
     assert [line for line in rest if line and not line.startswith(("retry", ":"))] == []
-    assert time.monotonic() - started < 5
 
 
 def test_subscribers_that_leave_are_forgotten(
