@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Depends, Header, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel
 
 from sensorstream.alerts.cloudevents import alert_data
+from sensorstream.alerts.feed import Subscription
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.server.answers import RaisedAlertBody
 from sensorstream.server.application import ServedApplication
@@ -45,6 +46,12 @@ def router(application: ServedApplication) -> APIRouter:
         following = f"/alerts?limit={limit}&before={found[-1].seq}" if more else None
         return JSONResponse({"alerts": [told(each) for each in found], "next": following})
 
+    async def subscribed() -> AsyncIterator[Subscription]:
+        # A dependency ends with its request; a generator that a leaving client abandons ends
+        # when the garbage collector finds it.
+        with application.alert_feed.subscribe() as subscription:
+            yield subscription
+
     @routes.get(
         "/alerts/stream",
         summary="Follow alerts",
@@ -54,6 +61,7 @@ def router(application: ServedApplication) -> APIRouter:
     async def follow_alerts(
         last_event_id: Annotated[int | None, Header(ge=0)] = None,
         after: Annotated[int | None, Query(ge=0, description="as Last-Event-ID")] = None,
+        subscription: Subscription = Depends(subscribed),  # noqa: B008 - FastAPI's way
     ) -> AsyncIterator[ServerSentEvent]:
         """Alerts as server-sent events of type `alert`, from now on.
 
@@ -61,18 +69,17 @@ def router(application: ServedApplication) -> APIRouter:
         (browsers do so by themselves), or asks with `after`, gets what it missed first.
         """
         feed = application.alert_feed
-        with feed.subscribe() as subscription:
-            cursor = last_event_id if last_event_id is not None else after
-            if cursor is None:
-                newest = await run_in_threadpool(application.alerts, 1)
-                cursor = newest[0].seq if newest else 0
-            yield ServerSentEvent(comment="listening", retry=2000)
-            while not feed.closed:
-                found = await run_in_threadpool(application.alerts_after, cursor, _PAGE)
-                for raised in found:
-                    cursor = raised.seq
-                    yield ServerSentEvent(event="alert", id=str(cursor), data=told(raised))
-                if len(found) < _PAGE:
-                    await subscription.wait(_LOOK_AGAIN)
+        cursor = last_event_id if last_event_id is not None else after
+        if cursor is None:
+            newest = await run_in_threadpool(application.alerts, 1)
+            cursor = newest[0].seq if newest else 0
+        yield ServerSentEvent(comment="listening", retry=2000)
+        while not feed.closed:
+            found = await run_in_threadpool(application.alerts_after, cursor, _PAGE)
+            for raised in found:
+                cursor = raised.seq
+                yield ServerSentEvent(event="alert", id=str(cursor), data=told(raised))
+            if len(found) < _PAGE:
+                await subscription.wait(_LOOK_AGAIN)
 
     return routes

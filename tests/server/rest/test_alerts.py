@@ -108,6 +108,7 @@ def test_subscribers_that_leave_are_forgotten(
     client: httpx.Client, application: Any, eventually: Any
 ) -> None:
     with client.stream("GET", "/alerts/stream") as response:
-        next(response.iter_lines())
+        lines = response.iter_lines()  # an iterator that is dropped closes the connection
+        assert next(lines) == ": listening"
         eventually(lambda: len(application.alert_feed) >= 1)
     eventually(lambda: len(application.alert_feed) == 0)
