@@ -37,7 +37,7 @@ def router(application: ServedApplication) -> APIRouter:
 
     @routes.get("/alerts", summary="List alerts", responses={200: {"model": AlertsBody}})
     def list_alerts(
-        limit: Annotated[int, Query(ge=1, le=1000)] = _PAGE,
+        limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
         before: Annotated[int | None, Query(description="`seq` of the page's last alert")] = None,
     ) -> JSONResponse:
         """Kept alerts, newest first."""

@@ -43,7 +43,7 @@ def router(application: ServedApplication) -> APIRouter:
 
     @routes.get("/window", summary="Look into the window")
     def look(
-        limit: Annotated[int, Query(ge=0, le=10_000)] = 100,
+        limit: Annotated[int, Query(ge=0, le=100_000)] = 10_000,
         offset: Annotated[int, Query(ge=0)] = 0,
     ) -> WindowBody:
         """The window's definition, totals and individuals."""
