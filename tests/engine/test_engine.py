@@ -12,12 +12,24 @@ from sensorstream.app.wiring import build_machine, read_deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import InternalFault, MalformedMessage, MappingError, RuleCycle
+from sensorstream.errors import (
+    Inconsistent,
+    InternalFault,
+    MalformedMessage,
+    MappingError,
+    RuleCycle,
+)
 from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.settings import OntologySettings, RuleSettings, Settings, WindowSettings
+from sensorstream.settings import (
+    OntologySettings,
+    ReasoningSettings,
+    RuleSettings,
+    Settings,
+    WindowSettings,
+)
 
 EX = "http://example.org/"
 
@@ -28,7 +40,11 @@ ONTOLOGY = """
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 <http://example.org/> a owl:Ontology .
 :Thing1 a owl:Class . :Actor a owl:Class . :Room a owl:Class . :Alarm a owl:Class .
-:Human a owl:Class ; rdfs:subClassOf :Actor .
+:Human a owl:Class ; rdfs:subClassOf :Actor ; owl:disjointWith :Room .
+:Guard a owl:Class ; owl:equivalentClass [ owl:intersectionOf ( :Human
+  [ a owl:Restriction ; owl:onProperty :level ; owl:someValuesFrom
+    [ a rdfs:Datatype ; owl:onDatatype xsd:integer ;
+      owl:withRestrictions ( [ xsd:minInclusive 5 ] ) ] ] ) ] .
 :in a owl:ObjectProperty ; rdfs:domain :Actor ; rdfs:range :Room .
 :level a owl:DatatypeProperty ; rdfs:range xsd:integer .
 """
@@ -52,7 +68,9 @@ Make = Callable[..., Engine]
 def make(tmp_path: Path) -> Iterator[Make]:
     engines: list[Engine] = []
 
-    def new(rules: str = "", *, size: str = "10", rounds: int = 4) -> Engine:
+    def new(
+        rules: str = "", *, size: str = "10", rounds: int = 4, profile: str = "plain"
+    ) -> Engine:
         (tmp_path / "o.ttl").write_text(ONTOLOGY)
         (tmp_path / "r.rules").write_text(MAPPING + rules)
         settings = Settings(
@@ -60,6 +78,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
             ontology=OntologySettings((tmp_path / "o.ttl",)),
             rules=RuleSettings((tmp_path / "r.rules",), rounds),
             window=WindowSettings(size=size),
+            reasoning=ReasoningSettings(profile),
         )
         machine = build_machine(read_deployment(settings), time.perf_counter)
         engines.append(machine.engine)
@@ -188,6 +207,21 @@ def test_what_a_rule_inserts_takes_a_place_in_the_window(make: Make) -> None:
     engine = make(ONCE, size="1")
     outcome = send(engine, 1, person("a", 1))
     assert [d.individual.name for d in outcome.departures] == [iri("a")]
+
+
+@pytest.mark.parametrize("profile", ["hermit", "pellet"])
+def test_a_message_that_contradicts_the_ontology_changes_nothing(make: Make, profile: str) -> None:
+    engine = make(size="2", profile=profile)
+    send(engine, 1, person("a", 1, level=7))
+    assert (iri("a"), RDF_TYPE, iri("Guard")) in engine.kb
+    before = graph(engine)
+    outcomes = [send(engine, n, person("room-1", n)) for n in (2, 3)]
+    assert all(isinstance(each.rejection, Inconsistent) for each in outcomes)
+    assert [each.alerts[0].kind for each in outcomes] == ["inconsistency", "inconsistency"]
+    assert graph(engine) == before
+    assert send(engine, 5, person("b", 5)).departures == ()
+    (gone,) = send(engine, 6, person("c", 6)).departures
+    assert (iri("a"), RDF_TYPE, iri("Guard")) in gone.inferred
 
 
 def test_a_fault_of_our_own_costs_one_message(
