@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sensorstream.app.wiring import build_machine, read_deployment
 from sensorstream.engine.checkpoint import dump, load
@@ -73,14 +75,14 @@ def make(tmp_path: Path) -> Iterator[Make]:
     ) -> Engine:
         (tmp_path / "o.ttl").write_text(ONTOLOGY)
         (tmp_path / "r.rules").write_text(MAPPING + rules)
-        settings = Settings(
+        deployment = Settings(
             tmp_path / "sensorstream.toml",
             ontology=OntologySettings((tmp_path / "o.ttl",)),
             rules=RuleSettings((tmp_path / "r.rules",), rounds),
             window=WindowSettings(size=size),
             reasoning=ReasoningSettings(profile),
         )
-        machine = build_machine(read_deployment(settings), time.perf_counter)
+        machine = build_machine(read_deployment(deployment), time.perf_counter)
         engines.append(machine.engine)
         return machine.engine
 
@@ -259,3 +261,30 @@ def test_an_engine_goes_on_from_its_checkpoint_as_if_it_had_never_stopped(make: 
         first, second = send(old, n, content), send(new, n, content)
         assert first == second
         assert graph(new) == graph(old)
+
+
+moves = st.lists(
+    st.tuples(
+        st.sampled_from("abcd"),
+        st.sampled_from([0, 1, 1, 2, -1]),
+        st.sampled_from([1, 2, 9, "high"]),
+        st.integers(1, 2),
+    ),
+    max_size=12,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(moves)
+def test_the_knowledge_base_is_always_what_window_and_ontology_give(
+    make: Make, stream: list[tuple[str, int, object, int]]
+) -> None:
+    engine, now = make(ONCE, size="3"), 10
+    for number, (name, shift, level, room) in enumerate(stream, 1):
+        send(engine, number, person(name, now + shift, level, room))
+        now = max(now, now + shift)
+        held = {t for each in engine.window for t in each.statements}
+        assert set(engine.kb.triples(Origin.WINDOW)) == held
+        fresh = make(ONCE, size="3")
+        fresh.restore(engine.state())
+        assert set(engine.kb.triples(Origin.INFERRED)) == set(fresh.kb.triples(Origin.INFERRED))
