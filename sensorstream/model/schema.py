@@ -15,10 +15,17 @@ from sensorstream.model.datatypes import XSD
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
+    OWL_EQUIVALENT_CLASS,
+    OWL_EQUIVALENT_PROPERTY,
+    OWL_INTERSECTION_OF,
+    OWL_ON_DATATYPE,
     RDF,
+    RDF_FIRST,
+    RDF_REST,
     RDF_TYPE,
     RDFS,
     RDFS_DOMAIN,
+    RDFS_LABEL,
     RDFS_RANGE,
     RDFS_SUBCLASS_OF,
     RDFS_SUBPROPERTY_OF,
@@ -27,13 +34,6 @@ from sensorstream.model.vocabulary import (
 Closure: TypeAlias = Mapping[IRI, frozenset[IRI]]
 
 _CLASS_KINDS: Final = frozenset({f"{OWL}Class", f"{RDFS}Class"})
-_EQUIVALENT_CLASS: Final = IRI(f"{OWL}equivalentClass")
-_EQUIVALENT_PROPERTY: Final = IRI(f"{OWL}equivalentProperty")
-_INTERSECTION: Final = IRI(f"{OWL}intersectionOf")
-_ON_DATATYPE: Final = IRI(f"{OWL}onDatatype")
-_FIRST: Final = IRI(f"{RDF}first")
-_REST: Final = IRI(f"{RDF}rest")
-_LABEL: Final = IRI(f"{RDFS}label")
 _LITERAL_TYPES: Final = frozenset({f"{RDFS}Literal", f"{RDF}langString", f"{RDF}PlainLiteral"})
 _NONE: Final[frozenset[IRI]] = frozenset()
 
@@ -177,9 +177,9 @@ class _Reader:
 
     def schema(self) -> Schema:
         classes = self._typed(*_CLASS_KINDS)
-        super_edges = self._edges(RDFS_SUBCLASS_OF, _EQUIVALENT_CLASS)
+        super_edges = self._edges(RDFS_SUBCLASS_OF, OWL_EQUIVALENT_CLASS)
         classes.update(super_edges, *super_edges.values())
-        property_edges = self._edges(RDFS_SUBPROPERTY_OF, _EQUIVALENT_PROPERTY)
+        property_edges = self._edges(RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY)
         ranges = self._named(RDFS_RANGE)
         of_objects = self._typed(
             f"{OWL}ObjectProperty",
@@ -237,9 +237,9 @@ class _Reader:
         if isinstance(expression, IRI):
             yield expression
         elif not isinstance(expression, Literal):
-            for base in self._objects.get((expression, _ON_DATATYPE), ()):
+            for base in self._objects.get((expression, OWL_ON_DATATYPE), ()):
                 yield from self._names(base)
-            for members in self._objects.get((expression, _INTERSECTION), ()):
+            for members in self._objects.get((expression, OWL_INTERSECTION_OF), ()):
                 for member in self._list(members):
                     yield from self._names(member)
 
@@ -247,12 +247,12 @@ class _Reader:
         seen: set[Term] = set()
         while not isinstance(head, Literal) and head not in seen:
             seen.add(head)
-            yield from self._objects.get((head, _FIRST), ())
-            head = next(iter(self._objects.get((head, _REST), ())), Literal(""))
+            yield from self._objects.get((head, RDF_FIRST), ())
+            head = next(iter(self._objects.get((head, RDF_REST), ())), Literal(""))
 
     def _labels(self) -> dict[IRI, str]:
         best: dict[IRI, tuple[int, str]] = {}
-        for s, o in self._pairs.get(_LABEL, {}):
+        for s, o in self._pairs.get(RDFS_LABEL, {}):
             if isinstance(s, IRI) and isinstance(o, Literal):
                 language = (o.language or "en").partition("-")[0].lower()
                 offer = (0 if language == "en" else 1, o.lexical)

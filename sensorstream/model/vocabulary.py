@@ -10,11 +10,26 @@ RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
 OWL: Final = "http://www.w3.org/2002/07/owl#"
 
+RDF_FIRST: Final = IRI(f"{RDF}first")
+RDF_REST: Final = IRI(f"{RDF}rest")
 RDF_TYPE: Final = IRI(f"{RDF}type")
+RDFS_LABEL: Final = IRI(f"{RDFS}label")
 RDFS_SUBCLASS_OF: Final = IRI(f"{RDFS}subClassOf")
 RDFS_SUBPROPERTY_OF: Final = IRI(f"{RDFS}subPropertyOf")
 RDFS_DOMAIN: Final = IRI(f"{RDFS}domain")
 RDFS_RANGE: Final = IRI(f"{RDFS}range")
+OWL_DIFFERENT_FROM: Final = IRI(f"{OWL}differentFrom")
+OWL_EQUIVALENT_CLASS: Final = IRI(f"{OWL}equivalentClass")
+OWL_EQUIVALENT_PROPERTY: Final = IRI(f"{OWL}equivalentProperty")
+OWL_IMPORTS: Final = IRI(f"{OWL}imports")
+OWL_INTERSECTION_OF: Final = IRI(f"{OWL}intersectionOf")
+OWL_INVERSE_OF: Final = IRI(f"{OWL}inverseOf")
+OWL_ONTOLOGY: Final = IRI(f"{OWL}Ontology")
+OWL_ON_DATATYPE: Final = IRI(f"{OWL}onDatatype")
+OWL_ON_PROPERTY: Final = IRI(f"{OWL}onProperty")
+OWL_SAME_AS: Final = IRI(f"{OWL}sameAs")
+OWL_SOME_VALUES_FROM: Final = IRI(f"{OWL}someValuesFrom")
+OWL_VERSION_IRI: Final = IRI(f"{OWL}versionIRI")
 OWL_THING: Final = IRI(f"{OWL}Thing")
 OWL_NAMED_INDIVIDUAL: Final = IRI(f"{OWL}NamedIndividual")
 

@@ -18,13 +18,17 @@ from sensorstream.errors import OntologyError, Position, TermError
 from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE
+from sensorstream.model.vocabulary import (
+    OWL,
+    OWL_IMPORTS,
+    OWL_INVERSE_OF,
+    OWL_ON_PROPERTY,
+    OWL_ONTOLOGY,
+    OWL_VERSION_IRI,
+    RDF,
+    RDF_TYPE,
+)
 
-_IMPORTS: Final = IRI(f"{OWL}imports")
-_VERSION: Final = IRI(f"{OWL}versionIRI")
-_ONTOLOGY: Final = IRI(f"{OWL}Ontology")
-_ON_PROPERTY: Final = IRI(f"{OWL}onProperty")
-_INVERSE: Final = IRI(f"{OWL}inverseOf")
 _TURTLE_SUFFIXES: Final = frozenset({".ttl", ".turtle", ".n3"})
 _NTRIPLES_SUFFIXES: Final = frozenset({".nt", ".ntriples"})
 _XML_SUFFIXES: Final = frozenset({".rdf", ".owl", ".owx", ".xml"})
@@ -65,11 +69,11 @@ def load_ontology(files: Sequence[Path]) -> Ontology:
             # A label means one node within one file only.
             triple = (_relabel(s, number, labels), p, _relabel(o, number, labels))
             merged[triple] = None  # type: ignore[index]  # a relabelled subject is a subject
-            if p == _IMPORTS and isinstance(o, IRI):
+            if p == OWL_IMPORTS and isinstance(o, IRI):
                 imports.setdefault(o, file)
     triples = tuple(merged)
-    given = {o for _, p, o in triples if p == _VERSION}
-    given |= {s for s, p, o in triples if p == RDF_TYPE and o == _ONTOLOGY}
+    given = {o for _, p, o in triples if p == OWL_VERSION_IRI}
+    given |= {s for s, p, o in triples if p == RDF_TYPE and o == OWL_ONTOLOGY}
     for target, file in imports.items():
         if target not in given:
             raise OntologyError(
@@ -147,7 +151,7 @@ def _parse_owl_xml(file: Path, root: etree._Element) -> Iterator[Triple]:
     name = IRI(root.get("ontologyIRI") or file.resolve().as_uri())
     # owlready2 would fetch the imports; they are checked here like all others.
     for each in root.findall(f"{{{OWL}}}Import"):
-        yield name, _IMPORTS, IRI((each.text or "").strip())
+        yield name, OWL_IMPORTS, IRI((each.text or "").strip())
         root.remove(each)
     content = _owlready(str(file), etree.tostring(root), to_triples=True)
     yield from _parse_rdf(file, content, ox.RdfFormat.N_TRIPLES)
@@ -184,9 +188,9 @@ def _check(files: Sequence[Path], triples: tuple[Triple, ...], schema: Schema) -
             f"{where}: <{min(both)}> is both an object and a datatype property: expected one"
         )
     declared = {s for s, p, o in triples if p == RDF_TYPE}
-    declared |= {s for s, p, _ in triples if p == _INVERSE}
+    declared |= {s for s, p, _ in triples if p == OWL_INVERSE_OF}
     for _, p, o in triples:
-        if p != _ON_PROPERTY or o in declared:
+        if p != OWL_ON_PROPERTY or o in declared:
             continue
         if isinstance(o, Literal):
             raise OntologyError(f"{where}: a restriction is on {o.n3}: expected a property")
@@ -196,6 +200,6 @@ def _check(files: Sequence[Path], triples: tuple[Triple, ...], schema: Schema) -
                 "expected an owl:ObjectProperty or owl:DatatypeProperty"
             )
     # Annotations cannot be wrong as OWL, and imports are settled.
-    world = [t for t in triples if t[1] != _IMPORTS]
+    world = [t for t in triples if t[1] != OWL_IMPORTS]
     if any(isinstance(o, IRI) and o.startswith((OWL, RDF)) for _, _, o in world):
         _owlready(where, to_ntriples(world))

@@ -7,9 +7,9 @@ from typing import Final
 
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.terms import IRI, Literal, Subject, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.neighbours import Apart, Definition, Sight
-from sensorstream.reasoning.dl.terminology import SAME_AS, Terminology
+from sensorstream.reasoning.dl.terminology import Terminology
 
 _NONE: Final[frozenset[IRI]] = frozenset()
 
@@ -36,7 +36,7 @@ class Decisions:
         Equality makes neighbours of strangers; a definition that is asserted, not derived,
         says something about the neighbours.
         """
-        return any(p == SAME_AS or (p == RDF_TYPE and o in self.names) for _, p, o in triples)
+        return any(p == OWL_SAME_AS or (p == RDF_TYPE and o in self.names) for _, p, o in triples)
 
     def update(
         self, kb: KnowledgeBase, found: Mapping[Subject, frozenset[IRI]]

@@ -24,12 +24,12 @@ from sensorstream.model.datatypes import (
 )
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.protocol import IslandFacts
-from sensorstream.reasoning.dl.terminology import DIFFERENT_FROM, SAME_AS, Ends, Terminology
+from sensorstream.reasoning.dl.terminology import Ends, Terminology
 
 _ASSERTED: Final = Origin.STATIC | Origin.WINDOW
-_EQUALITY: Final = frozenset({SAME_AS, DIFFERENT_FROM})
+_EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
 _NO_ENDS: Final = Ends()
 # The datatype map of OWL 2 (Structural Specification, section 4), which both reasoners have.
 _DATATYPES: Final = NUMERIC_TYPES | {
@@ -155,9 +155,9 @@ class Islands:
                 facts.types.append((number, helper))
         elif p in terminology.linking:
             facts.links.append((number, p, members[o]))
-        elif p == SAME_AS:
+        elif p == OWL_SAME_AS:
             facts.same.append((number, members[o]))
-        elif p == DIFFERENT_FROM:
+        elif p == OWL_DIFFERENT_FROM:
             facts.different.append((number, members[o]))
         else:
             ends = terminology.local.get(p, _NO_ENDS)

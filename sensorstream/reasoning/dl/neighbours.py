@@ -13,16 +13,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sensorstream.model.terms import IRI, BlankNode, Subject, Term, Triple
-from sensorstream.model.vocabulary import OWL, OWL_THING, RDF, RDF_TYPE
+from sensorstream.model.vocabulary import (
+    OWL,
+    OWL_EQUIVALENT_CLASS,
+    OWL_INTERSECTION_OF,
+    OWL_INVERSE_OF,
+    OWL_ON_PROPERTY,
+    OWL_SOME_VALUES_FROM,
+    OWL_THING,
+    RDF_FIRST,
+    RDF_REST,
+    RDF_TYPE,
+)
 from sensorstream.reasoning.dl.terminology import Ends, Terminology, mentions
 
-_EQUIVALENT: Final = IRI(f"{OWL}equivalentClass")
-_INTERSECTION: Final = IRI(f"{OWL}intersectionOf")
-_ON_PROPERTY: Final = IRI(f"{OWL}onProperty")
-_SOME: Final = IRI(f"{OWL}someValuesFrom")
-_INVERSE: Final = IRI(f"{OWL}inverseOf")
-_FIRST: Final = IRI(f"{RDF}first")
-_REST: Final = IRI(f"{RDF}rest")
 # A property and one inverse; inverses of inverses would be the property again.
 _WAYS: Final = 2
 # What can make two names one individual, whereupon neighbours are no longer what was asserted.
@@ -92,7 +96,7 @@ def set_apart(terminology: Terminology) -> Apart | None:
 
 def _tells_inverse(triple: Triple) -> bool:
     s, p, o = triple
-    return p == _INVERSE and isinstance(s, IRI) and isinstance(o, IRI) and s != o
+    return p == OWL_INVERSE_OF and isinstance(s, IRI) and isinstance(o, IRI) and s != o
 
 
 def _end(ends: dict[IRI, Ends], step: Step, subject: bool) -> frozenset[IRI]:
@@ -115,7 +119,7 @@ class _Reader:
         aside: set[Triple] = set()
         for name in sorted(self._terminology.schema.classes):
             axioms = [t for t in self._about.get(name, ()) if t[1] != RDF_TYPE]
-            if name in self._used or len(axioms) != 1 or axioms[0][1] != _EQUIVALENT:
+            if name in self._used or len(axioms) != 1 or axioms[0][1] != OWL_EQUIVALENT_CLASS:
                 continue
             definition = self._definition(name, axioms[0][2])
             if definition is not None and definition.sights:
@@ -144,16 +148,16 @@ class _Reader:
         return Definition(name, frozenset(own), tuple(sights))
 
     def _conjuncts(self, expression: Term) -> Iterator[Term]:
-        members = self._value(expression, _INTERSECTION)
+        members = self._value(expression, OWL_INTERSECTION_OF)
         if members is None:
             yield expression
-        while members is not None and (first := self._value(members, _FIRST)) is not None:
+        while members is not None and (first := self._value(members, RDF_FIRST)) is not None:
             yield from self._conjuncts(first)
-            members = self._value(members, _REST)
+            members = self._value(members, RDF_REST)
 
     def _sight(self, expression: Term) -> Sight | None:
-        role = self._value(expression, _ON_PROPERTY)
-        filler = self._value(expression, _SOME)
+        role = self._value(expression, OWL_ON_PROPERTY)
+        filler = self._value(expression, OWL_SOME_VALUES_FROM)
         if not isinstance(role, IRI) or not isinstance(filler, IRI):
             return None
         if role not in self._terminology.schema.object_properties:

@@ -14,9 +14,14 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
+    OWL_DIFFERENT_FROM,
     OWL_NAMED_INDIVIDUAL,
+    OWL_ONTOLOGY,
+    OWL_SAME_AS,
     OWL_THING,
     RDF,
+    RDF_FIRST,
+    RDF_REST,
     RDF_TYPE,
     RDFS,
     RDFS_DOMAIN,
@@ -24,15 +29,10 @@ from sensorstream.model.vocabulary import (
 )
 from sensorstream.reasoning.ontology import Ontology
 
-SAME_AS: Final = IRI(f"{OWL}sameAs")
-DIFFERENT_FROM: Final = IRI(f"{OWL}differentFrom")
 HELPER: Final = "urn:sensorstream:class:"
 """Prefix of the names given to class expressions that individuals are typed with."""
 
 _SWRL: Final = "http://www.w3.org/2003/11/swrl"
-_ONTOLOGY: Final = IRI(f"{OWL}Ontology")
-_FIRST: Final = IRI(f"{RDF}first")
-_REST: Final = IRI(f"{RDF}rest")
 _AXIOM_SPACES: Final = (OWL, RDFS, RDF, XSD, _SWRL)
 _ANNOTATIONS: Final = frozenset(
     {
@@ -98,9 +98,9 @@ class Terminology:
             if _is_axiom(triple):
                 axioms.append(triple)
                 continue
-            if o == _ONTOLOGY:
+            if o == OWL_ONTOLOGY:
                 continue
-            if p in properties or p in {RDF_TYPE, SAME_AS, DIFFERENT_FROM}:
+            if p in properties or p in {RDF_TYPE, OWL_SAME_AS, OWL_DIFFERENT_FROM}:
                 individuals[s] = None
             if p in schema.object_properties and not isinstance(o, Literal):
                 individuals[o] = None
@@ -130,12 +130,12 @@ class Terminology:
 
 def _is_axiom(triple: Triple) -> bool:
     _, p, o = triple
-    if p in _ANNOTATIONS or p in {SAME_AS, DIFFERENT_FROM}:
+    if p in _ANNOTATIONS or p in {OWL_SAME_AS, OWL_DIFFERENT_FROM}:
         return False
     if p == RDF_TYPE:
         in_language = isinstance(o, IRI) and o.startswith(_AXIOM_SPACES)
         # The header is the reasoner's own; Thing says nothing.
-        return in_language and o not in {OWL_NAMED_INDIVIDUAL, _ONTOLOGY, OWL_THING}
+        return in_language and o not in {OWL_NAMED_INDIVIDUAL, OWL_ONTOLOGY, OWL_THING}
     return p.startswith(_AXIOM_SPACES)
 
 
@@ -162,17 +162,19 @@ def mentions(axioms: Iterable[Triple]) -> tuple[set[IRI], dict[IRI, Ends]]:
 
 def _named_individuals(axioms: list[Triple]) -> Iterator[tuple[Subject, str]]:
     """The individuals that axioms name, each with the construct that does."""
-    lists: dict[tuple[Term, IRI], Term] = {(s, p): o for s, p, o in axioms if p in (_FIRST, _REST)}
+    lists: dict[tuple[Term, IRI], Term] = {
+        (s, p): o for s, p, o in axioms if p in (RDF_FIRST, RDF_REST)
+    }
     for _, p, o in axioms:
         if (reason := _NAMING_INDIVIDUALS.get(p)) and not isinstance(o, Literal):
             yield o, reason
         elif reason := _LISTING_INDIVIDUALS.get(p):
             node: Term | None = o
             while node is not None:
-                member = lists.pop((node, _FIRST), None)
+                member = lists.pop((node, RDF_FIRST), None)
                 if member is not None and not isinstance(member, Literal):
                     yield member, reason
-                node = lists.get((node, _REST)) if member is not None else None
+                node = lists.get((node, RDF_REST)) if member is not None else None
 
 
 def _why_whole(axioms: list[Triple], named: dict[Subject, str]) -> str:

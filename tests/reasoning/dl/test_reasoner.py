@@ -17,11 +17,16 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.datatypes import XSD, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
-from sensorstream.model.vocabulary import OWL_NAMED_INDIVIDUAL, RDF_TYPE
+from sensorstream.model.vocabulary import (
+    OWL_DIFFERENT_FROM,
+    OWL_NAMED_INDIVIDUAL,
+    OWL_SAME_AS,
+    RDF_TYPE,
+)
 from sensorstream.reasoning.dl.islands import Islands
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
-from sensorstream.reasoning.dl.terminology import DIFFERENT_FROM, HELPER, SAME_AS, Terminology
+from sensorstream.reasoning.dl.terminology import HELPER, Terminology
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 
 NONE: frozenset[Triple] = frozenset()
@@ -194,9 +199,9 @@ def test_a_blank_node_is_an_individual_like_others(run: Run) -> None:
 
 def test_individuals_told_the_same_share_their_types(run: Run) -> None:
     run.change(human(ANNA) | typed(BOB, t("Visitor")))
-    run.change({(ANNA, SAME_AS, BOB)})
+    run.change({(ANNA, OWL_SAME_AS, BOB)})
     assert run.types(ANNA) == run.types(BOB)
-    run.change(set(), {(ANNA, SAME_AS, BOB)})
+    run.change(set(), {(ANNA, OWL_SAME_AS, BOB)})
     assert t("Visitor") not in run.types(ANNA)
 
 
@@ -205,7 +210,7 @@ def test_a_functional_role_merges_its_values(run: Run) -> None:
     run.change({(ANNA, t("hasSeat"), seat), (ANNA, t("hasSeat"), chair)} | typed(seat, t("Door")))
     assert t("Door") in run.types(chair)
     with pytest.raises(Inconsistent):
-        run.change({(seat, DIFFERENT_FROM, chair)})
+        run.change({(seat, OWL_DIFFERENT_FROM, chair)})
 
 
 def test_the_property_above_is_inferred_too(run: Run) -> None:
@@ -300,7 +305,7 @@ facts: st.SearchStrategy[Triple] = st.one_of(
     st.tuples(nodes, st.just(RDF_TYPE), st.sampled_from([t(name) for name in CLASSES])),
     st.tuples(nodes, links, nodes),
     st.tuples(nodes, links, nodes),
-    st.tuples(nodes, st.just(SAME_AS), nodes),
+    st.tuples(nodes, st.just(OWL_SAME_AS), nodes),
     st.tuples(
         nodes,
         st.sampled_from([t("hasCertainty"), t("hasXLocation")]),
@@ -374,7 +379,7 @@ def test_a_shared_room_and_a_shared_sensor_join_nobody(
 @pytest.mark.parametrize(
     "spoiler",
     [
-        (t("person"), SAME_AS, ANNA),
+        (t("person"), OWL_SAME_AS, ANNA),
         (ANNA, RDF_TYPE, t("InRestrictedZone")),
         (c("s2"), RDF_TYPE, c("CongestedSensor")),
     ],
@@ -400,7 +405,7 @@ told: st.SearchStrategy[Triple] = st.one_of(
     st.tuples(places, st.just(RDF_TYPE), st.sampled_from(kinds)),
     st.tuples(places, st.sampled_from(roles), places),
     st.tuples(places, st.sampled_from(roles), places),
-    st.tuples(places, st.just(DIFFERENT_FROM), places),
+    st.tuples(places, st.just(OWL_DIFFERENT_FROM), places),
     st.tuples(places, st.just(c("vehicleCount")), st.sampled_from([number(9), number(10)])),
     st.tuples(places, st.just(c("averageSpeed")), st.just(Literal("19.9", XSD_DOUBLE))),
 )
@@ -460,7 +465,7 @@ def test_a_moving_window_equals_owlready2(
     run.change(traffic(c("o1"), "12.5", 11) | traffic(c("o2"), "60.0", 3))
     run.change({(c("o3"), RDF_TYPE, c("PollutionObservation")), (c("o3"), c("ozone"), number(130))})
     run.change({(ANNA, t("hasSeat"), t("lobby")), (ANNA, t("performs"), t("act"))})
-    run.change({(BOB, SAME_AS, t("robert")), (t("robert"), t("hasLocation"), t("vault"))})
+    run.change({(BOB, OWL_SAME_AS, t("robert")), (t("robert"), t("hasLocation"), t("vault"))})
     assert {node: run.types(node) for node in run.individuals()} == oracle(run, ontology, reasoner)
     # The room and the congestion expire; their neighbours stay.
     run.change(human(t("carol"), x=20), typed(ROOM, t("RestrictedZone")))
