@@ -36,17 +36,25 @@ ALL_GRAPHS: Final[Graphs] = (
 
 _BLANK: Final = ox.NamedNode("urn:sensorstream:blank")
 _Change: TypeAlias = tuple[Triple, IRI | None]
+_WORN: Final = 20_000
+"""Quads removed from a store before a new one takes its place, or as many as it holds, if more."""
 
 
 class Mirror:
-    """A store, and a note of each triple that it may hold differently by now."""
+    """A store, and a note of each triple that it may hold differently by now.
 
-    __slots__ = ("_graphs", "_kb", "_notes", "store")
+    Oxigraph's store in memory never gives back what a removed quad took (some 500 bytes, as
+    measured), so from time to time a new store takes the old one's place. Answers that are
+    still being read keep the old one.
+    """
+
+    __slots__ = ("_graphs", "_kb", "_notes", "_removed", "store")
 
     def __init__(self, kb: KnowledgeBase, graphs: Graphs) -> None:
         self.store = ox.Store()
         self._kb = kb
         self._graphs = graphs
+        self._removed = 0
         # With the marks that the store's graphs have the triple by.
         self._notes: dict[Triple, int] = dict.fromkeys(kb.match(None, None, None), 0)
         kb.subscribe(self._note)
@@ -62,7 +70,7 @@ class Mirror:
         return len(self._notes)
 
     def sync(self) -> None:
-        """Bring the store in step, in one transaction; O(changes since the last time).
+        """Bring the store in step, in one transaction; O(changes since the last time), amortised.
 
         Raises:
             TermError: the knowledge base holds an IRI that is none.
@@ -79,11 +87,27 @@ class Mirror:
                         added.append((triple, graph))
                 elif before & marks and not self._has_twin(triple, marks):
                     removed.append((triple, graph))
-        if removed:
+        self._removed += len(removed)
+        if self._removed > max(_WORN, len(self._kb) * len(self._graphs)):
+            self._renew()
+        elif removed:
             self._update(added, removed)
         elif added:
             self.store.extend(_quads(added))
         self._notes.clear()
+
+    def _renew(self) -> None:
+        store = ox.Store()
+        store.bulk_extend(
+            _quads(
+                (triple, graph)
+                for triple in self._kb.match(None, None, None)
+                for marks, graph in self._graphs
+                if self._kb.marks(triple) & marks
+            )
+        )
+        self.store = store
+        self._removed = 0
 
     def _has_twin(self, triple: Triple, marks: int) -> bool:
         """Whether the graph keeps a triple that the store cannot tell from this one."""

@@ -117,6 +117,26 @@ def test_what_comes_and_goes_unasked_takes_no_memory() -> None:
     assert snapshot.behind == 0
 
 
+def test_a_worn_store_is_renewed_and_answers_under_way_keep_theirs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sensorstream.kb.mirror._WORN", 20)
+    kb = KnowledgeBase()
+    kb.add(Origin.STATIC, [(A, P, B)])
+    snapshot = Snapshot(kb)
+    stores, answers = set(), []
+    for number in range(40):
+        gone = (IRI(f"http://e/{number - 3}"), P, A)
+        came = (IRI(f"http://e/{number}"), P, A)
+        kb.apply(Origin.WINDOW, Delta(number, added=(came,), removed=(gone,)))
+        snapshot.sync()
+        stores.add(id(snapshot._whole.store))
+        answers.append((snapshot.read("SELECT ?s { ?s ?p ?o }"), min(number + 1, 3) + 1))
+        assert set(snapshot.quads()) == expected_quads(kb)
+    assert len(stores) > 1
+    assert all(len(rows(answer)) == count for answer, count in answers)
+
+
 def test_a_triple_of_two_graphs_is_one_solution_of_the_union() -> None:
     kb = KnowledgeBase()
     kb.add(Origin.WINDOW, [(A, P, B)])
