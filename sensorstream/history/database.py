@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg2
 from psycopg2 import extensions
@@ -38,14 +39,21 @@ def connect(url: str, *, application: str = "sensorstream") -> extensions.connec
     Raises:
         HistoryError: not a PostgreSQL URL, or the server cannot be reached.
     """
-    dsn = _parse(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    parsed = _parse(url)
+    # Parameters one by one: a URL that SQLAlchemy writes has "+" for a space, and libpq keeps it.
+    told: dict[str, Any] = {
+        name: value if isinstance(value, str) else ",".join(value)
+        for name, value in parsed.query.items()
+    }
+    told |= parsed.translate_connect_args(username="user", database="dbname")
+    told |= {
+        "application_name": application,
+        "connect_timeout": 10,
+        "options": f"{told.get('options', '')} -c TimeZone=UTC {_KEEPALIVE}",
+    }
     with translating(f"cannot connect to {describe(url)}"):
-        return psycopg2.connect(
-            dsn,
-            application_name=application,
-            connect_timeout=10,
-            options=f"-c TimeZone=UTC {_KEEPALIVE}",
-        )
+        connection: extensions.connection = psycopg2.connect(**told)
+    return connection
 
 
 def engine(url: str, *, pool_size: int = 2) -> Engine:

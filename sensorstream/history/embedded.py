@@ -281,13 +281,14 @@ def _url(sockets: Path, database: str) -> str:
 
 
 def _socket_folder(folder: Path) -> Path:
-    """Inside the cluster where the path is short enough, else a private one for temporary files.
+    """Inside the cluster where the path will do, else a private one for temporary files.
 
     Raises:
         HistoryError: somebody else made the temporary folder.
     """
     cluster = folder / "cluster"
-    if len(os.fsencode(cluster)) <= _LONGEST_SOCKET_FOLDER:
+    # A comma would make two hosts of the path.
+    if len(os.fsencode(cluster)) <= _LONGEST_SOCKET_FOLDER and "," not in str(cluster):
         return cluster
     digest = hashlib.sha256(os.fsencode(cluster)).hexdigest()[:16]
     short = Path(tempfile.gettempdir(), f"sensorstream-{digest}")

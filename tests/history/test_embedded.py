@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError
+from sensorstream.history.database import connect, engine
 from sensorstream.history.embedded import start
 
 
@@ -50,6 +51,18 @@ def test_what_is_committed_is_on_disk(postgres: str, setting: str) -> None:
 
 def test_the_server_listens_on_no_network(postgres: str) -> None:
     assert ask(postgres, "select current_setting('listen_addresses')") == ""
+
+
+@pytest.mark.parametrize("name", ["two words", "50% + more", "it's here, ok"])
+def test_a_folder_may_have_an_odd_name(folder: Path, name: str) -> None:
+    with start(folder / name) as server:
+        connection = connect(server.url)
+        assert connection.info.dbname == "sensorstream"
+        connection.close()
+        database = engine(server.url)
+        with database.connect() as opened:
+            assert opened.exec_driver_sql("select 1").scalar() == 1
+        database.dispose()
 
 
 def test_the_server_stops_with_its_last_user_and_keeps_what_it_has(folder: Path) -> None:
