@@ -230,6 +230,7 @@ def test_waking_delivers_without_waiting_for_the_poll(
     bench.outbox.add(make_delivery(1, receiver.url), NOW)
     dispatcher.wake()
     eventually(lambda: bench.outbox.done)
+    assert len(receiver.received) == 1
 
 
 def test_the_dispatcher_outlives_a_store_that_is_away(
@@ -241,6 +242,7 @@ def test_the_dispatcher_outlives_a_store_that_is_away(
     eventually(lambda: bench.outbox.refused > 1)
     bench.outbox.away = False
     eventually(lambda: bench.outbox.done)
+    assert len(receiver.received) == 1
 
 
 def test_a_delivery_that_could_not_be_recorded_is_sent_again_under_the_same_id(
