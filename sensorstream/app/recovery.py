@@ -8,11 +8,13 @@ from itertools import islice
 from typing import Final
 
 from sensorstream.app.pipeline import effects_of, process
-from sensorstream.engine.checkpoint import load
+from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.errors import MalformedMessage
 from sensorstream.history.records import JournalEntry
 from sensorstream.history.store import Store
+from sensorstream.model.events import Message
 
 _LOG = logging.getLogger(__name__)
 _GROUP: Final = 500
@@ -38,22 +40,34 @@ def recover(engine: Engine, store: Store) -> int:
     if checkpoint is not None:
         after, state = checkpoint
         engine.restore(load(state))
-    replayed = 0
+    replayed = last = 0
     for group in _groups(store.replay(after)):
         fresh: list[tuple[JournalEntry, Outcome]] = []
         for entry in group:
             # It changed nothing then; that the reasoner might take it now must not matter.
             if entry.seq <= watermark and entry.status is Status.REJECTED:
                 continue
-            outcome = process(engine, entry.message, engine.read(entry.message.content))
+            outcome = _process_again(engine, entry.message)
             replayed += 1
+            last = entry.seq
             if entry.seq > watermark:
                 fresh.append((entry, outcome))
         if fresh:
             store.commit(effects_of([e for e, _ in fresh], [o for _, o in fresh]))
     if replayed:
+        # Or a server that keeps crashing would have more to do again each time.
+        store.save_checkpoint(last, dump(engine.state()))
         _LOG.info("recovered from the journal: %d messages processed again", replayed)
     return replayed
+
+
+def _process_again(engine: Engine, message: Message) -> Outcome:
+    try:
+        reading = engine.read(message.content)
+    except MalformedMessage as error:
+        # It was well-formed enough when it came: the limits have been narrowed since.
+        return engine.reject(message, error)
+    return process(engine, message, reading)
 
 
 def _groups(entries: Iterable[JournalEntry]) -> Iterator[list[JournalEntry]]:

@@ -35,11 +35,6 @@ class Timings:
     t_m: float = 0.0
     t_s: float = 0.0
 
-    @property
-    def total(self) -> float:
-        """t_p of equation (10)."""
-        return self.t_i + self.t_w + self.t_m + self.t_s
-
     def by_phase(self) -> dict[str, float]:
         """The four phases by name."""
         return {"t_i": self.t_i, "t_w": self.t_w, "t_m": self.t_m, "t_s": self.t_s}

@@ -19,7 +19,7 @@ from sensorstream.errors import (
     Unavailable,
     WebhookError,
 )
-from sensorstream.settings import Settings, WindowSettings
+from sensorstream.settings import ServerSettings, Settings, WindowSettings
 from sensorstream.simulation.tracker import tracker_messages
 
 Open = Callable[[Settings], Application]
@@ -101,6 +101,36 @@ def test_effects_that_were_lost_are_made_again_from_the_journal(
     assert again.window_view(100) == window
     assert in_history(again) == history
     assert [each.alert for each in again.alerts(100)] == alerts
+
+
+def test_a_recovery_ends_with_a_checkpoint_so_that_the_next_is_short(
+    settings: Settings, open_application: Open
+) -> None:
+    rare = replace(settings, history=replace(settings.history, checkpoint_every=1000))
+    application = open_application(rare)
+    send(application, *tracker_messages(5))
+    application.close()
+    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.checkpoints")
+        connection.commit()
+        open_application(rare)
+        cursor.execute("select seq from store.checkpoints")
+        assert cursor.fetchall() == [(5,)]
+    connection.close()
+
+
+def test_narrower_limits_do_not_keep_a_deployment_from_starting(
+    settings: Settings, open_application: Open
+) -> None:
+    application = open_application(settings)
+    send(application, *tracker_messages(3))
+    application.close()
+    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.checkpoints")
+    connection.close()
+    again = open_application(replace(settings, server=ServerSettings(max_depth=2)))
+    assert again.healthy()
+    assert again.window_view(10).total == 0
 
 
 def test_rejected_and_unmatched_messages_are_kept_with_their_reason(

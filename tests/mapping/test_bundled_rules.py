@@ -19,23 +19,11 @@ from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.resources import bundled
 from sensorstream.rules.compile import compile_rules
 from sensorstream.simulation.city import city_messages
+from sensorstream.simulation.tracker import PAPER_MESSAGE
 
 TRACKING = "http://sensorstream.example/tracking#"
 CITY = "http://sensorstream.example/city#"
 LINES = {"tracking": Timeline.INTEGER, "city": Timeline.DATETIME}
-
-PAPER = b"""<?xml version='1.0' encoding='UTF-8'?>
-<Message>
-  <Event id='9'>
-    <Tracker type='FaceTracker'>
-      <TimeStamp value = '2678' />
-      <person id='2678' certainty='100' >
-        <location2d x='72' y='8' />
-      </person>
-    </Tracker>
-  </Event>
-</Message>
-"""
 
 
 @cache
@@ -72,7 +60,7 @@ def test_they_suit_their_ontology(name: str) -> None:
 
 
 def test_the_papers_message_becomes_a_human() -> None:
-    mapped = apply("tracking", PAPER)
+    mapped = apply("tracking", PAPER_MESSAGE)
     human = IRI(f"{TRACKING}human-2678")
     assert mapped.individuals == (human,)
     assert mapped.events[0].time == 2678
