@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntFlag
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
+from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 
@@ -25,10 +26,6 @@ class Origin(IntFlag):
     """Derived from the static graph alone: window changes never touch it."""
 
 
-A = TypeVar("A")
-B = TypeVar("B")
-C = TypeVar("C")
-Index: TypeAlias = dict[A, dict[B, dict[C, None]]]
 Listener: TypeAlias = Callable[[Triple, int, int], None]
 
 
@@ -38,13 +35,12 @@ class KnowledgeBase:
     All operations cost O(1) per triple touched, or O(answers) for :meth:`match`.
     """
 
-    __slots__ = ("_listeners", "_marks", "_osp", "_pos", "_sizes", "_spo")
+    __slots__ = ("_listeners", "_marks", "_sizes", "index")
 
     def __init__(self) -> None:
+        self.index = TripleIndex()
+        """The union of the graphs."""
         self._marks: dict[Triple, int] = {}
-        self._spo: Index[Subject, IRI, Term] = {}
-        self._pos: Index[IRI, Term, Subject] = {}
-        self._osp: Index[Term, Subject, IRI] = {}
         self._sizes = {int(origin): 0 for origin in Origin}
         self._listeners: list[Listener] = []
 
@@ -100,27 +96,11 @@ class KnowledgeBase:
 
         The knowledge base must not change while the answer is read.
         """
-        s, p, o = subject, predicate, object_
-        if s is not None:
-            if p is not None:
-                objects = self._spo.get(s, {}).get(p, {})
-                if o is None:
-                    return ((s, p, each) for each in objects)
-                return iter([(s, p, o)] if o in objects else [])
-            if o is not None:
-                return ((s, each, o) for each in self._osp.get(o, {}).get(s, {}))
-            return ((s, each, v) for each, vs in self._spo.get(s, {}).items() for v in vs)
-        if p is not None:
-            if o is not None:
-                return ((each, p, o) for each in self._pos.get(p, {}).get(o, {}))
-            return ((each, p, v) for v, ss in self._pos.get(p, {}).items() for each in ss)
-        if o is not None:
-            return ((each, v, o) for each, vs in self._osp.get(o, {}).items() for v in vs)
-        return iter(self._marks)
+        return self.index.match(subject, predicate, object_)
 
     def count(self, predicate: IRI, object_: Term) -> int:
         """How many subjects have this predicate and object; O(1)."""
-        return len(self._pos.get(predicate, {}).get(object_, ()))
+        return self.index.count(predicate, object_)
 
     def _mark(self, triple: Triple, mark: int) -> bool:
         marks = self._marks.get(triple, 0)
@@ -132,10 +112,7 @@ class KnowledgeBase:
         self._sizes[mark] += 1
         if marks:
             return False
-        s, p, o = triple
-        self._spo.setdefault(s, {}).setdefault(p, {})[o] = None
-        self._pos.setdefault(p, {}).setdefault(o, {})[s] = None
-        self._osp.setdefault(o, {}).setdefault(s, {})[p] = None
+        self.index.add(triple)
         return True
 
     def _unmark(self, triple: Triple, mark: int) -> bool:
@@ -148,19 +125,6 @@ class KnowledgeBase:
         if marks != mark:
             self._marks[triple] = marks & ~mark
             return False
+        self.index.discard(triple)
         del self._marks[triple]
-        s, p, o = triple
-        _discard(self._spo, s, p, o)
-        _discard(self._pos, p, o, s)
-        _discard(self._osp, o, s, p)
         return True
-
-
-def _discard(index: Index[A, B, C], first: A, second: B, third: C) -> None:
-    middle = index[first]
-    last = middle[second]
-    del last[third]
-    if not last:
-        del middle[second]
-        if not middle:
-            del index[first]

@@ -112,9 +112,9 @@ def test_an_emptied_knowledge_base_keeps_no_index_entry() -> None:
     kb.apply(Origin.WINDOW, Delta(0, added=things))
     kb.apply(Origin.WINDOW, Delta(1, removed=things))
     assert len(kb) == 0
-    assert not kb._spo
-    assert not kb._pos
-    assert not kb._osp
+    assert not kb.index.spo
+    assert not kb.index.pos
+    assert not kb.index.osp
 
 
 def test_a_listener_hears_every_change_of_marks() -> None:
