@@ -122,10 +122,59 @@ class MappingError(MessageError):
     code = "mapping"
 
 
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """What cannot be true together, for people: a minimal set unless ``limits`` says otherwise.
+
+    ``triples`` are assertions in N-Triples, ``axioms`` the ontology's statements in Manchester
+    syntax, with the names as in the ontology but for their namespaces. ``limits`` says what is
+    left open and why, "" when nothing is.
+    """
+
+    triples: tuple[str, ...]
+    axioms: tuple[str, ...] = ()
+    limits: str = ""
+
+    def __str__(self) -> str:
+        parts = []
+        if self.triples:
+            parts.append("asserted is " + " ".join(self.triples))
+        if self.axioms:
+            parts.append("the ontology says " + "; ".join(self.axioms))
+        if self.limits:
+            parts.append(f"({self.limits})")
+        return " ".join(parts)
+
+
 class Inconsistent(MessageError):
-    """The message contradicts the ontology."""
+    """The message contradicts the ontology.
+
+    ``individuals`` are the members of the island that has no model, as N-Triples terms;
+    ``contradiction`` names what clashes, once that has been found out.
+    """
 
     code = "inconsistent"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        position: Position | None = None,
+        individuals: tuple[str, ...] = (),
+        contradiction: Contradiction | None = None,
+    ) -> None:
+        super().__init__(message, position=position)
+        self.individuals = individuals
+        self.contradiction = contradiction
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_inconsistent, (self.message, self.individuals, self.contradiction)
+
+
+def _rebuild_inconsistent(
+    message: str, individuals: tuple[str, ...], contradiction: Contradiction | None
+) -> Inconsistent:
+    return Inconsistent(message, individuals=individuals, contradiction=contradiction)
 
 
 class RuleError(MessageError):

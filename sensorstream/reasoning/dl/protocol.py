@@ -61,7 +61,31 @@ class Answer:
     error: str = ""
 
 
-def encode(message: Load | Ask | Answer) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """Which axioms contradict these triples (both N-Triples)? To be found within ``seconds``."""
+
+    axioms: str
+    triples: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A minimal set of axioms in Manchester syntax; None if it was not found in time.
+
+    ``consistent`` tells that there is none: axioms and triples have a model together.
+    """
+
+    axioms: list[str] | None
+    consistent: bool = False
+    error: str = ""
+
+
+Message: TypeAlias = Load | Ask | Answer | Explain | Explained
+
+
+def encode(message: Message) -> bytes:
     """The frame of one message."""
     body: Any
     if isinstance(message, Load):
@@ -71,13 +95,17 @@ def encode(message: Load | Ask | Answer) -> bytes:
             "ask",
             [(i.names, i.types, i.links, i.values, i.same, i.different) for i in message.islands],
         ]
-    else:
+    elif isinstance(message, Answer):
         body = ["answer", message.islands, message.error]
+    elif isinstance(message, Explain):
+        body = ["explain", message.axioms, message.triples, message.seconds]
+    else:
+        body = ["explained", message.axioms, message.consistent, message.error]
     data = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
     return HEADER.pack(len(data)) + data
 
 
-def decode(body: bytes) -> Load | Ask | Answer:
+def decode(body: bytes) -> Message:
     """The message in one frame's body."""
     match json.loads(body):
         case ["load", reasoner, axioms]:
@@ -86,11 +114,15 @@ def decode(body: bytes) -> Load | Ask | Answer:
             return Ask([IslandFacts(*each) for each in islands])
         case ["answer", islands, error]:
             return Answer(islands, error)
+        case ["explain", axioms, triples, seconds]:
+            return Explain(axioms, triples, seconds)
+        case ["explained", axioms, consistent, error]:
+            return Explained(axioms, consistent, error)
         case other:
             raise ValueError(f"'{str(other)[:80]}' is no message of the protocol")
 
 
-def read(receive: Callable[[int], bytes]) -> Load | Ask | Answer | None:
+def read(receive: Callable[[int], bytes]) -> Message | None:
     """One message from ``receive(n)``, which gives n bytes or b"" at the end; None there."""
     header = receive(HEADER.size)
     if not header:

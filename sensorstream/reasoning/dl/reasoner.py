@@ -144,7 +144,8 @@ def _decisions(terminology: Terminology) -> Decisions | None:
 def _inconsistent(island: Island) -> Inconsistent:
     return Inconsistent(
         "the message contradicts the ontology: no world is possible in which all is true "
-        f"that is asserted of {names(island.members)}"
+        f"that is asserted of {names(island.members)}",
+        individuals=tuple(member.n3 for member in island.members),
     )
 
 
