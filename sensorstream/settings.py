@@ -50,9 +50,24 @@ class TimeSettings:
         [line.value for line in Timeline],
     )
 
+    lateness: str = _setting(
+        "",
+        "How far a source's messages may be out of order, in the time line's lengths (PT5S, or "
+        "5); 0 for sources in order that wait for each other; empty takes messages as they come.",
+    )
+    idle: float = _setting(10.0, "Seconds of silence after which a source is not waited for.")
+    max_held: int = _setting(100_000, "Messages that may wait for earlier ones at a time.")
+
     @property
     def timeline(self) -> Timeline:
         return Timeline(self.line)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """``[sources.NAME]``: one source of messages, by the name its messages carry."""
+
+    lateness: str = _setting("", "How far this source may be out of order; as time.lateness.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +152,7 @@ class Settings:
     server: ServerSettings = ServerSettings()
     webhooks: WebhookSettings = WebhookSettings()
     spark: SparkSettings = SparkSettings()
+    sources: Mapping[str, SourceSettings] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -156,6 +172,9 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "spark": SparkSettings,
 }
 
+NAMED_SECTIONS: Final[Mapping[str, type[Any]]] = {"sources": SourceSettings}
+"""Sections of sections, ``[sources.NAME]``: the user gives the names, the file alone sets them."""
+
 
 def load_settings(path: Path, environment: Mapping[str, str] | None = None) -> Settings:
     """Read a settings file.
@@ -172,9 +191,10 @@ def load_settings(path: Path, environment: Mapping[str, str] | None = None) -> S
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: not a TOML file: {error}") from None
     lines = path.read_text(encoding="utf-8").splitlines()
+    known = {**SECTIONS, **NAMED_SECTIONS}
     for name, value in table.items():
-        if name not in SECTIONS:
-            raise _unknown("section", f"[{name}]", name, SECTIONS, _find(path, lines, name))
+        if name not in known:
+            raise _unknown("section", f"[{name}]", name, known, _find(path, lines, name))
         if not isinstance(value, dict):
             raise SettingsError(f"'{name}' is a section: expected [{name}]")
     environment = os.environ if environment is None else environment
@@ -182,10 +202,28 @@ def load_settings(path: Path, environment: Mapping[str, str] | None = None) -> S
         name: _section(kind, name, table.get(name, {}), environment, path, lines)
         for name, kind in SECTIONS.items()
     }
-    return Settings(path=path, **sections)
+    named: dict[str, Any] = {
+        name: _named(kind, name, table.get(name, {}), path, lines)
+        for name, kind in NAMED_SECTIONS.items()
+    }
+    return Settings(path=path, **sections, **named)
 
 
 S = TypeVar("S")
+
+
+def _named(
+    kind: type[S], section: str, table: Mapping[str, object], path: Path, lines: Sequence[str]
+) -> Mapping[str, S]:
+    """The sections ``[section.NAME]``, by name, in the order of the file."""
+    found: dict[str, S] = {}
+    for name, values in table.items():
+        label = f"{section}.{name}"
+        if not isinstance(values, dict):
+            where = _find(path, lines, name, section)
+            raise SettingsError(f"'{label}' is a section: expected [{label}]", position=where)
+        found[name] = _section(kind, label, values, {}, path, lines)
+    return found
 
 
 def _section(
@@ -310,7 +348,7 @@ def _find(path: Path, lines: Sequence[str], name: str, section: str = "") -> Pos
     for number, line in enumerate(lines, 1):
         text = line.strip()
         if text.startswith("["):
-            here = text.strip("[] ")
+            here = text.strip("[] ").replace('"', "").replace("'", "")
             if not section and here == name:
                 return Position(str(path), number, line.index(name) + 1)
             inside = here == section

@@ -68,12 +68,25 @@ def test_a_number_may_stand_where_a_length_is_expected(tmp_path: Path) -> None:
         ('[webhooks]\nallow_private = "maybe"', "expected true or false, not 'maybe'"),
         ("[ontology]\nfiles = [1]", "expected a list of file names"),
         ("[window\n", "not a TOML file"),
+        ("sources = 5", "'sources' is a section: expected [sources]"),
+        ("[sources]\ncam = 5", ":2:1: 'sources.cam' is a section: expected [sources.cam]"),
+        ('[sources."cam 1"]\nlate = 5', ":2:1: unknown setting sources.cam 1.late: did you mean"),
     ],
 )
 def test_what_does_not_fit_is_named_with_what_was_expected(
     tmp_path: Path, text: str, expected: str
 ) -> None:
     assert expected in problem(tmp_path, text)
+
+
+def test_sources_have_sections_of_their_own(tmp_path: Path) -> None:
+    text = '[time]\nlateness = 2\n[sources.cam]\nlateness = 5\n[sources."door 1"]\n'
+    settings = load(tmp_path, text)
+    assert settings.time.lateness == "2"
+    assert {name: each.lateness for name, each in settings.sources.items()} == {
+        "cam": "5",
+        "door 1": "",
+    }
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
