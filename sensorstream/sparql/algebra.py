@@ -1,0 +1,707 @@
+"""The algebra of stream SPARQL: what a query means, without how it was written.
+
+Names and shapes follow SPARQL 1.1 Query, section 18.2, with these differences:
+
+- A :class:`BGP` holds the triple patterns of one block, paths included (the specification
+  splits a block at each path and joins the parts again). So a blank node, which is a variable
+  that nobody can ask for, never leaves the node it belongs to.
+- ``Group`` and ``AggregateJoin`` are one node, which names what it computes.
+- ``SELECT *`` is resolved: :class:`Project` always lists its variables.
+- ``ToList`` and ``ToMultiset`` are left out: a solution modifier within a pattern is a
+  sub-select.
+
+A constant is the term itself (``sensorstream.model.terms``). All nodes are immutable, hashable
+and compared by value, so equal parts of different queries can be found and shared.
+
+Streams: RSP-QL's named windows (Dell'Aglio et al., "RSP-QL Semantics", 2014), LUPOSDATE's
+windows and report periods ("Monitoring eBay auctions", sections 4-6) and EP-SPARQL's temporal
+operators (Anicic et al., "EP-SPARQL", 2011, section 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from sensorstream.model.terms import IRI, BlankNode, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """``?name``; the name is without its mark. A name with a dot first is the parser's own."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"?{self.name}"
+
+
+# Paths (section 18.2.2.3). A plain IRI is a path of length one, the specification's "link".
+
+
+@dataclass(frozen=True, slots=True)
+class Inverse:
+    """``^path``."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """``left/right``."""
+
+    left: Path
+    right: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """``left|right``."""
+
+    left: Path
+    right: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroOrMore:
+    """``path*``."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class OneOrMore:
+    """``path+``."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroOrOne:
+    """``path?``."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedSet:
+    """``!(a|^b)``: one step along any property but ``forward``, or against any but ``backward``.
+
+    A direction without members is not walked, unless both are empty (``!()`` walks forward).
+    """
+
+    forward: tuple[IRI, ...]
+    backward: tuple[IRI, ...] = ()
+
+
+Path: TypeAlias = (
+    IRI | Inverse | Sequence | Alternative | ZeroOrMore | OneOrMore | ZeroOrOne | NegatedSet
+)
+
+# Expressions (section 17). ``Literal`` and ``IRI`` stand for themselves.
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """``left || right``."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """``left && right``."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """``! operand``."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``left operator right``."""
+
+    operator: OneOf["=", "!=", "<", ">", "<=", ">="]
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """``left operator right``."""
+
+    operator: OneOf["+", "-", "*", "/"]
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """``- operand`` or ``+ operand``."""
+
+    operator: OneOf["+", "-"]
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """``operand IN (choices)``; NOT IN is :class:`Not` around it, which means the same."""
+
+    operand: Expression
+    choices: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A built-in function (section 17.4) or an EP-SPARQL one; ``name`` in capitals.
+
+    ``GETDURATION``, ``GETSTARTTIME`` and ``GETENDTIME`` have no arguments.
+    """
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A function named by an IRI, such as the casts ``xsd:integer(?x)``."""
+
+    function: IRI
+    arguments: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """``EXISTS { pattern }``; NOT EXISTS is :class:`Not` around it."""
+
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``name([DISTINCT] expression)``; it stands in a :class:`Group` only.
+
+    ``expression`` is None for ``COUNT(*)``; ``separator`` is for GROUP_CONCAT, None where the
+    text has none (a space, then).
+    """
+
+    name: OneOf["COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT"]
+    expression: Expression | None
+    distinct: bool = False
+    separator: str | None = None
+
+
+Expression: TypeAlias = (
+    Variable
+    | IRI
+    | Literal
+    | Or
+    | And
+    | Not
+    | Comparison
+    | Arithmetic
+    | Sign
+    | In
+    | Call
+    | FunctionCall
+    | Exists
+)
+
+# Graph patterns (sections 18.2.2, 18.2.3)
+
+PatternTerm: TypeAlias = Variable | IRI | BlankNode | Literal
+
+
+@dataclass(frozen=True, slots=True)
+class TriplePattern:
+    """One triple, or one path between two ends."""
+
+    subject: PatternTerm
+    predicate: Variable | Path
+    object: PatternTerm
+
+
+@dataclass(frozen=True, slots=True)
+class BGP:
+    """A block of triple patterns that all must match; without any, the one empty solution."""
+
+    patterns: tuple[TriplePattern, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Both patterns."""
+
+    left: Pattern
+    right: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class LeftJoin:
+    """``left OPTIONAL { right FILTER(condition) }``; the condition sees both sides."""
+
+    left: Pattern
+    right: Pattern
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The solutions for which the condition has the effective boolean value true.
+
+    Directly above a :class:`Group` it is HAVING.
+    """
+
+    condition: Expression
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """Either pattern."""
+
+    left: Pattern
+    right: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Minus:
+    """``left MINUS { right }``."""
+
+    left: Pattern
+    right: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    """``BIND(expression AS variable)``, or the same in a SELECT clause."""
+
+    pattern: Pattern
+    variable: Variable
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """``GRAPH name { pattern }``."""
+
+    name: Variable | IRI
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """``SERVICE [SILENT] endpoint { pattern }``."""
+
+    endpoint: Variable | IRI
+    pattern: Pattern
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Rows of constants; None is UNDEF."""
+
+    variables: tuple[Variable, ...]
+    rows: tuple[tuple[IRI | Literal | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """One GROUP BY condition; without a variable its value cannot be asked for."""
+
+    expression: Expression
+    variable: Variable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One solution for each group: the keys' variables and the aggregates' variables.
+
+    Without keys all solutions are one group, also when there are none (section 18.5.1).
+    """
+
+    pattern: Pattern
+    keys: tuple[GroupKey, ...]
+    aggregates: tuple[tuple[Variable, Aggregate], ...]
+
+
+# Temporal operators (EP-SPARQL, section 4.2)
+
+
+@dataclass(frozen=True, slots=True)
+class Seq:
+    """``{ left } SEQ { right }``: right starts strictly after left has ended (SeqJoin)."""
+
+    left: Pattern
+    right: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    """``{ left } EQUALS { right }``: both have the same interval (EqJoin)."""
+
+    left: Pattern
+    right: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalSeq:
+    """``{ left } OPTIONALSEQ { right FILTER(condition) }`` (SeqRightJoin).
+
+    ``right`` must be there; ``left`` may have ended strictly before it starts.
+    """
+
+    left: Pattern
+    right: Pattern
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EqualsOptional:
+    """``{ left } EQUALSOPTIONAL { right FILTER(condition) }`` (EqLeftJoin).
+
+    ``left`` must be there; ``right`` may have the same interval.
+    """
+
+    left: Pattern
+    right: Pattern
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """``WINDOW name { pattern }``: matches the content of a window of the query's dataset."""
+
+    name: Variable | IRI
+    pattern: Pattern
+
+
+# Solution modifiers (section 18.2.5); within a pattern they are a sub-select.
+
+
+@dataclass(frozen=True, slots=True)
+class OrderCondition:
+    """One condition of ORDER BY."""
+
+    expression: Expression
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBy:
+    """Solutions in order."""
+
+    pattern: Pattern
+    conditions: tuple[OrderCondition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Only these variables."""
+
+    pattern: Pattern
+    variables: tuple[Variable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """Each solution once."""
+
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """Each solution at least once; how often is up to the evaluation."""
+
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """``limit`` solutions (None: all) from the one at ``offset`` (from 0)."""
+
+    pattern: Pattern
+    offset: int = 0
+    limit: int | None = None
+
+
+Pattern: TypeAlias = (
+    BGP
+    | Join
+    | LeftJoin
+    | Filter
+    | Union
+    | Minus
+    | Extend
+    | Graph
+    | Service
+    | Values
+    | Group
+    | Seq
+    | Equals
+    | OptionalSeq
+    | EqualsOptional
+    | Window
+    | OrderBy
+    | Project
+    | Distinct
+    | Reduced
+    | Slice
+)
+
+# Streams
+
+
+class WindowKind(Enum):
+    """How a window moves."""
+
+    SLIDING = "sliding"
+    TUMBLING = "tumbling"
+    """It steps by its own range: each triple is in one computation of it."""
+    LANDMARK = "landmark"
+    """It keeps all since its start."""
+
+
+class WindowUnit(Enum):
+    """What enters and leaves a window, and what a range that is a number counts."""
+
+    TRIPLES = "triples"
+    INDIVIDUALS = "individuals"
+    """An individual comes and goes with all triples whose subject it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowDefinition:
+    """``FROM NAMED WINDOW name ON stream [RANGE range STEP step STARTING AT origin]``.
+
+    ``range`` is a length of time (a logical window) or a number of the unit (a physical one);
+    it is None for a landmark window only. ``step`` is of the same sort; None means that the
+    window moves with every change. A window of ``stream`` None reads all streams. Only
+    instances of ``instances_of`` are individuals of the window, where it is given. ``origin``
+    moves the multiples of ``step``; only what happened from ``start`` to ``end``, both
+    included, enters. These three are numbers (seconds) or ``xsd:dateTime`` literals.
+    """
+
+    name: IRI
+    stream: IRI | None = None
+    kind: WindowKind = WindowKind.SLIDING
+    unit: WindowUnit = WindowUnit.TRIPLES
+    range: timedelta | int | None = None
+    step: timedelta | int | None = None
+    instances_of: IRI | None = None
+    origin: Literal | None = None
+    start: Literal | None = None
+    end: Literal | None = None
+
+
+class Relation(Enum):
+    """Which stream of solutions a query makes of its changing result."""
+
+    RSTREAM = "RSTREAM"
+    """The whole result at each report."""
+    ISTREAM = "ISTREAM"
+    """What is new since the last report."""
+    DSTREAM = "DSTREAM"
+    """What has gone since the last report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """``REGISTER RSTREAM name AS``; ``REGISTER QUERY name AS`` leaves the relation open (None).
+
+    ``name`` is the output stream, or a plain word that names the query.
+    """
+
+    name: IRI | str
+    relation: Relation | None = None
+
+
+class ReportKind(Enum):
+    """When a continuous query reports."""
+
+    CHANGE = "CHANGE"
+    INSTANT = "INSTANT"
+    """After all events of one time."""
+    WINDOW_CLOSE = "WINDOW CLOSE"
+    PERIOD = "PERIOD"
+    """Every ``every``: a length of time."""
+    TRIPLES = "TRIPLES"
+    """Every ``every`` triples that arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """``STREAM INTERMEDIATERESULT …`` or ``REPORT …``."""
+
+    kind: ReportKind
+    every: timedelta | int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """What a query reads; without any clause, what its caller gives it."""
+
+    default: tuple[IRI, ...] = ()
+    named: tuple[IRI, ...] = ()
+    windows: tuple[WindowDefinition, ...] = ()
+
+
+# Query forms (section 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """The solutions; the pattern is a :class:`Project`, perhaps within modifiers."""
+
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Whether there is a solution."""
+
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """A graph from a template; its blank nodes are new for each solution."""
+
+    template: tuple[TriplePattern, ...]
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """A graph about these terms."""
+
+    terms: tuple[Variable | IRI, ...]
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query, with its dataset and, if it is to go on for ever, how it reports."""
+
+    form: Select | Ask | Construct | Describe
+    dataset: Dataset = Dataset()
+    registration: Registration | None = None
+    report: Report | None = None
+
+
+# Updates (SPARQL 1.1 Update, section 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Quad:
+    """A triple and its graph; None is the default graph, or the one WITH names."""
+
+    triple: TriplePattern
+    graph: Variable | IRI | None = None
+
+
+class GraphSet(Enum):
+    """Several graphs at once, or the default graph."""
+
+    DEFAULT = "DEFAULT"
+    NAMED = "NAMED"
+    ALL = "ALL"
+
+
+@dataclass(frozen=True, slots=True)
+class InsertData:
+    """``INSERT DATA { quads }``."""
+
+    quads: tuple[Quad, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteData:
+    """``DELETE DATA { quads }``."""
+
+    quads: tuple[Quad, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteWhere:
+    """``DELETE WHERE { quads }``: they are pattern and template."""
+
+    quads: tuple[Quad, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Modify:
+    """``WITH graph DELETE { } INSERT { } USING … WHERE { }``; None is a clause left out."""
+
+    delete: tuple[Quad, ...] | None
+    insert: tuple[Quad, ...] | None
+    pattern: Pattern
+    using: Dataset = Dataset()
+    graph: IRI | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """``LOAD source INTO GRAPH target``; None is the default graph."""
+
+    source: IRI
+    target: IRI | None = None
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """``CLEAR target``."""
+
+    target: IRI | GraphSet
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """``DROP target``."""
+
+    target: IRI | GraphSet
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """``CREATE GRAPH target``."""
+
+    target: IRI
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """``ADD``, ``MOVE`` or ``COPY`` ``source TO target``; None is the default graph."""
+
+    verb: OneOf["ADD", "MOVE", "COPY"]
+    source: IRI | None
+    target: IRI | None
+    silent: bool = False
+
+
+Operation: TypeAlias = (
+    InsertData | DeleteData | DeleteWhere | Modify | Load | Clear | Drop | Create | Transfer
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Operations, one after the other."""
+
+    operations: tuple[Operation, ...]
