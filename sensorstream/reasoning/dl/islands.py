@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from sensorstream.errors import Inconsistent, TermError
+from sensorstream.errors import Contradiction, Inconsistent, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.datatypes import (
     NUMERIC_TYPES,
@@ -172,7 +172,9 @@ def _checked(triple: Triple, value: Literal) -> tuple[str, str, str | None]:
     try:
         _ = value.value
     except TermError as error:
-        raise Inconsistent(f"{triple[0].n3} {triple[1].n3}: {error.message}") from None
+        wrong = Contradiction((" ".join(term.n3 for term in triple) + " .",))
+        told = f"{triple[0].n3} {triple[1].n3}: {error.message}"
+        raise Inconsistent(told, contradiction=wrong) from None
     if value.language is not None or value.datatype == XSD_STRING:
         return value.lexical, value.datatype, value.language
     return value.lexical.strip(), value.datatype, None

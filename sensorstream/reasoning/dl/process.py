@@ -18,75 +18,80 @@ from sensorstream.reasoning.dl.protocol import (
     Ask,
     IslandFacts,
     Load,
+    Message,
     Types,
     decode,
     encode,
 )
 
+HEAP: Final = 1024
+"""MiB; classified ontologies of ten thousand axioms and islands of hundreds fit well."""
 _START_SECONDS: Final = 120.0
 _CHUNK: Final = 1 << 16
 _TOLD_BYTES: Final = 2000
 
 
-class Worker:
-    """One reasoner in a process of its own, started when first needed.
+class JavaProcess:
+    """A process with a Java virtual machine that answers one request at a time.
 
-    A question carries all that is known of its islands, so a process that died or hung is
-    replaced by a new one at the next question, and nothing is lost.
+    It is started when first needed; after a failure it is gone, and may be started again.
     """
 
     def __init__(
-        self,
-        reasoner: str,
-        axioms: bytes,
-        *,
-        java: str = "",
-        timeout: float = 30.0,
-        clock: Clock | None = None,
+        self, name: str, *, java: str = "", heap: int = HEAP, nice: int = 0, clock: Clock
     ) -> None:
-        """``java`` is the home of a Java runtime ("" = the one that comes with SensorStream).
-
-        ``timeout`` bounds one question, in seconds; starting may take two minutes more.
-        """
-        self._load = Load(reasoner, axioms.decode())
+        """``name`` is what errors call it; the rest as for :class:`Worker`."""
+        self._name = name
         self._java = java
-        self._timeout = timeout
-        self._clock = clock or SystemClock()
+        self._heap = heap
+        self._nice = nice
+        self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
         self._said: IO[bytes] | None = None
-        self._consistent = False
 
     @property
     def pid(self) -> int | None:
         """The process, while there is one."""
         return None if self._process is None else self._process.pid
 
-    def start(self) -> bool:
-        """Have the axioms classified; whether they have a model.
-
-        A process that runs already is kept.
+    def launch(self) -> None:
+        """Start the process, which must not run yet.
 
         Raises:
-            ReasonerError: there is no Java, or the reasoner cannot read the axioms.
+            ReasonerError: there is no Java.
         """
-        if self._process is None:
-            self._launch()
-            try:
-                answer = self._exchange(self._load, _START_SECONDS + self._timeout)
-            except ReasonerError:
-                self.close()
-                raise
-            self._consistent = answer[0] is not None
-        return self._consistent
+        home = _java_home(self._java)
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
+        module = "sensorstream.reasoning.dl.worker"
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, str(home), str(self._heap), str(self._nice)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            bufsize=0,
+            # Ctrl-C is for the owner, which then closes this process in good order.
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), False)
 
-    def ask(self, islands: list[IslandFacts]) -> list[Types | None]:
-        """For each island the types of its members, or None where it has no model.
+    def exchange(self, request: Message, seconds: float) -> Message:
+        """The answer to a request.
 
         Raises:
-            ReasonerError: no answer within the time limit, or the process died.
+            ReasonerError: no answer within the time limit, or the process died; it is gone.
         """
-        self.start()
-        return self._exchange(Ask(islands), self._timeout)
+        deadline = self._clock.counter() + seconds
+        try:
+            self._send(encode(request), deadline)
+            return decode(self._receive(deadline))
+        except TimeoutError:
+            self.close()
+            raise ReasonerError(f"{self._name} gave no answer within {seconds:g} s") from None
+        except (EOFError, OSError):
+            told = self._last_words()
+            self.close()
+            raise ReasonerError(f"the process of {self._name} ended{told}") from None
 
     def close(self) -> None:
         """End the process; doing it twice is fine."""
@@ -100,38 +105,6 @@ class Worker:
         if self._said is not None:
             self._said.close()
             self._said = None
-
-    def _launch(self) -> None:
-        home = _java_home(self._java)
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "sensorstream.reasoning.dl.worker", str(home)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._said,
-            bufsize=0,
-            # Ctrl-C is for the owner, which then closes this process in good order.
-            start_new_session=True,
-        )
-        assert self._process.stdin is not None
-        os.set_blocking(self._process.stdin.fileno(), False)
-
-    def _exchange(self, request: Load | Ask, seconds: float) -> list[Types | None]:
-        deadline = self._clock.counter() + seconds
-        try:
-            self._send(encode(request), deadline)
-            answer = decode(self._receive(deadline))
-        except TimeoutError:
-            self.close()
-            raise ReasonerError(f"{self._name} gave no answer within {seconds:g} s") from None
-        except (EOFError, OSError):
-            told = self._last_words()
-            self.close()
-            raise ReasonerError(f"the process of {self._name} ended{told}") from None
-        assert isinstance(answer, Answer)
-        if answer.error:
-            raise ReasonerError(f"{self._name}: {answer.error}")
-        return answer.islands
 
     def _send(self, frame: bytes, deadline: float) -> None:
         assert self._process is not None
@@ -169,18 +142,87 @@ class Worker:
             raise TimeoutError
         return remaining
 
-    @property
-    def _name(self) -> str:
-        return {"hermit": "HermiT", "pellet": "Pellet"}.get(
-            self._load.reasoner, self._load.reasoner
-        )
-
     def _last_words(self) -> str:
         assert self._said is not None
         end = self._said.seek(0, os.SEEK_END)
         self._said.seek(max(0, end - _TOLD_BYTES))
         lines = self._said.read().decode(errors="replace").strip().splitlines()
         return f": {lines[-1]}" if lines else ""
+
+
+class Worker:
+    """One reasoner in a process of its own, started when first needed.
+
+    A question carries all that is known of its islands, so a process that died or hung is
+    replaced by a new one at the next question, and nothing is lost.
+    """
+
+    def __init__(
+        self,
+        reasoner: str,
+        axioms: bytes,
+        *,
+        java: str = "",
+        timeout: float = 30.0,
+        heap: int = HEAP,
+        nice: int = 0,
+        clock: Clock | None = None,
+    ) -> None:
+        """``java`` is the home of a Java runtime ("" = the one that comes with SensorStream).
+
+        ``timeout`` bounds one question, in seconds; starting may take two minutes more. ``heap``
+        bounds the memory of Java's objects, in MiB. ``nice`` lowers the process's priority.
+        """
+        self._load = Load(reasoner, axioms.decode())
+        self._timeout = timeout
+        self._name = {"hermit": "HermiT", "pellet": "Pellet"}.get(reasoner, reasoner)
+        self._process = JavaProcess(
+            self._name, java=java, heap=heap, nice=nice, clock=clock or SystemClock()
+        )
+        self._consistent = False
+
+    @property
+    def pid(self) -> int | None:
+        """The process, while there is one."""
+        return self._process.pid
+
+    def start(self) -> bool:
+        """Have the axioms classified; whether they have a model.
+
+        A process that runs already is kept.
+
+        Raises:
+            ReasonerError: there is no Java, or the reasoner cannot read the axioms.
+        """
+        if self._process.pid is None:
+            self._process.launch()
+            try:
+                answer = self._exchange(self._load, _START_SECONDS + self._timeout)
+            except ReasonerError:
+                self.close()
+                raise
+            self._consistent = answer[0] is not None
+        return self._consistent
+
+    def ask(self, islands: list[IslandFacts]) -> list[Types | None]:
+        """For each island the types of its members, or None where it has no model.
+
+        Raises:
+            ReasonerError: no answer within the time limit, or the process died.
+        """
+        self.start()
+        return self._exchange(Ask(islands), self._timeout)
+
+    def close(self) -> None:
+        """End the process; doing it twice is fine."""
+        self._process.close()
+
+    def _exchange(self, request: Load | Ask, seconds: float) -> list[Types | None]:
+        answer = self._process.exchange(request, seconds)
+        assert isinstance(answer, Answer)
+        if answer.error:
+            raise ReasonerError(f"{self._name}: {answer.error}")
+        return answer.islands
 
 
 def _java_home(java: str) -> Path:

@@ -1,4 +1,4 @@
-"""The reasoner's process: ``python -m sensorstream.reasoning.dl.worker JAVA_HOME``.
+"""The reasoner's process: ``python -m sensorstream.reasoning.dl.worker JAVA_HOME MIB NICE``.
 
 It reads requests from standard input and writes answers to what was its standard output; what
 Java libraries print goes to standard error. It ends when its owner does, whichever way.
@@ -14,7 +14,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from sensorstream.reasoning.dl.protocol import Answer, Ask, IslandFacts, Load, Types, encode, read
+from sensorstream.reasoning.dl.justification import Justifier
+from sensorstream.reasoning.dl.protocol import (
+    Answer,
+    Ask,
+    Explain,
+    Explained,
+    IslandFacts,
+    Load,
+    Types,
+    encode,
+    read,
+)
 
 _STACK_BYTES = 256 * 1024 * 1024
 
@@ -34,7 +45,9 @@ def main() -> None:
     # The answers' own descriptor: a library that prints cannot break a frame.
     answers = os.dup(1)
     os.dup2(2, 1)
-    start_java(Path(sys.argv[1]))
+    home, heap, nice = sys.argv[1:]
+    os.nice(int(nice))
+    start_java(Path(home), int(heap))
     # Tableau algorithms recurse with the size of an island.
     threading.stack_size(_STACK_BYTES)
     served = threading.Thread(target=_serve_and_exit, args=(answers,), daemon=True)
@@ -43,8 +56,11 @@ def main() -> None:
     os._exit(0)
 
 
-def start_java(home: Path) -> None:
-    """Start the JVM in this process, with HermiT and Pellet on its class path."""
+def start_java(home: Path, heap: int) -> None:
+    """Start the JVM in this process, with HermiT and Pellet on its class path.
+
+    ``heap`` bounds the memory of its objects, in MiB; a JVM that needs more ends at once.
+    """
     import jpype
     import owlready2
 
@@ -53,6 +69,9 @@ def start_java(home: Path) -> None:
         # Signals are this process's affair; a small collector suits a small heap.
         "-Xrs",
         "-XX:+UseSerialGC",
+        f"-Xmx{heap}m",
+        # What a reasoner answers after an allocation failed somewhere inside is worth nothing.
+        "-XX:+ExitOnOutOfMemoryError",
         "--enable-native-access=ALL-UNNAMED",
         jvmpath=str(next((home / "lib" / "server").glob("libjvm.*"))),
         classpath=[
@@ -78,7 +97,16 @@ def load(request: Load) -> Engine:
 def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> None:
     """Answer requests until there are no more."""
     engine: Engine | None = None
+    justifier: Justifier | None = None
     while (request := read(receive)) is not None:
+        if isinstance(request, Explain):
+            try:
+                if justifier is None or justifier.axioms != request.axioms:
+                    justifier = Justifier(request.axioms)
+                send(encode(justifier.justify(request.triples, request.seconds)))
+            except Exception as error:
+                send(encode(Explained(None, error=_told(error))))
+            continue
         try:
             if isinstance(request, Load):
                 engine = load(request)
@@ -88,8 +116,12 @@ def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> N
                 assert engine is not None
                 answer = Answer([engine.types(island) for island in request.islands])
         except Exception as error:  # Java's exceptions too: the owner decides what they mean
-            answer = Answer([], " ".join(str(error).split()) or type(error).__name__)
+            answer = Answer([], _told(error))
         send(encode(answer))
+
+
+def _told(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _serve_and_exit(answers: int) -> None:

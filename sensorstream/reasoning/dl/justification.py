@@ -1,0 +1,126 @@
+"""Justifications: minimal sets of axioms that contradict given assertions, by HermiT.
+
+Runs in a process with a Java virtual machine. The contraction is black-box: a set of axioms is
+put to a fresh HermiT, which says whether it has a model with the assertions.
+
+Source: M. Horridge, Justification Based Explanation in Ontologies (2011), chapter 3.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sensorstream.reasoning.dl.protocol import Explained
+from sensorstream.reasoning.dl.quickxplain import minimal_conflict
+
+_REMEMBERED: Final = 64
+"""Justifications tried first when another contradiction uses the same names."""
+
+
+class Justifier:
+    """Explains contradictions with one ontology; needs a running JVM.
+
+    ``axioms`` are the whole ontology in N-Triples, its individuals included.
+    """
+
+    def __init__(self, axioms: str) -> None:
+        import jpype
+
+        java = jpype.JClass
+        self.axioms = axioms
+        self._jpype = jpype
+        self._managers = java("org.semanticweb.owlapi.apibinding.OWLManager")
+        self._renderer = java(
+            "uk.ac.manchester.cs.owl.owlapi.mansyntaxrenderer.ManchesterOWLSyntaxOWLObjectRendererImpl"
+        )()
+        self._configuration = java("org.semanticweb.HermiT.Configuration")()
+        self._configuration.ignoreUnsupportedDatatypes = True
+        self._reasoner = java("org.semanticweb.HermiT.Reasoner")
+        # Sorted: the same contradiction is explained the same way in every run.
+        self._logical = sorted(self._read(axioms), key=self._written)
+        self._names = {axiom: _names(axiom) for axiom in self._logical}
+        self._found: dict[frozenset[str], list[Any]] = {}
+
+    def justify(self, triples: str, seconds: float) -> Explained:
+        """A minimal set of axioms without a model together with the triples.
+
+        ``triples`` declare the properties and classes that they use. If time runs out there is
+        no answer: a set that is not minimal would blame the innocent.
+        """
+        asserted = self._read(triples)
+        end = time.monotonic() + seconds
+
+        def conflicts(axioms: Sequence[Any]) -> bool:
+            if time.monotonic() > end:
+                raise TimeoutError
+            return not self._is_consistent([*asserted, *axioms])
+
+        names = frozenset[str]().union(*map(_names, asserted))
+        try:
+            start = self._suspects(names, conflicts)
+            if start is None:
+                return Explained(None, consistent=True)
+            found = minimal_conflict(start, conflicts)
+        except TimeoutError:
+            return Explained(None)
+        self._found.pop(names, None)
+        self._found[names] = found
+        if len(self._found) > _REMEMBERED:
+            del self._found[next(iter(self._found))]
+        return Explained([self._written(axiom) for axiom in found])
+
+    def _suspects(self, names: frozenset[str], conflicts: Any) -> list[Any] | None:
+        """Few axioms that conflict: those found last time, or those near the names used."""
+        known = self._found.get(names)
+        if known is not None and conflicts(known):
+            return known
+        near: list[Any] = []
+        reached = set(names)
+        left = list(self._logical)
+        while left:
+            step = [
+                a for a in left if not reached or not self._names[a] or self._names[a] & reached
+            ]
+            if not step:
+                break
+            near += step
+            if conflicts(near):
+                return near
+            left = [a for a in left if a not in set(step)]
+            for axiom in step:
+                reached |= self._names[axiom]
+        # An axiom that shares no name with the others may still bound the number of things.
+        return self._logical if conflicts(self._logical) else None
+
+    def _is_consistent(self, axioms: Sequence[Any]) -> bool:
+        chosen = self._jpype.java.util.HashSet()
+        for axiom in axioms:
+            chosen.add(axiom)
+        manager = self._managers.createOWLOntologyManager()
+        reasoner = self._reasoner(self._configuration, manager.createOntology(chosen))
+        try:
+            return bool(reasoner.isConsistent())
+        finally:
+            reasoner.dispose()
+
+    def _read(self, triples: str) -> list[Any]:
+        stream = self._jpype.JClass("java.io.ByteArrayInputStream")(triples.encode())
+        manager = self._managers.createOWLOntologyManager()
+        ontology = manager.loadOntologyFromOntologyDocument(
+            self._jpype.JObject(stream, "java.io.InputStream")
+        )
+        return list(ontology.getLogicalAxioms())
+
+    def _written(self, axiom: Any) -> str:
+        return " ".join(str(self._renderer.render(axiom)).split())
+
+
+def _names(axiom: Any) -> frozenset[str]:
+    """The classes, properties and individuals that an axiom speaks of; datatypes join nothing."""
+    return frozenset(
+        str(each.getIRI())
+        for each in axiom.getSignature()
+        if not each.isOWLDatatype() and not each.isTopEntity()
+    )
