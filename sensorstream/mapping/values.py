@@ -11,9 +11,9 @@ from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.model.terms import Literal, literal
 from sensorstream.model.vocabulary import RDF, RDFS
 
-# RFC 3987, section 2.2: what an isegment may hold, but for the percent sign itself.
+# RFC 3987, section 2.2: all but iunreserved, which is what R2RML and RML encode in templates.
 _ENCODED: Final = re.compile(
-    r"[^A-Za-z0-9\-._~!$&'()*+,;=:@"
+    r"[^A-Za-z0-9\-._~"
     "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef"
     "\U00010000-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd\U000e1000-\U000efffd]"
 )
@@ -24,10 +24,10 @@ _CACHED_LITERALS: Final = 1024
 
 
 def encode_segment(text: str) -> str:
-    """Text as one segment of an IRI: what RFC 3987 does not allow there is percent-encoded.
+    """Text as part of an IRI: all but RFC 3987's iunreserved characters is percent-encoded.
 
-    Slashes, question marks, hashes and percent signs are encoded too, so that different texts
-    give different IRIs.
+    This is the IRI-safe version of RML-Core (term maps, "IRI encoding"), so that rules and RML
+    give an individual the same name. Different texts give different IRIs.
     """
     return _ENCODED.sub(_percent, text)
 

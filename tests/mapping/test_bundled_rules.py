@@ -104,7 +104,7 @@ def test_an_empty_field_says_nothing() -> None:
     fields = "<hum>56</hum><tempm/><wspdm>7.4</wspdm>"
     id = "w-0-2014-08-01T00:00:00"
     mapped = apply("city", observation("weather", id, fields))
-    seen = described(mapped, f"{CITY}observation-{id}")
+    seen = described(mapped, f"{CITY}observation-{encode_segment(id)}")
     assert seen["a"] == IRI(f"{CITY}WeatherObservation")
     assert seen["humidity"] == Literal("56", XSD_DOUBLE)
     assert seen["windSpeed"] == Literal("7.4", XSD_DOUBLE)

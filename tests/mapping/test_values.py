@@ -9,8 +9,9 @@ from sensorstream.model.terms import Literal, iri
 from sensorstream.model.vocabulary import RDFS
 
 
-def test_an_iri_segment_keeps_what_rfc_3987_allows() -> None:
-    assert encode_segment("a-Z_0.~!$&'()*+,;=:@é世") == "a-Z_0.~!$&'()*+,;=:@é世"
+def test_an_iri_segment_keeps_what_rfc_3987_calls_unreserved() -> None:
+    assert encode_segment("a-Z_0.~é世") == "a-Z_0.~é世"
+    assert encode_segment("!$&'()*+,;=:@") == "%21%24%26%27%28%29%2A%2B%2C%3B%3D%3A%40"
     assert encode_segment('a b/c?d#e%f<>"{}|\\^`\t') == (
         "a%20b%2Fc%3Fd%23e%25f%3C%3E%22%7B%7D%7C%5C%5E%60%09"
     )
