@@ -9,6 +9,7 @@ import pytest
 from sensorstream.language import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
+from sensorstream.mapping.values import encode_segment
 from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
