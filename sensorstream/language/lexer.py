@@ -17,7 +17,8 @@ from lark.lexer import Lexer
 
 from sensorstream.errors import LanguageError, Position
 
-# XPath 1.0 has no braces outside its strings, and its strings know no escapes.
+# XPath 1.0 has no braces outside its strings, and its strings know no escapes; the texts that
+# value functions are given are written the same way.
 _HOLE = r"""\{(?:[^{}'"]|'[^']*'|"[^"]*")*\}"""
 
 _TOKENS: Final = tuple(
@@ -26,6 +27,7 @@ _TOKENS: Final = tuple(
         ("SPACE", r"(?:\s+|\#[^\n]*)+"),
         ("TEXT", rf'"""(?:\\.|\{{\{{|\}}\}}|{_HOLE}|"{{1,2}}(?!")|[^"\\{{}}])*"""'),
         ("TEXT", rf'"(?!"")(?:\\.|\{{\{{|\}}\}}|{_HOLE}|[^"\\{{}}\n])*"'),
+        ("BLANK_NAME", rf"_:(?:[\w-]|{_HOLE}|\.(?=[\w{{-]))+"),
         (
             "LOCAL_NAME",
             rf"(?:[^\W\d_][\w-]*)?:(?:[\w:-]|%[0-9A-Fa-f]{{2}}|{_HOLE}|\.(?=[\w:{{-]))+",
@@ -45,24 +47,27 @@ _TOKENS: Final = tuple(
         ("_DOT", r"\."),
         ("OPEN", r"\["),
         ("_CLOSE", r"\]"),
+        ("OPEN_LIST", r"\("),
+        ("_CLOSE_LIST", r"\)"),
     )
 )
 
 # Lark keeps tokens with an underscore out of the tree.
 _SILENT: Final = (
     *("prefix", "xmlns", "mapping", "rule", "on", "for", "each", "in", "if", "and", "then"),
-    *("individual", "a", "at", "as", "key"),
+    *("individual", "a", "at", "as", "key", "table", "from", "value", "valid", "or", "with"),
 )
 _KEPT: Final = (
     *("message", "change", "insert", "update", "expire", "every", "not", "exists", "count"),
     *("select", "ask", "alert", "delete", "sparql", "reply", "true", "false"),
+    *("skip", "reject", "known"),
 )
 KEYWORDS: Final = {word: f"_{word.upper()}" for word in _SILENT} | {
     word: word.upper() for word in _KEPT
 }
 
 # What follows one of these is a name, even if it is a word of the language.
-_NAMING_WORDS: Final = frozenset(("_MAPPING", "_RULE", "_XMLNS"))
+_NAMING_WORDS: Final = frozenset(("_MAPPING", "_RULE", "_XMLNS", "_TABLE"))
 # A brace that follows one of these opens SPARQL.
 _SPARQL_WORDS: Final = frozenset(("SELECT", "ASK", "SPARQL", "DELETE"))
 _SPARQL_SKIP: Final = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import resources
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedToken, VisitError
@@ -13,6 +13,7 @@ from lark.exceptions import UnexpectedToken, VisitError
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.language.lexer import KEYWORDS, RuleLexer, Source
+from sensorstream.language.pipeline import call, split
 from sensorstream.language.wellformed import faults, place
 
 _SEVERITIES: Final = ("info", "warning", "critical")
@@ -80,6 +81,9 @@ _PLAIN: Final = {
     "_DOT": "'.'",
     "OPEN": "'['",
     "_CLOSE": "']'",
+    "OPEN_LIST": "'('",
+    "_CLOSE_LIST": "')'",
+    "BLANK_NAME": "a node such as _:place",
     "$END": "the end of the file",
 } | {kind: f"'{word}'" for word, kind in KEYWORDS.items()}
 
@@ -130,10 +134,12 @@ class _Builder(Transformer[Token, Any]):
         return self._hole_at((token.start_pos or 0) + 1, token.value[1:-1])
 
     def _hole_at(self, offset: int, written: str) -> syntax.Hole:
-        text, position = self._inner(offset, written)
+        expression, *rest = split(written)
+        text, position = self._inner(offset, expression.text)
         if not text:
             raise LanguageError("the braces are empty: expected an expression", position=position)
-        return syntax.Hole(text, position)
+        calls = tuple(call(self._source, offset + part.offset, part.text) for part in rest)
+        return syntax.Hole(text, calls, position)
 
     def _sparql(self, token: Token) -> syntax.Sparql:
         text, position = self._inner((token.start_pos or 0) + 1, token.value[1:-1])
@@ -193,6 +199,12 @@ class _Builder(Transformer[Token, Any]):
         parts = self._parts(local, start + len(prefix) + 1, escapes=False)
         return syntax.Name(prefix, parts, self._at(token))
 
+    def blank_name(self, children: list[Token]) -> syntax.BlankName:
+        (token,) = children
+        start = (token.start_pos or 0) + 2
+        parts = self._parts(token.value[2:], start, escapes=False)
+        return syntax.BlankName(parts, self._at(token))
+
     def variable(self, children: list[Token]) -> syntax.Variable:
         return syntax.Variable(children[0].value[1:], self._at(children[0]))
 
@@ -210,6 +222,8 @@ class _Builder(Transformer[Token, Any]):
             xml_namespaces=of(syntax.XmlNamespace),
             rules=of(syntax.MappingRule, syntax.SemanticRule),
             file=self._source.file,
+            tables=of(syntax.Table),
+            parts=of(syntax.MessageEach),
         )
 
     def prefix(self, children: list[Token]) -> syntax.Prefix:
@@ -222,6 +236,20 @@ class _Builder(Transformer[Token, Any]):
         name, _, uri = children
         written = self._constant(uri, "a namespace")
         return syntax.XmlNamespace(name.value, written, self._at(name))
+
+    def table(self, children: list[Token]) -> syntax.Table:
+        name, path, key, value = children
+        return syntax.Table(
+            name.value,
+            self._constant(path, "a file's name"),
+            self._constant(key, "a column's name"),
+            self._constant(value, "a column's name"),
+            self._at(name),
+        )
+
+    def message_each(self, children: list[Token]) -> syntax.MessageEach:
+        word, xpath = children
+        return syntax.MessageEach(self._hole(xpath), self._at(word))
 
     # Mapping rules
 
@@ -341,9 +369,6 @@ class _Builder(Transformer[Token, Any]):
         name, *values = children
         return syntax.PropertyValues(name, tuple(values), name.position)
 
-    def same(self, children: list[Any]) -> Any:
-        return children[0]
-
     def xpath_value(self, children: list[Any]) -> syntax.XPathValue:
         token, (datatype, language) = children
         return syntax.XPathValue(self._hole(token), datatype, language, self._at(token))
@@ -362,6 +387,32 @@ class _Builder(Transformer[Token, Any]):
 
     def number(self, children: list[Token]) -> syntax.Number:
         return syntax.Number(children[0].value, self._at(children[0]))
+
+    def list_value(self, children: list[Any]) -> syntax.ListValue:
+        opening, *items = children
+        return syntax.ListValue(tuple(items), self._at(opening))
+
+    def known_name(self, children: list[Any]) -> syntax.KnownName:
+        word, name = children
+        return syntax.KnownName(name, self._at(word))
+
+    def known_by(self, children: list[Any]) -> syntax.KnownBy:
+        word, class_name, name, value = children
+        return syntax.KnownBy(class_name, name, value, self._at(word))
+
+    def if_valid(self, children: list[Any]) -> syntax.Fallback:
+        value, otherwise = children if len(children) == 2 else (*children, None)
+        return syntax.Fallback(value, True, otherwise, value.position)
+
+    def fallback(self, children: list[Any]) -> syntax.Fallback:
+        value, otherwise = children
+        return syntax.Fallback(value, False, otherwise, value.position)
+
+    def policy(self, children: list[Token]) -> syntax.Policy:
+        kind: Literal["skip individual", "reject"] = (
+            "reject" if children[0].type == "REJECT" else "skip individual"
+        )
+        return syntax.Policy(kind, self._at(children[0]))
 
     def blank(self, children: list[Any]) -> syntax.BlankValue:
         opening, (classes, properties) = children

@@ -30,6 +30,10 @@ def print_rules(file: syntax.RuleFile) -> str:
         blocks.append(
             "".join(f'xmlns {n.name} = "{_escaped(n.uri)}"\n' for n in file.xml_namespaces)
         )
+    if file.tables:
+        blocks.append("".join(map(_table, file.tables)))
+    if file.parts:
+        blocks.append("".join(f"message each {_hole(each.xpath)}\n" for each in file.parts))
     blocks += (print_rule(rule) for rule in file.rules)
     return "\n".join(blocks)
 
@@ -38,6 +42,11 @@ def print_rule(rule: syntax.Rule) -> str:
     """The text of one rule, which ends with a line break."""
     lines = _mapping(rule) if isinstance(rule, syntax.MappingRule) else _semantic(rule)
     return "\n".join(lines) + "\n"
+
+
+def _table(table: syntax.Table) -> str:
+    columns = f"key {_quoted(table.key)} value {_quoted(table.value)}"
+    return f"table {table.name} from {_quoted(table.path)} {columns}\n"
 
 
 def _mapping(rule: syntax.MappingRule) -> Iterator[str]:
@@ -139,8 +148,26 @@ def _value(value: syntax.Value) -> str:
         case syntax.BlankValue():
             inside = [_classes(value.classes).strip(), *map(_property, value.properties)]
             return f"[ {' ; '.join(part for part in inside if part)} ]"
-        case syntax.Name() | syntax.Variable():
+        case syntax.ListValue():
+            return f"( {' '.join(map(_value, value.items))} )"
+        case syntax.KnownName():
+            return f"known {_name(value.name)}"
+        case syntax.KnownBy():
+            wanted = f"{_name(value.property)} {_value(value.value)}"
+            return f"known {_name(value.class_name)} with {wanted}"
+        case syntax.Fallback():
+            return _fallback(value)
+        case syntax.Name() | syntax.Variable() | syntax.BlankName():
             return _subject(value)
+
+
+def _fallback(value: syntax.Fallback) -> str:
+    written = _value(value.value) + (" if valid" if value.if_valid else "")
+    if value.otherwise is None:
+        return written
+    if isinstance(value.otherwise, syntax.Policy):
+        return f"{written} or {value.otherwise.kind}"
+    return f"{written} or {_value(value.otherwise)}"
 
 
 def _annotation(value: syntax.XPathValue | syntax.TextValue) -> str:
@@ -149,17 +176,39 @@ def _annotation(value: syntax.XPathValue | syntax.TextValue) -> str:
     return "" if value.language is None else f"@{value.language}"
 
 
-def _subject(subject: syntax.Name | syntax.Variable) -> str:
-    return f"?{subject.name}" if isinstance(subject, syntax.Variable) else _name(subject)
+def _subject(subject: syntax.Name | syntax.Variable | syntax.BlankName) -> str:
+    match subject:
+        case syntax.Variable():
+            return f"?{subject.name}"
+        case syntax.BlankName():
+            return f"_:{_filled(subject.parts)}"
+        case syntax.Name():
+            return _name(subject)
 
 
 def _name(name: syntax.Name) -> str:
-    written = "".join(part if isinstance(part, str) else _hole(part) for part in name.parts)
+    written = _filled(name.parts)
     return f"<{written}>" if name.prefix is None else f"{name.prefix}:{written}"
 
 
+def _filled(parts: Iterable[syntax.Part]) -> str:
+    return "".join(part if isinstance(part, str) else _hole(part) for part in parts)
+
+
 def _hole(hole: syntax.Hole) -> str:
-    return f"{{{hole.text}}}"
+    return f"{{{' |> '.join([hole.text, *map(print_call, hole.calls)])}}}"
+
+
+def print_call(call: syntax.Call) -> str:
+    """A value function and its arguments, as they stand behind ``|>``."""
+    return " ".join([call.function, *map(_argument, call.arguments)])
+
+
+def _argument(argument: syntax.Argument) -> str:
+    if argument.kind != "text":
+        return argument.text
+    quote = "'" if '"' in argument.text else '"'
+    return f"{quote}{argument.text}{quote}"
 
 
 def _sparql(sparql: syntax.Sparql) -> str:

@@ -21,13 +21,36 @@ NOWHERE: Final = Position("", 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """What a value function is given: ``"text"``, ``12.5`` or a ``word``.
+
+    ``text`` is without quotes and holds not both kinds of them.
+    """
+
+    kind: Literal["text", "number", "word"]
+    text: str
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``|> function argument …``: a value function; ``position`` is that of its name."""
+
+    function: str
+    arguments: tuple[Argument, ...] = ()
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Hole:
     """``{…}``: XPath, or in a semantic rule ``?variable`` or ``new``, without outer space.
 
-    ``position`` is that of the first character of ``text``.
+    ``calls`` are the value functions that what the XPath finds goes through, in order (mapping
+    rules). ``position`` is that of the first character of ``text``.
     """
 
     text: str
+    calls: tuple[Call, ...] = ()
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -113,7 +136,82 @@ class BlankValue:
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
-Value: TypeAlias = XPathValue | TextValue | Number | Name | Variable | BlankValue
+@dataclass(frozen=True, slots=True)
+class BlankName:
+    """``_:loc-{@id}``: the node without a name that the message calls so (mapping rules)."""
+
+    parts: tuple[Part, ...]
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def holes(self) -> tuple[Hole, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Hole))
+
+
+@dataclass(frozen=True, slots=True)
+class ListValue:
+    """``( VALUE VALUE … )``: an ``rdf:List``, owned by the individual (mapping rules).
+
+    ``items`` is not empty; an item that finds several values makes several members.
+    """
+
+    items: tuple[Value, ...]
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownName:
+    """``known NAME``: a link, if the ontology knows that individual (mapping rules)."""
+
+    name: Name
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBy:
+    """``known CLASS with PROPERTY VALUE``: the ontology's members that have that value."""
+
+    class_name: Name
+    property: Name
+    value: XPathValue | TextValue | Number
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """``or skip individual`` or ``or reject``: what a missing value means for the rest."""
+
+    kind: Literal["skip individual", "reject"]
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """``VALUE [if valid] [or …]``: what stands in for a missing value (mapping rules).
+
+    ``if_valid`` takes an invalid value for a missing one. ``otherwise`` is the next value to
+    try, or a policy; None leaves the value out. One of the two says something.
+    """
+
+    value: Value
+    if_valid: bool
+    otherwise: Value | Policy | None
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+Value: TypeAlias = (
+    XPathValue
+    | TextValue
+    | Number
+    | Name
+    | Variable
+    | BlankValue
+    | BlankName
+    | ListValue
+    | KnownName
+    | KnownBy
+    | Fallback
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +232,7 @@ class IndividualAction:
     """
 
     kind: Literal["insert", "update"]
-    name: Name | Variable
+    name: Name | Variable | BlankName
     classes: tuple[Name, ...]
     properties: tuple[PropertyValues, ...]
     at: Hole | None = None
@@ -368,6 +466,28 @@ class XmlNamespace:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """``table NAME from "file.csv" key "column" value "column"``: a lookup table.
+
+    ``path`` is relative to the rule file.
+    """
+
+    name: str
+    path: str
+    key: str
+    value: str
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEach:
+    """``message each {…}``: the elements of a document that are messages of their own."""
+
+    xpath: Hole
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class RuleFile:
     """One file: its declarations, then its rules in order; ``file`` is for error messages."""
 
@@ -375,6 +495,8 @@ class RuleFile:
     xml_namespaces: tuple[XmlNamespace, ...]
     rules: tuple[Rule, ...]
     file: str = field(default="", compare=False)
+    tables: tuple[Table, ...] = ()
+    parts: tuple[MessageEach, ...] = ()
 
     @property
     def mapping_rules(self) -> tuple[MappingRule, ...]:

@@ -50,6 +50,10 @@ def unknown_names(file: syntax.RuleFile, schema: Schema) -> Iterator[LanguageErr
                 | syntax.Count(class_name=name)
             ):
                 yield from _unknown(file, "class", name, schema.classes)
+            case syntax.KnownBy(class_name=name):
+                yield from _unknown(file, "class", name, schema.classes)
+                yield from _unknown(file, "property", node.property, properties)
+                yield from _no_text_property(file, node, schema)
             case syntax.PropertyValues():
                 yield from _unknown(file, "property", node.property, properties)
                 yield from _wrong_kind(file, node, schema)
@@ -92,8 +96,8 @@ def _wrong_kind(
     file: syntax.RuleFile, values: syntax.PropertyValues, schema: Schema
 ) -> Iterator[LanguageError]:
     iri = file.resolve(values.property)
-    for value in values.values:
-        is_link = isinstance(value, syntax.Name | syntax.BlankValue)
+    for value in _alternatives(values.values):
+        is_link = not isinstance(value, syntax.XPathValue | syntax.TextValue | syntax.Number)
         if isinstance(value, syntax.Variable):
             continue
         if iri in schema.object_properties and not is_link:
@@ -108,6 +112,27 @@ def _wrong_kind(
                 '"text" or 5',
                 position=value.position,
             )
+
+
+def _alternatives(values: Iterable[syntax.Value | syntax.Policy | None]) -> Iterator[syntax.Value]:
+    """The values that may be stated, first those of each ``or``."""
+    for value in values:
+        if isinstance(value, syntax.Fallback):
+            yield from _alternatives((value.value, value.otherwise))
+        elif value is not None and not isinstance(value, syntax.Policy):
+            yield value
+
+
+def _no_text_property(
+    file: syntax.RuleFile, known: syntax.KnownBy, schema: Schema
+) -> Iterator[LanguageError]:
+    iri = file.resolve(known.property)
+    if iri in schema.object_properties:
+        yield LanguageError(
+            f"{shown(file, iri)} is an object property: expected one that tells individuals "
+            "apart by a value",
+            position=known.property.position,
+        )
 
 
 def shown(file: syntax.RuleFile, iri: str) -> str:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from sensorstream.errors import LanguageError, Position, TermError
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
 from sensorstream.model.terms import iri
 
+_OF_MAPPING_RULES: Final[Mapping[type[Any], str]] = {
+    syntax.BlankValue: "'['",
+    syntax.BlankName: "a node such as _:place",
+    syntax.ListValue: "'('",
+    syntax.KnownName: "'known'",
+    syntax.KnownBy: "'known'",
+    syntax.Fallback: "'or' or 'if valid'",
+    syntax.Call: "'|>'",
+}
 _RULE_HOLE: Final = re.compile(r"(\?[^\W\d]\w*|new)\Z")
 
 
@@ -75,6 +84,13 @@ def _declarations(file: syntax.RuleFile) -> Iterator[LanguageError]:
             yield LanguageError(
                 f"xmlns '{space.name}' is empty: expected a namespace", position=space.position
             )
+    tables: set[str] = set()
+    for table in file.tables:
+        if table.name in tables:
+            yield LanguageError(f"table '{table.name}' is declared twice", position=table.position)
+        tables.add(table.name)
+    for part in file.parts:
+        yield from _called(part.xpath, "'message each'")
 
 
 def _undeclared_prefixes(rule: syntax.Rule, prefixes: dict[str, str]) -> Iterator[LanguageError]:
@@ -101,6 +117,8 @@ def _misplaced_holes(rule: syntax.Rule) -> Iterator[LanguageError]:
                 | syntax.Count(class_name=name)
             ):
                 fixed.append(("class", name))
+            case syntax.KnownBy():
+                fixed += [("class", node.class_name), ("property", node.property)]
             case syntax.PropertyValues(property=name):
                 fixed.append(("property", name))
             case (
@@ -113,9 +131,19 @@ def _misplaced_holes(rule: syntax.Rule) -> Iterator[LanguageError]:
             yield LanguageError(f"a {what} cannot have holes", position=name.position)
 
 
+def _called(hole: syntax.Hole, where: str) -> Iterator[LanguageError]:
+    for call in hole.calls:
+        yield LanguageError(
+            f"{where} selects nodes: expected an XPath without value functions",
+            position=call.position,
+        )
+
+
 def _mapping_rule(rule: syntax.MappingRule) -> Iterator[LanguageError]:
     seen: set[str] = set()
+    yield from _called(rule.message, "'on message'")
     for loop in rule.for_each:
+        yield from _called(loop.xpath, "'for each'")
         if loop.variable in seen:
             yield LanguageError(
                 f"${loop.variable} is bound twice: expected another name", position=loop.position
@@ -137,8 +165,9 @@ def _semantic_rule(rule: syntax.SemanticRule) -> Iterator[LanguageError]:
                 "the message",
                 position=action.at.position,
             )
-    for blank in nodes(rule, syntax.BlankValue):
-        yield LanguageError("'[' belongs to mapping rules", position=blank.position)
+    for kind, written in _OF_MAPPING_RULES.items():
+        for node in nodes(rule, kind):
+            yield LanguageError(f"{written} belongs to mapping rules", position=node.position)
     for value in nodes(rule, syntax.XPathValue):
         yield LanguageError(
             'an XPath belongs to mapping rules: expected a ?variable or a "text"',

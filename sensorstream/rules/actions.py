@@ -152,7 +152,10 @@ class ActionCompiler:
 
         return act
 
-    def _subject(self, name: syntax.Name | syntax.Variable) -> Callable[[Firing], Subject]:
+    def _subject(
+        self, name: syntax.Name | syntax.Variable | syntax.BlankName
+    ) -> Callable[[Firing], Subject]:
+        assert not isinstance(name, syntax.BlankName), "parse refuses it in semantic rules"
         find = self._link(name)
         position = name.position
 
@@ -190,7 +193,7 @@ class ActionCompiler:
                 return self._link(value)
             case syntax.Number() | syntax.TextValue():
                 return self._literal(values, value)
-        raise AssertionError("parse refuses XPath and blank nodes in semantic rules")
+        raise AssertionError("parse refuses the values of mapping rules in semantic rules")
 
     def _literal(
         self, values: syntax.PropertyValues, value: syntax.Number | syntax.TextValue

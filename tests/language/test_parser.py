@@ -272,7 +272,10 @@ def test_nodes_know_their_place() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("map", "1:1: unexpected 'map': expected 'mapping', 'prefix', 'rule', 'xmlns' or the end"),
+        (
+            "map",
+            "1:1: unexpected 'map': expected 'mapping', 'message', 'prefix', 'rule', ",
+        ),
         ("mapping m on message {/a} insert", "1:27: unexpected 'insert': expected 'for', 'if' or"),
         ("mapping m on message {/a}\n", "1:26: the file ends here: expected 'for', 'if' or 'then'"),
         ("mapping m\n  on {/a}", "2:6: unexpected '{/a}': expected 'message'"),

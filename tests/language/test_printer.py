@@ -15,9 +15,32 @@ locals_ = st.from_regex(r"[A-Za-z0-9_-]{1,4}([.:]?[A-Za-z0-9_-]|%[0-9A-F]{2}){0,
 free_text = st.text(
     st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=12
 )
-xpaths = st.sampled_from(
-    ["@x", "$p/a/@b", "concat('}', \"{\")", "a[@t = 'x y']", "count(//b) > 2", "'\n'"]
+bare_xpaths = st.sampled_from(
+    [
+        "@x",
+        "$p/a/@b",
+        "concat('}', \"{\")",
+        "a[@t = 'x y']",
+        "count(//b) > 2",
+        "'\n'",
+        "a | b",
+        "'|>'",
+    ]
 ).map(s.Hole)
+arguments = st.one_of(
+    st.builds(s.Argument, st.just("text"), st.text("ab{}|>\\#' ,", max_size=5)),
+    st.builds(s.Argument, st.just("text"), st.text('ab{}|>\\#" ,', max_size=5)),
+    st.builds(s.Argument, st.just("number"), st.sampled_from(["0", "-12", "+7.40"])),
+    st.builds(s.Argument, st.just("word"), st.sampled_from(["to", "a-b", "_x", "if"])),
+)
+calls = st.builds(
+    s.Call,
+    st.sampled_from(["trim", "lower-case", "*", "-", "+", "/"]),
+    st.lists(arguments, max_size=3).map(tuple),
+)
+xpaths = st.builds(
+    s.Hole, bare_xpaths.map(lambda hole: hole.text), st.lists(calls, max_size=2).map(tuple)
+)
 rule_holes = st.one_of(variables.map(lambda v: s.Hole(f"?{v}")), st.just(s.Hole("new")))
 
 
@@ -78,24 +101,47 @@ def properties(
 
 
 classes = st.lists(constants, min_size=1, max_size=2).map(tuple)
-mapping_leaves: st.SearchStrategy[s.Value] = st.one_of(
-    annotated(s.XPathValue, xpaths),
-    annotated(s.TextValue, templates(xpaths)),
-    numbers,
-    names(xpaths),
+blank_names = st.builds(lambda t, h: s.BlankName((t, *h)), words, xpaths.map(lambda h: (h,)))
+literals = st.one_of(
+    annotated(s.XPathValue, xpaths), annotated(s.TextValue, templates(xpaths)), numbers
 )
+mapping_leaves: st.SearchStrategy[s.Value] = st.one_of(
+    literals,
+    names(xpaths),
+    blank_names,
+    st.builds(s.KnownName, names(xpaths)),
+    st.builds(s.KnownBy, constants, constants, literals),
+)
+
+
+def first_of(value: s.Value) -> s.Value:
+    return first_of(value.value) if isinstance(value, s.Fallback) else value
+
+
+def fallbacks(inner: st.SearchStrategy[s.Value]) -> st.SearchStrategy[s.Fallback]:
+    """``VALUE or …``: the first value is never itself one with ``or``."""
+    policies = st.sampled_from([s.Policy("skip individual"), s.Policy("reject")])
+    first = inner.map(first_of)
+    return st.one_of(
+        st.builds(s.Fallback, first, st.booleans(), inner | policies),
+        st.builds(s.Fallback, first, st.just(True), st.none()),
+    )
+
+
 mapping_values = st.recursive(
     mapping_leaves,
     lambda inner: st.one_of(
         st.builds(s.BlankValue, classes, properties(inner, 0)),
         st.builds(s.BlankValue, st.just(()), properties(inner, 1)),
+        st.builds(s.ListValue, st.lists(inner, min_size=1, max_size=3).map(tuple)),
+        fallbacks(inner),
     ),
-    max_leaves=4,
+    max_leaves=5,
 )
 mapping_actions = st.builds(
     s.IndividualAction,
     st.sampled_from(["insert", "update"]),
-    names(xpaths),
+    names(xpaths) | blank_names,
     classes,
     properties(mapping_values, 0),
     st.none() | xpaths,
@@ -103,9 +149,9 @@ mapping_actions = st.builds(
 mapping_rules = st.builds(
     s.MappingRule,
     words,
-    xpaths,
+    bare_xpaths,
     st.lists(
-        st.builds(s.ForEach, variables, xpaths), max_size=3, unique_by=lambda f: f.variable
+        st.builds(s.ForEach, variables, bare_xpaths), max_size=3, unique_by=lambda f: f.variable
     ).map(tuple),
     st.lists(xpaths, max_size=2).map(tuple),
     st.lists(mapping_actions, min_size=1, max_size=2).map(tuple),
@@ -172,6 +218,12 @@ files = st.builds(
     st.lists(mapping_rules | semantic_rules, max_size=3, unique_by=lambda rule: rule.name).map(
         tuple
     ),
+    tables=st.lists(
+        st.builds(s.Table, words, free_text, free_text, free_text),
+        max_size=2,
+        unique_by=lambda table: table.name,
+    ).map(tuple),
+    parts=st.lists(st.builds(s.MessageEach, bare_xpaths), max_size=2).map(tuple),
 )
 
 

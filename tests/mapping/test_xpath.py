@@ -17,7 +17,7 @@ FIRST, SECOND = ROOT.findall("person")
 
 
 def problems(text: str, *, nodes: bool = False) -> list[str]:
-    hole = Hole(text, Position("f", 3, 11))
+    hole = Hole(text, position=Position("f", 3, 11))
     return [str(fault) for fault in faults(hole, NAMESPACES, ("person", "x"), nodes=nodes)]
 
 
