@@ -1,0 +1,276 @@
+"""Which assertions and which axioms contradict each other, found in bounded time.
+
+Assertions are contracted first, against all axioms, by the reasoner that is resident anyway. The
+axioms are then contracted against those few assertions in a process of its own. Every proper
+subset of the two together has a model (docs/reasoning.md has the argument).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Final, TypeAlias
+
+from sensorstream.clock import Clock
+from sensorstream.errors import Contradiction, Inconsistent, ReasonerError
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.events import Delta
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, term
+from sensorstream.model.vocabulary import OWL, OWL_IMPORTS, OWL_ONTOLOGY, RDF_TYPE
+from sensorstream.reasoning.dl.process import HEAP, JavaProcess
+from sensorstream.reasoning.dl.protocol import Explain, Explained
+from sensorstream.reasoning.dl.quickxplain import minimal_conflict
+from sensorstream.reasoning.ontology import Ontology, to_ntriples
+from sensorstream.reasoning.reasoner import Reasoner
+
+_PERIOD: Final = 60.0
+_SHARE: Final = 0.1
+"""Of the engine's time in a period; bad messages in floods must not hold up the good ones."""
+_PATIENCE: Final = 60.0
+"""Seconds after which the explainer's process is given up; nobody waits for it that long."""
+_SHOWN: Final = 20
+_REMEMBERED: Final = 256
+_NICE: Final = 5
+
+_Shape: TypeAlias = tuple[tuple[str, ...], ...]
+
+
+class Explainer:
+    """Names what clashes in an island that has no model; owned by one thread."""
+
+    def __init__(
+        self,
+        ontology: Ontology,
+        reasoner: Callable[[], Reasoner],
+        *,
+        java: str = "",
+        heap: int = HEAP,
+        seconds: float,
+        clock: Clock,
+    ) -> None:
+        """``reasoner`` makes a reasoner with a state of its own, to try assertions on.
+
+        ``seconds`` bound one explanation; all of a minute may take a tenth of it.
+        """
+        self._ontology = ontology
+        self._make = reasoner
+        self._seconds = seconds
+        self._clock = clock
+        self._process = JavaProcess("the explainer", java=java, heap=heap, nice=_NICE, clock=clock)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="explainer")
+        self._asked: Future[Explained] | None = None
+        self._trial: tuple[KnowledgeBase, Reasoner] | None = None
+        self._axioms = ""
+        self._known: OrderedDict[_Shape, tuple[int, ...]] = OrderedDict()
+        self._spent: deque[tuple[float, float]] = deque()
+
+    def explain(self, kb: KnowledgeBase, delta: Delta, error: Inconsistent) -> Inconsistent:
+        """The same error with its contradiction; ``delta`` is applied to ``kb`` still."""
+        if error.contradiction is not None or not error.individuals:
+            return error
+        members = [_subject(name) for name in error.individuals]
+        suspects = list(_suspects(kb, delta, members))
+        begin = self._clock.counter()
+        while self._spent and self._spent[0][0] < begin - _PERIOD:
+            self._spent.popleft()
+        if sum(seconds for _, seconds in self._spent) > _SHARE * _PERIOD:
+            found = _unexplained(
+                suspects, "there were too many contradictions in this minute to explain each"
+            )
+        else:
+            found = self._explain(kb, members, suspects, begin + self._seconds)
+            self._spent.append((begin, self._clock.counter() - begin))
+        return Inconsistent(
+            f"the message contradicts the ontology: {told(found)}",
+            individuals=error.individuals,
+            contradiction=found,
+        )
+
+    def close(self) -> None:
+        """End the explainer's process; doing it twice is fine."""
+        pid = self._process.pid
+        if pid is not None and self._asked is not None and not self._asked.done():
+            os.kill(pid, signal.SIGKILL)  # the thread that waits for its answer closes it
+        self._thread.shutdown()
+        self._process.close()
+
+    def _explain(
+        self, kb: KnowledgeBase, members: Sequence[Subject], suspects: list[Triple], end: float
+    ) -> Contradiction:
+        try:
+            triples = self._contract(kb, members, suspects, end)
+        except (TimeoutError, ReasonerError):
+            return _unexplained(suspects, f"not narrowed down within {self._seconds:g} s")
+        if triples is None:
+            return _unexplained(suspects, "the reasoner did not find it a second time")
+        axioms, limits = self._axioms_against(triples, end)
+        return Contradiction(tuple(_line(t) for t in triples), axioms, limits)
+
+    def _contract(
+        self, kb: KnowledgeBase, members: Sequence[Subject], suspects: list[Triple], end: float
+    ) -> list[Triple] | None:
+        """A minimal set of assertions without a model; None if all of them have one."""
+        trial, reasoner = self._trial_of(kb)
+
+        def conflicts(chosen: Sequence[int]) -> bool:
+            if self._clock.counter() > end:
+                raise TimeoutError
+            delta = Delta(0, added=tuple(suspects[number] for number in chosen))
+            trial.apply(Origin.WINDOW, delta)
+            try:
+                trial.apply(Origin.INFERRED, reasoner.react(trial, delta))
+            except Inconsistent:
+                trial.apply(Origin.WINDOW, delta.inverse())
+                return True
+            except ReasonerError:
+                self._trial = None  # neither the old state nor the new
+                raise
+            back = delta.inverse()
+            trial.apply(Origin.WINDOW, back)
+            trial.apply(Origin.INFERRED, reasoner.react(trial, back))
+            return False
+
+        shape = _shape(suspects, members)
+        hint = self._known.pop(shape, None)
+        candidates: Sequence[int] = range(len(suspects))
+        if hint is not None and conflicts(hint):
+            candidates = hint
+        elif not conflicts(candidates):
+            return None
+        found = minimal_conflict(candidates, conflicts)
+        self._known[shape] = tuple(found)
+        if len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return [suspects[number] for number in found]
+
+    def _trial_of(self, kb: KnowledgeBase) -> tuple[KnowledgeBase, Reasoner]:
+        if self._trial is None:
+            trial, reasoner = KnowledgeBase(), self._make()
+            trial.add(Origin.STATIC, kb.triples(Origin.STATIC))
+            reasoner.start(trial)
+            self._trial = trial, reasoner
+        return self._trial
+
+    def _axioms_against(self, triples: Sequence[Triple], end: float) -> tuple[tuple[str, ...], str]:
+        """The axioms that contradict the assertions, or why they are not named."""
+        if self._asked is not None and not self._asked.done():
+            return (), "the axioms are not named: the explainer is busy or starting"
+        if not self._axioms:
+            self._axioms = to_ntriples(axioms_of(self._ontology)).decode()
+        declared = _declarations(triples, self._ontology.schema)
+        request = Explain(self._axioms, to_ntriples([*declared, *triples]).decode(), self._seconds)
+        self._asked = self._thread.submit(self._ask, request)
+        try:
+            answer = self._asked.result(max(0.0, end - self._clock.counter()))
+        except FutureTimeout:
+            answer = Explained(None)
+        except ReasonerError as error:
+            answer = Explained(None, error=str(error))
+        if answer.axioms is not None:
+            return tuple(answer.axioms), ""
+        if answer.error:
+            return (), f"the axioms are not named: {answer.error}"
+        if answer.consistent:
+            return (), "the axioms are not named: HermiT does not find the contradiction"
+        return (), f"the axioms were not found within {self._seconds:g} s"
+
+    def _ask(self, request: Explain) -> Explained:
+        if self._process.pid is None:
+            self._process.launch()
+        answer = self._process.exchange(request, _PATIENCE)
+        assert isinstance(answer, Explained)
+        return answer
+
+
+def axioms_of(ontology: Ontology) -> list[Triple]:
+    """What the ontology says, but for its header: a reasoner would follow its imports."""
+    return [t for t in ontology.triples if t[1] != OWL_IMPORTS and t[2] != OWL_ONTOLOGY]
+
+
+def told(contradiction: Contradiction) -> str:
+    """The contradiction as one line for people; names without their namespaces."""
+    parts = []
+    if contradiction.triples:
+        parts.append(", ".join(_brief(line) for line in contradiction.triples))
+    if contradiction.axioms:
+        parts.append("against " + "; ".join(contradiction.axioms))
+    if contradiction.limits:
+        parts.append(f"({contradiction.limits})")
+    return " ".join(parts)
+
+
+def _unexplained(suspects: Sequence[Triple], why: str) -> Contradiction:
+    more = f"; {len(suspects) - _SHOWN} more assertions" if len(suspects) > _SHOWN else ""
+    return Contradiction(
+        tuple(_line(triple) for triple in suspects[:_SHOWN]),
+        limits=f"some of these contradict the ontology: {why}{more}",
+    )
+
+
+def _suspects(kb: KnowledgeBase, delta: Delta, members: Sequence[Subject]) -> Iterable[Triple]:
+    """What the window asserts of an island, the latest change first."""
+    found: dict[Triple, None] = {}
+    among = set(members)
+    for triple in delta.added:
+        if triple[0] in among or triple[2] in among:
+            found[triple] = None
+    for member in members:
+        found.update(dict.fromkeys(kb.match(member, None, None)))
+        found.update(dict.fromkeys(kb.match(None, None, member)))
+    for triple in found:
+        origins = kb.origins(triple)
+        if origins & Origin.WINDOW and not origins & Origin.STATIC:
+            yield triple
+
+
+def _shape(triples: Iterable[Triple], members: Sequence[Subject]) -> _Shape:
+    """Equal for contradictions that are probably alike: names and values are left out."""
+    number = {member: str(n) for n, member in enumerate(members)}
+
+    def part(predicate: IRI, value: Term) -> str:
+        if isinstance(value, Literal):
+            return str(value.datatype)
+        return str(value) if predicate == RDF_TYPE else number.get(value, "")
+
+    return tuple((number.get(s, ""), p, part(p, o)) for s, p, o in triples)
+
+
+def _declarations(triples: Iterable[Triple], schema: Schema) -> list[Triple]:
+    found: dict[Triple, None] = {}
+    for _, p, o in triples:
+        if p in schema.object_properties:
+            found[p, RDF_TYPE, IRI(f"{OWL}ObjectProperty")] = None
+        elif p in schema.datatype_properties:
+            found[p, RDF_TYPE, IRI(f"{OWL}DatatypeProperty")] = None
+        elif p == RDF_TYPE and isinstance(o, IRI):
+            found[o, RDF_TYPE, IRI(f"{OWL}Class")] = None
+    return list(found)
+
+
+def _subject(name: str) -> Subject:
+    found = term(name)
+    assert isinstance(found, IRI | BlankNode)
+    return found
+
+
+def _line(triple: Triple) -> str:
+    return " ".join(each.n3 for each in triple) + " ."
+
+
+def _brief(line: str) -> str:
+    """An N-Triples line by the last parts of its names."""
+    subject, predicate, rest = line.removesuffix(" .").split(" ", 2)
+    value = term(rest)
+    shown = value.lexical if isinstance(value, Literal) else _local(rest)
+    word = "a" if predicate == f"<{RDF_TYPE}>" else _local(predicate)
+    return f"{_local(subject)} {word} {shown}"
+
+
+def _local(name: str) -> str:
+    bare = name.strip("<>")
+    return bare.replace("#", "/").rstrip("/").rpartition("/")[2] or bare
