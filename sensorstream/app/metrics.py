@@ -42,6 +42,11 @@ class Metrics:
         self.triples = Gauge("sensorstream_triples", triples, registry=self.registry)
         waiting = "Messages that wait to be taken in."
         self.waiting = Gauge("sensorstream_waiting_messages", waiting, registry=self.registry)
+        held = "Messages that wait for earlier ones."
+        self.held = Gauge("sensorstream_held_messages", held, registry=self.registry)
+        released = "Held messages that were released, and by what."
+        by = Counter("sensorstream_released_messages", released, ["by"], registry=self.registry)
+        self._released = {name: by.labels(name) for name in ("message", "clock", "overflow")}
         group = "Messages made durable together."
         self.group = Histogram(
             "sensorstream_group_messages",
@@ -51,7 +56,23 @@ class Metrics:
         )
 
     def observe(self, outcome: Outcome) -> None:
-        """Count one message."""
+        """Count one message, and those that it released.
+
+        A held message counts as held when it comes and as what became of it when its turn is.
+        """
+        self._observe_one(outcome)
+        for each in outcome.released:
+            self._observe_one(each)
+        self._released["overflow"].inc(outcome.forced)
+        self._released["message"].inc(max(0, len(outcome.released) - outcome.forced))
+
+    def observe_tick(self, outcome: Outcome) -> None:
+        """Count what the clock released."""
+        for each in outcome.released:
+            self._observe_one(each)
+        self._released["clock"].inc(len(outcome.released))
+
+    def _observe_one(self, outcome: Outcome) -> None:
         for phase, seconds in outcome.timings.items():
             self._phases[phase].observe(seconds)
         self._messages[outcome.status].inc()

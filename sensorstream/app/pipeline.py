@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import queue
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from datetime import datetime
 from threading import Event, Lock, Thread
 from typing import Final
 
@@ -19,14 +20,14 @@ from sensorstream.clock import Clock
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.engine import Engine, Reading
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import (
-    HistoryError,
-    MalformedMessage,
-    ReasonerError,
-    SensorStreamError,
-    Unavailable,
+from sensorstream.errors import HistoryError, MalformedMessage, SensorStreamError, Unavailable
+from sensorstream.history.records import (
+    Effects,
+    EntryKind,
+    JournalEntry,
+    MessageStatus,
+    Settled,
 )
-from sensorstream.history.records import Effects, JournalEntry, MessageStatus
 from sensorstream.history.store import Store
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
@@ -38,6 +39,9 @@ _PATIENCE: Final = 1.0
 """Seconds between two attempts to reach a history that is away."""
 _QUEUE: Final = 10_000
 """Messages that may wait; beyond it senders are told to come back."""
+_NAP: Final = 1.0
+"""The most seconds between two looks at the clock while something waits for it."""
+_LOUD: Final = frozenset({Status.UNMATCHED, Status.LATE, Status.REJECTED})
 
 
 @dataclass(slots=True)
@@ -54,34 +58,38 @@ def message_id(seq: int) -> str:
 
 
 def effects_of(entries: Sequence[JournalEntry], outcomes: Sequence[Outcome]) -> Effects:
-    """All that a group of messages leaves behind, for one transaction."""
+    """All that a group of entries leaves behind, for one transaction.
+
+    What a held message did when it was released belongs to the entry that released it: effects
+    are stored once just because their entry passes the watermark once.
+    """
+    every = [each for outcome in outcomes for each in _in_order(outcome)]
     return Effects(
         watermark=entries[-1].seq,
-        departures=tuple(d for outcome in outcomes for d in outcome.departures),
-        superseded=tuple(s for outcome in outcomes for s in outcome.superseded),
-        alerts=tuple(a for outcome in outcomes for a in outcome.alerts),
+        departures=tuple(d for each in every for d in (*each.departures, *each.archived)),
+        superseded=tuple(s for each in every for s in each.superseded),
+        alerts=tuple(a for each in every for a in each.alerts),
         statuses=tuple(
-            MessageStatus(entry.seq, outcome.status, "; ".join(outcome.warnings) or None)
+            MessageStatus(entry.seq, outcome.status, _reason(outcome))
             for entry, outcome in zip(entries, outcomes, strict=True)
         ),
         raised_at=entries[-1].received_at,
+        settled=tuple(
+            Settled(each.message.id, each.status, _reason(each))
+            for outcome in outcomes
+            for each in outcome.released
+        ),
     )
 
 
-def process(engine: Engine, message: Message, reading: Reading) -> Outcome:
-    """One message through the engine; a reasoner that fails twice costs only this message.
+def _in_order(outcome: Outcome) -> Iterator[Outcome]:
+    """An entry's outcomes in the order of application time."""
+    yield from outcome.released
+    yield outcome
 
-    The reasoner restarts between the two attempts. The message stays in the journal with its
-    reason, as any that cannot be taken in.
-    """
-    try:
-        return engine.process(message, reading)
-    except ReasonerError as first:
-        _LOG.warning("the reasoner failed at message %s, trying again: %s", message.id, first)
-    try:
-        return engine.process(message, reading)
-    except ReasonerError as second:
-        return engine.reject(message, second)
+
+def _reason(outcome: Outcome) -> str | None:
+    return "; ".join(outcome.warnings) or None
 
 
 class Pipeline:
@@ -182,8 +190,11 @@ class Pipeline:
 
     def _run(self) -> None:
         try:
-            while group := self._take():
-                self._work(group)
+            while (group := self._take()) is not None:
+                if group:
+                    self._work(group)
+                else:
+                    self._tick()
                 self._metrics.waiting.set(self._queue.qsize())
             self._checkpoint()
         except BaseException as error:
@@ -191,10 +202,13 @@ class Pipeline:
             self._failure = error
             self._drain()
 
-    def _take(self) -> list[_Waiting]:
-        """The next group: at least one message, or none at the end."""
+    def _take(self) -> list[_Waiting] | None:
+        """The next group of messages; none when the clock is to be looked at, None at the end."""
         group: list[_Waiting] = []
-        first = self._queue.get()
+        try:
+            first = self._queue.get(timeout=self._nap())
+        except queue.Empty:
+            return group
         while first is not None:
             group.append(first)
             if len(group) >= _GROUP:
@@ -205,19 +219,29 @@ class Pipeline:
                 break
             if first is None:
                 self._queue.put(None)
-        return group
+        return group or None
+
+    def _nap(self) -> float | None:
+        """Seconds to wait for a message before the clock may change something; None: no end."""
+        due = self._engine.due
+        if due is None:
+            return None
+        left = due - self._timeline.of(self._clock.now())
+        return min(max(left / self._timeline.of_wall_time(1), 0.0), _NAP)
 
     def _work(self, group: list[_Waiting]) -> None:
         try:
-            entries = self._journal(group)
+            now = self._clock.now()
+            entries = [
+                self._entry(offset, now, EntryKind.MESSAGE, waiting.content, waiting.source)
+                for offset, waiting in enumerate(group, 1)
+            ]
+            self._journal(entries)
             outcomes = []
             for entry, waiting in zip(entries, group, strict=True):
                 with self.lock:
-                    outcomes.append(process(self._engine, entry.message, waiting.reading))
-            effects = effects_of(entries, outcomes)
-            # A commit that arrived although its answer did not is not made twice: the watermark.
-            self._durably(lambda store, _: store.commit(effects))
-            self._latest = effects
+                    outcomes.append(self._engine.process(entry.message, waiting.reading))
+            self._commit(entries, outcomes)
         except BaseException as error:
             for waiting in group:
                 waiting.future.set_exception(
@@ -225,42 +249,64 @@ class Pipeline:
                 )
             raise
         self._metrics.group.observe(len(group))
-        for waiting, outcome in zip(group, outcomes, strict=True):
+        for outcome in outcomes:
             self._metrics.observe(outcome)
-            if outcome.status is not Status.ACCEPTED:
-                _LOG.warning(
-                    "message %s %s: %s",
-                    outcome.message.id,
-                    outcome.status.value,
-                    "; ".join(outcome.warnings),
-                )
+        for waiting, outcome in zip(group, outcomes, strict=True):
             if outcome.rejection is None:
                 waiting.future.set_result(outcome)
             else:
                 waiting.future.set_exception(outcome.rejection)
-        self._metrics.individuals.set(len(self._engine.window))
-        self._metrics.triples.set(len(self._engine.kb))
-        if effects.alerts:
-            self._on_commit()
-        if self._seq - self._checkpoint_seq >= self._checkpoint_every:
-            self._checkpoint()
+        self._settle_down(outcomes)
 
-    def _journal(self, group: list[_Waiting]) -> list[JournalEntry]:
-        now = self._clock.now()
-        received = self._timeline.of(now)
-        entries = []
-        for offset, waiting in enumerate(group, 1):
-            seq = self._seq + offset
-            message = Message(message_id(seq), waiting.content, received, waiting.source)
-            entries.append(JournalEntry(seq, message, now))
+    def _tick(self) -> None:
+        """Let the clock release what waits for silent sources, if it is time."""
+        now, due = self._clock.now(), self._engine.due
+        if due is None or self._timeline.of(now) < due:
+            return
+        entry = self._entry(1, now, EntryKind.TICK)
+        self._journal([entry])
+        with self.lock:
+            outcome = self._engine.tick(entry.message)
+        self._commit([entry], [outcome])
+        self._metrics.observe_tick(outcome)
+        self._settle_down([outcome])
 
+    def _entry(
+        self, offset: int, now: datetime, kind: EntryKind, content: bytes = b"", source: str = ""
+    ) -> JournalEntry:
+        seq = self._seq + offset
+        message = Message(message_id(seq), content, self._timeline.of(now), source)
+        return JournalEntry(seq, message, now, kind=kind)
+
+    def _journal(self, entries: Sequence[JournalEntry]) -> None:
         def append(store: Store, again: bool) -> None:
             if not again or store.last_seq() < entries[-1].seq:
                 store.append(entries)
 
         self._durably(append)
-        self._seq += len(group)
-        return entries
+        self._seq += len(entries)
+
+    def _commit(self, entries: Sequence[JournalEntry], outcomes: Sequence[Outcome]) -> None:
+        effects = effects_of(entries, outcomes)
+        # A commit that arrived although its answer did not is not made twice: the watermark.
+        self._durably(lambda store, _: store.commit(effects))
+        self._latest = effects
+
+    def _settle_down(self, outcomes: Sequence[Outcome]) -> None:
+        """Tell of what has been committed, and keep a checkpoint when it is time."""
+        for outcome in outcomes:
+            for each in _in_order(outcome):
+                if each.status in _LOUD:
+                    told = "; ".join(each.warnings)
+                    _LOG.warning("message %s %s: %s", each.message.id, each.status.value, told)
+        engine = self._engine
+        self._metrics.individuals.set(len(engine.window))
+        self._metrics.triples.set(len(engine.kb))
+        self._metrics.held.set(engine.held)
+        if self._latest is not None and self._latest.alerts:
+            self._on_commit()
+        if self._seq - self._checkpoint_seq >= self._checkpoint_every:
+            self._checkpoint()
 
     def _durably(self, write: Callable[[Store, bool], None]) -> None:
         """Carry out a write, however long the history is away.

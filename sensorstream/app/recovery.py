@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from sensorstream.app.pipeline import effects_of, process
+from sensorstream.app.pipeline import effects_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import MalformedMessage
-from sensorstream.history.records import JournalEntry
+from sensorstream.history.records import EntryKind, JournalEntry
 from sensorstream.history.store import Store
-from sensorstream.model.events import Message
 
 _LOG = logging.getLogger(__name__)
 _GROUP: Final = 500
@@ -22,6 +21,9 @@ _GROUP: Final = 500
 
 def recover(engine: Engine, store: Store) -> int:
     """Bring a new engine to the journal's end.
+
+    What a held message did belongs to the entry that released it, a message or a tick. So the
+    rule holds for held messages too, even if they came long before the watermark.
 
     The last checkpoint gives the window and the rules' memory; the journal after it is
     processed again. Effects up to the watermark are stored already and are thrown away, those
@@ -37,17 +39,20 @@ def recover(engine: Engine, store: Store) -> int:
     watermark = store.watermark()
     checkpoint = store.latest_checkpoint()
     after = 0
+    refused: set[str] = set()
     if checkpoint is not None:
-        after, state = checkpoint
-        engine.restore(load(state))
+        after, content = checkpoint
+        state = load(content)
+        engine.restore(state)
+        # They changed nothing then; that the reasoner might take them now must not matter.
+        refused |= store.rejected({each.item.message.id for each in state.held.held})
     replayed = last = 0
     for group in _groups(store.replay(after)):
         fresh: list[tuple[JournalEntry, Outcome]] = []
         for entry in group:
-            # It changed nothing then; that the reasoner might take it now must not matter.
             if entry.seq <= watermark and entry.status is Status.REJECTED:
-                continue
-            outcome = _process_again(engine, entry.message)
+                refused.add(entry.message.id)
+            outcome = _process_again(engine, entry, refused)
             replayed += 1
             last = entry.seq
             if entry.seq > watermark:
@@ -61,13 +66,16 @@ def recover(engine: Engine, store: Store) -> int:
     return replayed
 
 
-def _process_again(engine: Engine, message: Message) -> Outcome:
+def _process_again(engine: Engine, entry: JournalEntry, refused: Container[str]) -> Outcome:
+    message = entry.message
+    if entry.kind is EntryKind.TICK:
+        return engine.tick(message, refused)
     try:
         reading = engine.read(message.content)
     except MalformedMessage as error:
         # It was well-formed enough when it came: the limits have been narrowed since.
         return engine.reject(message, error)
-    return process(engine, message, reading)
+    return engine.process(message, reading, refused)
 
 
 def _groups(entries: Iterable[JournalEntry]) -> Iterator[list[JournalEntry]]:

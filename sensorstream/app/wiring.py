@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sensorstream.engine.engine import Engine
+from sensorstream.engine.reorder import Disorder
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
@@ -34,6 +35,7 @@ class Deployment:
     mapping: MappingPlan
     rules: tuple[CompiledRule, ...]
     window: WindowSpec
+    disorder: Disorder | None
 
     @property
     def timeline(self) -> Timeline:
@@ -88,6 +90,38 @@ def window_spec(settings: WindowSettings, timeline: Timeline) -> WindowSpec:
     return WindowSpec(kind, unit, size, step)
 
 
+def disorder_spec(settings: Settings) -> Disorder | None:
+    """How messages are put in order; None where no lateness is set: as they come.
+
+    Raises:
+        SettingsError: a lateness is no length of the time line.
+    """
+    time, line = settings.time, settings.time.timeline
+
+    def length(label: str, text: str) -> int:
+        try:
+            return line.span(text)
+        except TermError as error:
+            raise SettingsError(f"{label}: {error}") from None
+
+    by_source = {
+        name: length(f"sources.{name}.lateness", source.lateness)
+        for name, source in settings.sources.items()
+        if source.lateness
+    }
+    if not time.lateness and not by_source:
+        return None
+    common = length("time.lateness", time.lateness) if time.lateness else 0
+    if time.max_held == 0:
+        raise SettingsError("time.max_held: expected a whole number above zero, not 0")
+    return Disorder(
+        common,
+        {name: by_source.get(name, common) for name in settings.sources},
+        idle=line.of_wall_time(time.idle),
+        max_held=time.max_held,
+    )
+
+
 def read_deployment(settings: Settings) -> Deployment:
     """Read and compile all that the settings name.
 
@@ -106,6 +140,7 @@ def read_deployment(settings: Settings) -> Deployment:
         mapping=compile_mapping(files, ontology.schema, timeline),
         rules=compile_rules(files, ontology.schema, timeline),
         window=window,
+        disorder=disorder_spec(settings),
     )
 
 
@@ -136,6 +171,8 @@ def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machi
             max_rounds=settings.rules.max_rounds,
             max_depth=settings.server.max_depth,
             counter=counter,
+            timeline=deployment.timeline,
+            disorder=deployment.disorder,
         )
     except BaseException:
         reasoner.close()

@@ -6,9 +6,11 @@ import json
 import zlib
 from typing import Any
 
-from sensorstream.engine.engine import EngineState
+from sensorstream.engine.engine import Arrived, EngineState
 from sensorstream.engine.notices import Notices
-from sensorstream.model.events import Event, Individual, Provenance
+from sensorstream.engine.reorder import Heard, ReorderState, Waiting
+from sensorstream.mapping.plan import Mapped
+from sensorstream.model.events import Event, Individual, Message, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple, term
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.window.individual_window import Counters, WindowState
@@ -24,6 +26,8 @@ def dump(state: EngineState) -> bytes:
         "pending": [_event_data(each) for each in window.pending],
         "memory": state.memory.to_data(),
         "notices": state.notices.counts,
+        "held": _held_data(state.held),
+        "archived": state.archived,
     }
     return zlib.compress(json.dumps(data, separators=(",", ":")).encode(), level=1)
 
@@ -36,7 +40,51 @@ def load(content: bytes) -> EngineState:
         tuple(_individual(each) for each in data["individuals"]),
         tuple(_event(each) for each in data["pending"]),
     )
-    return EngineState(window, RuleMemory.of(data["memory"]), Notices.of(data["notices"]))
+    return EngineState(
+        window,
+        RuleMemory.of(data["memory"]),
+        Notices.of(data["notices"]),
+        _held(data["held"]) if "held" in data else ReorderState(),
+        data.get("archived", 0),
+    )
+
+
+def _held_data(state: ReorderState[Arrived]) -> dict[str, Any]:
+    return {
+        "sources": [[name, heard.front, heard.at] for name, heard in state.sources.items()],
+        "held": [[each.time, each.arrival, *_arrived_data(each.item)] for each in state.held],
+        "numbers": [state.watermark, state.released, state.latest, state.now, state.arrivals],
+    }
+
+
+def _held(data: dict[str, Any]) -> ReorderState[Arrived]:
+    return ReorderState(
+        {name: Heard(front, at) for name, front, at in data["sources"]},
+        [Waiting(time, arrival, _arrived(rest)) for time, arrival, *rest in data["held"]],
+        *data["numbers"],
+    )
+
+
+def _arrived_data(arrived: Arrived) -> list[Any]:
+    message, mapped = arrived.message, arrived.mapped
+    return [
+        [message.id, message.received, message.source],
+        list(mapped.matched),
+        [_event_data(each) for each in mapped.events],
+        [name.n3 for name in mapped.individuals],
+    ]
+
+
+def _arrived(data: list[Any]) -> Arrived:
+    (name, received, source), matched, events, individuals = data
+    return Arrived(
+        Message(name, b"", received, source),
+        Mapped(
+            tuple(matched),
+            tuple(_event(each) for each in events),
+            tuple(_subject(each) for each in individuals),
+        ),
+    )
 
 
 def _individual_data(each: Individual) -> list[Any]:

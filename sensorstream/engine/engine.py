@@ -1,44 +1,41 @@
 """Algorithm 1 of the paper: a message comes in, the knowledge base moves, rules react.
 
 The engine does no I/O and reads no clock but the counter it is given for the phase times. The
-same messages in the same order give the same outcomes: recovery rests on that.
+same messages and ticks in the same order give the same outcomes: recovery rests on that.
+
+A message is mapped when it arrives. With a lateness it may then wait until nothing earlier can
+come (:mod:`sensorstream.engine.reorder`); the window, the reasoner and the rules get it when it
+is released, in order of application time.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, field, replace
 
 from lxml import etree
 
+from sensorstream.engine.archive import archived
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.engine.reorder import Disorder, ReorderBuffer, ReorderState, Waiting
+from sensorstream.engine.run import MessageRun
 from sensorstream.errors import InternalFault, MessageError, ReasonerError, SensorStreamError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.document import parse_document
-from sensorstream.mapping.plan import MappingPlan
-from sensorstream.model.events import (
-    Delta,
-    Departure,
-    Event,
-    Individual,
-    Message,
-    Superseded,
-    net_delta,
-)
-from sensorstream.model.terms import BlankNode, Triple
+from sensorstream.mapping.plan import Mapped, MappingPlan
+from sensorstream.model.events import Delta, Message, net_delta
+from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import run_rules
-from sensorstream.window.individual_window import IndividualWindow, WindowChange, WindowState
+from sensorstream.window.individual_window import IndividualWindow, WindowState
 
 _LOG = logging.getLogger(__name__)
-_INFERRED: Final = int(Origin.INFERRED)
-_DERIVED_ONLY: Final = int(Origin.INFERRED | Origin.WINDOW)
+_NONE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +47,23 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Arrived:
+    """A mapped message on its way into the window."""
+
+    message: Message
+    mapped: Mapped
+
+
+@dataclass(frozen=True, slots=True)
 class EngineState:
     """All that must survive a restart; what is inferred is derived again."""
 
     window: WindowState
     memory: RuleMemory
     notices: Notices
-
-
-@dataclass(slots=True)
-class _Step:
-    """One applied change, so that it can be taken back."""
-
-    changes: list[WindowChange]
-    delta: Delta
-    reasoned: bool = False
+    held: ReorderState[Arrived] = field(default_factory=ReorderState)
+    archived: int = 0
+    """How many individuals went straight to history."""
 
 
 class Engine:
@@ -85,6 +84,8 @@ class Engine:
         max_rounds: int,
         max_depth: int,
         counter: Callable[[], float],
+        timeline: Timeline,
+        disorder: Disorder | None = None,
     ) -> None:
         self.kb = knowledge
         self.window = window
@@ -95,8 +96,14 @@ class Engine:
         self._max_rounds = max_rounds
         self._max_depth = max_depth
         self._counter = counter
+        self._timeline = timeline
         self._memory = RuleMemory()
         self._notices = Notices()
+        # None: messages are taken as they come.
+        self._order = None if disorder is None else ReorderBuffer[Arrived](disorder)
+        # Messages that waited when the lateness was taken out of the settings.
+        self._left: tuple[Arrived, ...] = ()
+        self._archived = 0
         reasoner.start(knowledge)
 
     def read(self, content: bytes) -> Reading:
@@ -109,31 +116,61 @@ class Engine:
         document = parse_document(content, max_depth=self._max_depth)
         return Reading(document, self._counter() - start)
 
-    def process(self, message: Message, reading: Reading) -> Outcome:
-        """Take one message in.
+    def process(
+        self, message: Message, reading: Reading, refused: Container[str] = _NONE
+    ) -> Outcome:
+        """Take one message in, and all that waited for it.
 
-        A message that cannot be taken in (:class:`MessageError`, or a fault of our own) leaves
-        the knowledge base as it was and comes back as a rejected outcome.
+        A message that cannot be taken in (:class:`MessageError`, a reasoner that fails twice,
+        or a fault of our own) leaves the knowledge base as it was and comes back as a rejected
+        outcome.
 
-        Raises:
-            ReasonerError: the reasoner's process failed; the message was not taken in.
+        Args:
+            message: it arrives no earlier than the messages and ticks before it.
+            reading: what :meth:`read` made of it.
+            refused: ids of messages that were rejected when they were released, in an earlier
+                life of this engine: they are rejected again, whatever the reasoner says now.
+
+        Returns:
+            What became of the message; ``released`` holds the outcomes of those that waited.
         """
         timings = Timings(t_m=reading.seconds)
-        run = _Run(self.kb, self.window, self._reasoner, self.evaluator, self._counter, timings)
-        try:
-            return self._process(message, reading, run, timings)
-        except MessageError as error:
-            run.take_back()
-            return self.reject(message, error, timings)
-        except ReasonerError:
-            run.take_back()
-            raise
-        except Exception as error:
-            # One message must not stop all that come after it, nor be met again on recovery.
-            _LOG.exception("a fault of our own at message %s", message.id)
-            run.take_back()
-            fault = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
-            return self.reject(message, fault, timings)
+        arrived = self._map(message, reading, timings)
+        if self._order is not None:
+            return self._in_order(self._order, message, arrived, timings, refused)
+        left = self._release_left(refused)
+        if isinstance(arrived, Arrived):
+            arrived = self._take_in(arrived, timings, refused)
+        return replace(arrived, released=left) if left else arrived
+
+    def tick(self, tick: Message, refused: Container[str] = _NONE) -> Outcome:
+        """Let time pass without a message: what waited for silent sources is released.
+
+        Args:
+            tick: an empty message; its arrival time is the time.
+            refused: as for :meth:`process`.
+        """
+        if self._order is None:
+            released = self._release_left(refused)
+        else:
+            self._order.advance(tick.received)
+            released = tuple(
+                self._take_in(each, Timings(), refused, answered=True)
+                for each in self._order.release()
+            )
+        return Outcome(tick, Status.ACCEPTED, released=released)
+
+    @property
+    def due(self) -> Instant | None:
+        """From which time of arrival on a :meth:`tick` would change something; None: never."""
+        if self._order is None:
+            return 0 if self._left else None
+        return self._order.due
+
+    @property
+    def held(self) -> int:
+        """Messages that wait for earlier ones."""
+        return len(self._left) if self._order is None else len(self._order)
 
     def reject(
         self, message: Message, error: SensorStreamError, timings: Timings | None = None
@@ -149,19 +186,106 @@ class Engine:
             rejection=error,
         )
 
-    def _process(self, message: Message, reading: Reading, run: _Run, timings: Timings) -> Outcome:
+    def _map(self, message: Message, reading: Reading, timings: Timings) -> Arrived | Outcome:
+        """What the mapping rules make of a message, or why it ends here."""
         start = self._counter()
-        mapped = self._mapping.apply(reading.document, message)
-        timings.t_m += self._counter() - start
-        if not mapped.matched:
-            root = str(reading.document.getroot().tag)
-            return Outcome(
-                message,
-                Status.UNMATCHED,
-                alerts=self._notices.unmatched(message, root, mapped.hint, self.window.now),
-                phases=timings,
-                warnings=(f"no mapping rule matched: {mapped.hint}",),
+        try:
+            mapped = self._mapping.apply(reading.document, message)
+        except MessageError as error:
+            return self.reject(message, error, timings)
+        except Exception as error:
+            return self._fault(message, error, timings)
+        finally:
+            timings.t_m += self._counter() - start
+        if mapped.matched:
+            return Arrived(message, mapped)
+        root = str(reading.document.getroot().tag)
+        return Outcome(
+            message,
+            Status.UNMATCHED,
+            alerts=self._notices.unmatched(message, root, mapped.hint, self.window.now),
+            phases=timings,
+            warnings=(f"no mapping rule matched: {mapped.hint}",),
+        )
+
+    def _in_order(
+        self,
+        order: ReorderBuffer[Arrived],
+        message: Message,
+        arrived: Arrived | Outcome,
+        timings: Timings,
+        refused: Container[str],
+    ) -> Outcome:
+        """Let a message wait for its turn, and release those whose turn it is."""
+        own: Outcome | None = None
+        order.advance(message.received)
+        if isinstance(arrived, Outcome):
+            own = arrived
+        elif not arrived.mapped.events:
+            # It says nothing of any time, so there is nothing to wait for.
+            own = self._take_in(arrived, timings, refused)
+        elif not order.offer(
+            message.source, arrived.mapped.events[0].time, message.received, _kept(arrived)
+        ):
+            own = self._set_late(arrived, timings)
+        released: list[Outcome] = []
+        forced = order.overflow()
+        for each in (*forced, *order.release()):
+            if each.message.id == message.id:
+                assert isinstance(arrived, Arrived)
+                own = self._take_in(arrived, timings, refused)
+            else:
+                released.append(self._take_in(each, Timings(), refused, answered=True))
+        if own is None:
+            assert isinstance(arrived, Arrived)
+            own = _outcome(arrived, Status.HELD, timings)
+        if forced:
+            notices = self._notices.overflow(message, order.disorder.max_held, self.window.now)
+            own = replace(own, alerts=(*own.alerts, *notices), forced=len(forced))
+        return replace(own, released=tuple(released)) if released else own
+
+    def _take_in(
+        self,
+        arrived: Arrived,
+        timings: Timings,
+        refused: Container[str] = _NONE,
+        answered: bool = False,
+    ) -> Outcome:
+        """Let window, reasoner and rules have a message; all or nothing.
+
+        A message that fails because of the reasoner's process gets a second try, with the
+        process started again; it stays in the journal, as any that cannot be taken in.
+        """
+        message = arrived.message
+        if message.id in refused:
+            return _outcome(arrived, Status.REJECTED, timings)
+        failure: ReasonerError | None = None
+        for _ in range(2):
+            run = MessageRun(
+                self.kb, self.window, self._reasoner, self.evaluator, self._counter, timings
             )
+            try:
+                outcome = self._react(arrived, run, timings)
+            except MessageError as error:
+                run.take_back()
+                return self.reject(message, error, timings)
+            except ReasonerError as error:
+                run.take_back()
+                _LOG.warning("the reasoner failed at message %s: %s", message.id, error)
+                failure = error
+            except Exception as error:
+                run.take_back()
+                return self._fault(message, error, timings)
+            else:
+                if answered and outcome.replies:
+                    told = f"{len(outcome.replies)} replies not sent: the message had waited"
+                    return replace(outcome, warnings=(*outcome.warnings, told))
+                return outcome
+        assert failure is not None
+        return self.reject(message, failure, timings)
+
+    def _react(self, arrived: Arrived, run: MessageRun, timings: Timings) -> Outcome:
+        message, mapped = arrived.message, arrived.mapped
         applied = [run.apply(event, ()) for event in mapped.events]
         start, spent = self._counter(), timings.t_i + timings.t_w
         now = message.received if self.window.now is None else self.window.now
@@ -191,15 +315,53 @@ class Engine:
             warnings=result.warnings,
         )
 
+    def _release_left(self, refused: Container[str]) -> tuple[Outcome, ...]:
+        left, self._left = self._left, ()
+        return tuple(self._take_in(each, Timings(), refused, answered=True) for each in left)
+
+    def _set_late(self, arrived: Arrived, timings: Timings) -> Outcome:
+        """Send a message that came too late for the window straight to history."""
+        message, time = arrived.message, arrived.mapped.events[0].time
+        told = (
+            f"late: something later than {self._timeline.format(time)} has been released already; "
+            "the message went straight to history, not into the window"
+        )
+        departures = archived(arrived.mapped.events, self._archived)
+        self._archived += len(departures)
+        return replace(
+            _outcome(arrived, Status.LATE, timings),
+            alerts=self._notices.late(message, told, self.window.now),
+            archived=departures,
+            warnings=(told,),
+        )
+
+    def _fault(self, message: Message, error: Exception, timings: Timings) -> Outcome:
+        # One message must not stop all that come after it, nor be met again on recovery.
+        _LOG.exception("a fault of our own at message %s", message.id)
+        fault = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
+        return self.reject(message, fault, timings)
+
     def state(self) -> EngineState:
         """What :meth:`restore` needs to go on from here."""
-        return EngineState(self.window.state(), self._memory, self._notices)
+        if self._order is None:
+            left = [
+                Waiting(each.mapped.events[0].time, n, each) for n, each in enumerate(self._left)
+            ]
+            held = ReorderState[Arrived](held=left)
+        else:
+            held = self._order.state()
+        return EngineState(self.window.state(), self._memory, self._notices, held, self._archived)
 
     def restore(self, state: EngineState) -> None:
         """Go on from a state; call it on a new engine, before any message."""
         self.window.restore(state.window)
         self._memory = state.memory
         self._notices = state.notices
+        self._archived = state.archived
+        if self._order is None:
+            self._left = tuple(each.item for each in state.held.held)
+        else:
+            self._order.restore(state.held)
         held = tuple(t for each in self.window for t in each.statements)
         delta = self.kb.apply(Origin.WINDOW, Delta(self.window.now or 0, added=held))
         if delta:
@@ -210,88 +372,17 @@ class Engine:
         self._reasoner.close()
 
 
-class _Run:
-    """One message's changes: the host of the semantic rules, and the way back."""
+def _kept(arrived: Arrived) -> Arrived:
+    """A message as it waits: its text is in the journal and needed no more."""
+    return replace(arrived, message=replace(arrived.message, content=b""))
 
-    def __init__(
-        self,
-        knowledge: KnowledgeBase,
-        window: IndividualWindow,
-        reasoner: Reasoner,
-        evaluator: ConditionEvaluator,
-        counter: Callable[[], float],
-        timings: Timings,
-    ) -> None:
-        self.kb = knowledge
-        self.evaluator = evaluator
-        self.departures: list[Departure] = []
-        self.superseded: list[Superseded] = []
-        self._window = window
-        self._reasoner = reasoner
-        self._counter = counter
-        self._timings = timings
-        self._steps: list[_Step] = []
 
-    def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
-        """Move window, indexes and inferences by an event and retractions.
-
-        Returns:
-            What changed in the union of the graphs, inferences included.
-        """
-        start = self._counter()
-        changes: list[WindowChange] = []
-        step = _Step(changes, Delta(0))
-        self._steps.append(step)
-        if removed:
-            changes.append(self._window.retract(removed, self._window.now or 0))
-        if event is not None:
-            changes.append(self._window.insert(event))
-        now = self._window.now or 0
-        for change in changes:
-            self.superseded.extend(change.superseded)
-            for individual in change.departures:
-                self.departures.append(Departure(individual, now, self._inferred(individual)))
-        step.delta = net_delta(now, [change.delta for change in changes])
-        visible = self.kb.apply(Origin.WINDOW, step.delta)
-        moved = self._counter()
-        self._timings.t_w += moved - start
-        inferred = self._reasoner.react(self.kb, step.delta)
-        step.reasoned = True
-        derived = self.kb.apply(Origin.INFERRED, inferred)
-        self._timings.t_i += self._counter() - moved
-        return net_delta(now, (visible, derived))
-
-    def take_back(self) -> None:
-        """Leave the knowledge base as it was before the message."""
-        for step in reversed(self._steps):
-            for change in reversed(step.changes):
-                self._window.undo(change)
-            inverse = step.delta.inverse()
-            self.kb.apply(Origin.WINDOW, inverse)
-            if step.reasoned:
-                self.kb.apply(Origin.INFERRED, self._react_surely(inverse))
-        self._steps.clear()
-
-    def _react_surely(self, delta: Delta) -> Delta:
-        """React even if the reasoner's process has to be started again for it."""
-        try:
-            return self._reasoner.react(self.kb, delta)
-        except ReasonerError:
-            try:
-                return self._reasoner.react(self.kb, delta)
-            except ReasonerError as error:
-                # Neither the old state nor the new: only the journal can mend that.
-                raise RuntimeError(f"a message cannot be taken back: {error}") from error
-
-    def _inferred(self, individual: Individual) -> tuple[Triple, ...]:
-        """What is derived about a leaving individual; it is still in the indexes."""
-        subjects = {individual.name: None} | {
-            t[0]: None for t in individual.statements if isinstance(t[0], BlankNode)
-        }
-        kb = self.kb
-        return tuple(
-            triple
-            for subject in subjects
-            for triple in kb.match(subject, None, None)
-            if kb.marks(triple) & _DERIVED_ONLY == _INFERRED
-        )
+def _outcome(arrived: Arrived, status: Status, timings: Timings) -> Outcome:
+    mapped = arrived.mapped
+    return Outcome(
+        arrived.message,
+        status,
+        matched=mapped.matched,
+        individuals=mapped.individuals,
+        phases=timings,
+    )

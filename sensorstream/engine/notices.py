@@ -1,4 +1,4 @@
-"""Alerts of the system itself: messages that nothing matched or that were rejected.
+"""Alerts of the system itself: messages that nothing matched, that were rejected or came late.
 
 Loud, but no flood: of equal causes the first is reported, then the tenth, the hundredth…
 """
@@ -43,8 +43,24 @@ class Notices:
             return (_alert(message, "inconsistency", message.id, str(error), now),)
         return self._raise(message, "rejected-message", error.code, str(error), now)
 
+    def late(self, message: Message, text: str, now: Instant | None) -> tuple[Alert, ...]:
+        """A message came too late for the window."""
+        source = message.source
+        return self._raise(message, "late-message", source, f"source '{source}' is {text}", now)
+
+    def overflow(self, message: Message, limit: int, now: Instant | None) -> tuple[Alert, ...]:
+        """More messages waited for earlier ones than may, and the oldest were released."""
+        text = f"more than {limit} messages waited for earlier ones: the oldest were released"
+        return self._raise(message, "held-overflow", "held", text, now, "-held")
+
     def _raise(
-        self, message: Message, kind: str, cause: str, text: str, now: Instant | None
+        self,
+        message: Message,
+        kind: str,
+        cause: str,
+        text: str,
+        now: Instant | None,
+        suffix: str = "-1",
     ) -> tuple[Alert, ...]:
         key = f"{kind} {cause}"
         if key not in self.counts and len(self.counts) >= _KNOWN_CAUSES:
@@ -53,12 +69,14 @@ class Notices:
         if str(count).strip("0") != "1":
             return ()
         times = "" if count == 1 else f" ({count} times by now)"
-        return (_alert(message, kind, cause, text + times, now),)
+        return (_alert(message, kind, cause, text + times, now, suffix),)
 
 
-def _alert(message: Message, kind: str, key: str, text: str, now: Instant | None) -> Alert:
+def _alert(
+    message: Message, kind: str, key: str, text: str, now: Instant | None, suffix: str = "-1"
+) -> Alert:
     return Alert(
-        id=f"{message.id}-1",
+        id=f"{message.id}{suffix}",
         rule="",
         kind=kind,
         severity="warning",

@@ -16,6 +16,10 @@ class Status(Enum):
     ACCEPTED = "accepted"
     UNMATCHED = "unmatched"
     """Kept, but no mapping rule matched it."""
+    HELD = "held"
+    """Mapped, but an earlier message may still come: it waits for its turn."""
+    LATE = "late"
+    """Something later was taken in already: it went to history, not into the window."""
     REJECTED = "rejected"
     """Kept, but it could not be taken in; the knowledge base is as before."""
 
@@ -45,7 +49,9 @@ class Outcome:
     """One message's way through the engine.
 
     ``individuals`` are those the message speaks of, ``departures`` those it pushed out of the
-    window. A rejected message has its reason in ``rejection`` and changed nothing.
+    window. A rejected message has its reason in ``rejection`` and changed nothing. ``archived``
+    are individuals that went straight to history. ``released`` says what became of earlier
+    messages that waited until this one came; ``forced`` of them, because too many waited.
     """
 
     message: Message
@@ -59,6 +65,9 @@ class Outcome:
     phases: Timings = field(default_factory=Timings, compare=False)
     warnings: tuple[str, ...] = ()
     rejection: SensorStreamError | None = None
+    archived: tuple[Departure, ...] = ()
+    released: tuple[Outcome, ...] = ()
+    forced: int = 0
 
     @property
     def timings(self) -> dict[str, float]:

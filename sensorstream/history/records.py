@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 
 from sensorstream.engine.outcome import Status
 from sensorstream.model.events import Alert, Departure, Message, Superseded
+
+
+class EntryKind(Enum):
+    """What stands in the journal."""
+
+    MESSAGE = "message"
+    TICK = "tick"
+    """Time that passed without a message, and changed something; its content is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
     """A message in the journal; ``seq`` counts from 1 without gaps and never comes twice.
 
-    ``status`` is known once the effects are stored; None before.
+    ``status`` is known once the effects are stored; None before. All that changes the engine is
+    an entry, so that the journal alone says what the engine knows.
     """
 
     seq: int
     message: Message
     received_at: datetime
     status: Status | None = None
+    kind: EntryKind = EntryKind.MESSAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +43,21 @@ class MessageStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class Settled:
+    """What became at last of a message that was held, maybe in an earlier group."""
+
+    message: str
+    status: Status
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Effects:
-    """All that a group of consecutive messages did; stored in one transaction.
+    """All that a group of consecutive entries did; stored in one transaction.
 
     ``watermark`` is the group's last sequence number, and ``statuses`` has one entry for every
-    message of the group. ``raised_at`` is wall time, for the alerts.
+    entry of the group. ``settled`` are the held messages that the group released: what they did
+    belongs to the entry that released them. ``raised_at`` is wall time, for the alerts.
     """
 
     watermark: int
@@ -45,3 +66,4 @@ class Effects:
     alerts: tuple[Alert, ...]
     statuses: tuple[MessageStatus, ...]
     raised_at: datetime
+    settled: tuple[Settled, ...] = ()

@@ -22,7 +22,15 @@ from sensorstream.model.terms import BlankNode, Literal, Term, Triple
 Cell: TypeAlias = str | int | float | bool | bytes | datetime | None
 Row: TypeAlias = tuple[Cell, ...]
 
-MESSAGE_COLUMNS: Final = ("seq", "id", "source", "received_at", "received", "content")
+MESSAGE_COLUMNS: Final = (
+    "seq",
+    "kind",
+    "id",
+    "source",
+    "received_at",
+    "received",
+    "content",
+)
 INDIVIDUAL_COLUMNS: Final = ("stay", "name", "entered", "time", "expired_at", "message_id")
 STATEMENT_COLUMNS: Final = (
     "stay",
@@ -56,6 +64,7 @@ def message_rows(entries: Iterable[JournalEntry]) -> Iterator[Row]:
         message = entry.message
         yield (
             entry.seq,
+            entry.kind.value,
             message.id,
             message.source,
             entry.received_at,

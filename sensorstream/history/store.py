@@ -10,7 +10,7 @@ argument).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -22,7 +22,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, describe, engine, translating
 from sensorstream.history.migrations import migrate
-from sensorstream.history.records import Effects, JournalEntry
+from sensorstream.history.records import Effects, EntryKind, JournalEntry
 from sensorstream.history.rows import (
     INDIVIDUAL_COLUMNS,
     MESSAGE_COLUMNS,
@@ -139,6 +139,7 @@ class Store:
             if effects.alerts:
                 _raise_alerts(cursor, effects)
             _set_statuses(cursor, effects)
+            _settle(cursor, effects)
             _move_watermark(cursor, watermark, effects.watermark)
 
     def last_seq(self) -> int:
@@ -162,17 +163,35 @@ class Store:
             with translating("cannot read the journal"), connection.cursor("replay") as cursor:
                 cursor.itersize = _REPLAY_BATCH
                 cursor.execute(
-                    "select seq, id, source, received_at, received, content, status "
+                    "select seq, id, source, received_at, received, content, status, kind "
                     "from store.messages where seq > %s order by seq",
                     (after,),
                 )
-                for seq, name, source, received_at, received, content, status in cursor:
-                    message = Message(name, bytes(content), received, source)
+                for seq, name, source, received_at, received, content, status, kind in cursor:
                     yield JournalEntry(
-                        seq, message, received_at, None if status is None else Status(status)
+                        seq,
+                        Message(name, bytes(content), received, source),
+                        received_at,
+                        None if status is None else Status(status),
+                        EntryKind(kind),
                     )
         finally:
             connection.close()
+
+    def rejected(self, ids: Collection[str]) -> frozenset[str]:
+        """Those of some messages that were rejected.
+
+        Raises:
+            HistoryError: the journal cannot be read.
+        """
+        if not ids:
+            return frozenset()
+        with self._transaction("cannot read the journal") as cursor:
+            cursor.execute(
+                "select id from store.messages where status = 'rejected' and id = any(%s)",
+                (list(ids),),
+            )
+            return frozenset(row[0] for row in cursor)
 
     def save_checkpoint(self, seq: int, state: bytes) -> None:
         """Keep the engine's state as it was after message ``seq``, and drop old ones.
@@ -304,6 +323,25 @@ def _set_statuses(cursor: extensions.cursor, effects: Effects) -> None:
     if len(known) != len(effects.statuses):
         missing = {each.seq for each in effects.statuses} - {row[0] for row in known}
         raise HistoryError(f"effects of messages that are not in the journal: {sorted(missing)}")
+
+
+def _settle(cursor: extensions.cursor, effects: Effects) -> None:
+    """Say what became of held messages; one whose entry retention has deleted is passed over."""
+    if effects.settled:
+        execute_values(
+            cursor,
+            "update store.messages m set status = v.status, reason = v.reason "
+            "from (values %s) as v (id, status, reason) where m.id = v.id",
+            [
+                (
+                    each.message,
+                    each.status.value,
+                    None if each.reason is None else _text(each.reason),
+                )
+                for each in effects.settled
+            ],
+            template="(%s::text, %s::text, %s::text)",
+        )
 
 
 def _move_watermark(cursor: extensions.cursor, after: int, upto: int) -> None:

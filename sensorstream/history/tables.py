@@ -52,7 +52,11 @@ messages: Final = Table(
     Column("content", LargeBinary, nullable=False),
     Column("status", Text),
     Column("reason", Text),
-    CheckConstraint("status in ('accepted', 'unmatched', 'rejected')", name="status"),
+    Column("kind", Text, nullable=False, server_default=text("'message'")),
+    CheckConstraint("kind in ('message', 'tick')", name="kind"),
+    CheckConstraint(
+        "status in ('accepted', 'unmatched', 'rejected', 'held', 'late')", name="status"
+    ),
     Index(
         "messages_quarantine_idx",
         "seq",

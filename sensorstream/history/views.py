@@ -90,7 +90,7 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
             _query(
                 "SELECT m.seq AS seq, m.id AS id, m.source AS source, "
                 "m.received_at AS received_at, m.status AS status, m.reason AS reason, "
-                "m.content AS content FROM store.messages AS m"
+                "m.content AS content FROM store.messages AS m WHERE m.kind = 'message'"
             ),
             "every message as it arrived, and what became of it",
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -76,12 +77,28 @@ class Timeline(Enum):
         Raises:
             TermError: not a length of this time line, or not above zero.
         """
+        length = self.span(text)
+        if length == 0:
+            raise TermError(f"'{text}' is not a length of time: expected more than zero")
+        return length
+
+    def span(self, text: str) -> int:
+        """A length of the time line that may be zero.
+
+        Raises:
+            TermError: not a length of this time line, or below zero.
+        """
         if self is Timeline.INTEGER:
             if not _DIGITS.match(text):
                 raise TermError(f"'{text}' is not a length of integer time: expected e.g. 10")
             length = int(text)
         else:
             length = parse_duration(text.strip()) // _MICROSECOND
-        if length <= 0:
+        if length < 0:
             raise TermError(f"'{text}' is not a length of time: expected more than zero")
         return length
+
+    def of_wall_time(self, seconds: float) -> int:
+        """A length of wall time as times of arrival count it (:meth:`of`), rounded up."""
+        units = 1 if self is Timeline.INTEGER else timedelta(seconds=1) // _MICROSECOND
+        return math.ceil(seconds * units)

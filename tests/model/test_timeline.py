@@ -82,3 +82,20 @@ def test_what_is_no_length_is_refused_with_an_example(line: Timeline, bad: str) 
     with pytest.raises(TermError, match=rf"'{bad}'.*expected") as caught:
         line.duration(bad)
     assert "xsd:" not in str(caught.value)
+
+
+def test_a_span_may_be_zero_and_a_duration_may_not() -> None:
+    assert (Timeline.INTEGER.span("0"), Timeline.DATETIME.span("PT0S")) == (0, 0)
+    for line, zero, less in (
+        (Timeline.INTEGER, "0", "-1"),
+        (Timeline.DATETIME, "PT0S", "-PT1S"),
+    ):
+        with pytest.raises(TermError, match="more than zero"):
+            line.duration(zero)
+        with pytest.raises(TermError, match="more than zero"):
+            line.span(less)
+
+
+def test_wall_time_is_counted_as_arrivals_are() -> None:
+    assert Timeline.INTEGER.of_wall_time(0.2) == 1
+    assert Timeline.DATETIME.of_wall_time(0.2) == 200_000

@@ -1,0 +1,122 @@
+"""One message's changes of window, indexes and inferences, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sensorstream.engine.outcome import Timings
+from sensorstream.errors import ReasonerError
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.events import (
+    Delta,
+    Departure,
+    Event,
+    Individual,
+    Superseded,
+    net_delta,
+)
+from sensorstream.model.terms import BlankNode, Triple
+from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.rules.conditions import ConditionEvaluator
+from sensorstream.window.individual_window import IndividualWindow, WindowChange
+
+_INFERRED: Final = int(Origin.INFERRED)
+_DERIVED_ONLY: Final = int(Origin.INFERRED | Origin.WINDOW)
+
+
+@dataclass(slots=True)
+class _Step:
+    """One applied change, so that it can be taken back."""
+
+    changes: list[WindowChange]
+    delta: Delta
+    reasoned: bool = False
+
+
+class MessageRun:
+    """One message's changes: the host of the semantic rules, and the way back."""
+
+    def __init__(
+        self,
+        knowledge: KnowledgeBase,
+        window: IndividualWindow,
+        reasoner: Reasoner,
+        evaluator: ConditionEvaluator,
+        counter: Callable[[], float],
+        timings: Timings,
+    ) -> None:
+        self.kb = knowledge
+        self.evaluator = evaluator
+        self.departures: list[Departure] = []
+        self.superseded: list[Superseded] = []
+        self._window = window
+        self._reasoner = reasoner
+        self._counter = counter
+        self._timings = timings
+        self._steps: list[_Step] = []
+
+    def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
+        """Move window, indexes and inferences by an event and retractions.
+
+        Returns:
+            What changed in the union of the graphs, inferences included.
+        """
+        start = self._counter()
+        changes: list[WindowChange] = []
+        step = _Step(changes, Delta(0))
+        self._steps.append(step)
+        if removed:
+            changes.append(self._window.retract(removed, self._window.now or 0))
+        if event is not None:
+            changes.append(self._window.insert(event))
+        now = self._window.now or 0
+        for change in changes:
+            self.superseded.extend(change.superseded)
+            for individual in change.departures:
+                self.departures.append(Departure(individual, now, self._inferred(individual)))
+        step.delta = net_delta(now, [change.delta for change in changes])
+        visible = self.kb.apply(Origin.WINDOW, step.delta)
+        moved = self._counter()
+        self._timings.t_w += moved - start
+        inferred = self._reasoner.react(self.kb, step.delta)
+        step.reasoned = True
+        derived = self.kb.apply(Origin.INFERRED, inferred)
+        self._timings.t_i += self._counter() - moved
+        return net_delta(now, (visible, derived))
+
+    def take_back(self) -> None:
+        """Leave the knowledge base as it was before the message."""
+        for step in reversed(self._steps):
+            for change in reversed(step.changes):
+                self._window.undo(change)
+            inverse = step.delta.inverse()
+            self.kb.apply(Origin.WINDOW, inverse)
+            if step.reasoned:
+                self.kb.apply(Origin.INFERRED, self._react_surely(inverse))
+        self._steps.clear()
+
+    def _react_surely(self, delta: Delta) -> Delta:
+        """React even if the reasoner's process has to be started again for it."""
+        try:
+            return self._reasoner.react(self.kb, delta)
+        except ReasonerError:
+            try:
+                return self._reasoner.react(self.kb, delta)
+            except ReasonerError as error:
+                # Neither the old state nor the new: only the journal can mend that.
+                raise RuntimeError(f"a message cannot be taken back: {error}") from error
+
+    def _inferred(self, individual: Individual) -> tuple[Triple, ...]:
+        """What is derived about a leaving individual; it is still in the indexes."""
+        subjects = {individual.name: None} | {
+            t[0]: None for t in individual.statements if isinstance(t[0], BlankNode)
+        }
+        kb = self.kb
+        return tuple(
+            triple
+            for subject in subjects
+            for triple in kb.match(subject, None, None)
+            if kb.marks(triple) & _DERIVED_ONLY == _INFERRED
+        )
