@@ -135,16 +135,6 @@ class Contradiction:
     axioms: tuple[str, ...] = ()
     limits: str = ""
 
-    def __str__(self) -> str:
-        parts = []
-        if self.triples:
-            parts.append("asserted is " + " ".join(self.triples))
-        if self.axioms:
-            parts.append("the ontology says " + "; ".join(self.axioms))
-        if self.limits:
-            parts.append(f"({self.limits})")
-        return " ".join(parts)
-
 
 class Inconsistent(MessageError):
     """The message contradicts the ontology.

@@ -159,6 +159,8 @@ def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machi
         deployment.ontology,
         java=settings.reasoning.java,
         timeout=settings.reasoning.timeout,
+        heap=settings.reasoning.heap,
+        explain=settings.reasoning.explain,
     )
     try:
         engine = Engine(

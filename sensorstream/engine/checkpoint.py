@@ -28,6 +28,7 @@ def dump(state: EngineState) -> bytes:
         "notices": state.notices.counts,
         "held": _held_data(state.held),
         "archived": state.archived,
+        "degraded": state.degraded,
     }
     return zlib.compress(json.dumps(data, separators=(",", ":")).encode(), level=1)
 
@@ -46,6 +47,7 @@ def load(content: bytes) -> EngineState:
         Notices.of(data["notices"]),
         _held(data["held"]) if "held" in data else ReorderState(),
         data.get("archived", 0),
+        data.get("degraded", ""),
     )
 
 

@@ -21,13 +21,22 @@ from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.engine.reorder import Disorder, ReorderBuffer, ReorderState, Waiting
 from sensorstream.engine.run import MessageRun
-from sensorstream.errors import InternalFault, MessageError, ReasonerError, SensorStreamError
+from sensorstream.errors import (
+    Inconsistent,
+    InternalFault,
+    MessageError,
+    ReasonerError,
+    SensorStreamError,
+)
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.plan import Mapped, MappingPlan
-from sensorstream.model.events import Delta, Message, net_delta
+from sensorstream.model.events import Delta, Departure, Message, net_delta
+from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.memory import RuleMemory
@@ -64,6 +73,8 @@ class EngineState:
     held: ReorderState[Arrived] = field(default_factory=ReorderState)
     archived: int = 0
     """How many individuals went straight to history."""
+    degraded: str = ""
+    """Why the plain profile stands in for the reasoner; "" while it does not."""
 
 
 class Engine:
@@ -251,38 +262,38 @@ class Engine:
         refused: Container[str] = _NONE,
         answered: bool = False,
     ) -> Outcome:
-        """Let window, reasoner and rules have a message; all or nothing.
-
-        A message that fails because of the reasoner's process gets a second try, with the
-        process started again; it stays in the journal, as any that cannot be taken in.
-        """
+        """Let window, reasoner and rules have a message; all or nothing."""
         message = arrived.message
         if message.id in refused:
             return _outcome(arrived, Status.REJECTED, timings)
-        failure: ReasonerError | None = None
-        for _ in range(2):
-            run = MessageRun(
-                self.kb, self.window, self._reasoner, self.evaluator, self._counter, timings
-            )
-            try:
-                outcome = self._react(arrived, run, timings)
-            except MessageError as error:
-                run.take_back()
-                return self.reject(message, error, timings)
-            except ReasonerError as error:
-                run.take_back()
-                _LOG.warning("the reasoner failed at message %s: %s", message.id, error)
-                failure = error
-            except Exception as error:
-                run.take_back()
-                return self._fault(message, error, timings)
-            else:
-                if answered and outcome.replies:
-                    told = f"{len(outcome.replies)} replies not sent: the message had waited"
-                    return replace(outcome, warnings=(*outcome.warnings, told))
-                return outcome
-        assert failure is not None
-        return self.reject(message, failure, timings)
+        before = self.degraded
+        run = MessageRun(
+            self.kb, self.window, self._reasoner, self.evaluator, self._counter, timings
+        )
+        try:
+            outcome = self._react(arrived, run, timings)
+        except (MessageError, ReasonerError) as error:
+            run.take_back()
+            outcome = self.reject(message, error, timings)
+        except Exception as error:
+            run.take_back()
+            outcome = self._fault(message, error, timings)
+        if answered and outcome.replies:
+            told = f"{len(outcome.replies)} replies not sent: the message had waited"
+            outcome = replace(outcome, warnings=(*outcome.warnings, told))
+        return self._with_reasoner(outcome, before) if self.degraded else outcome
+
+    def _with_reasoner(self, outcome: Outcome, before: str) -> Outcome:
+        """Tell that the reasoner is away; as an alert only when that is new."""
+        alerts = outcome.alerts
+        if not before:
+            notice = self._notices.degraded(outcome.message, self.degraded, self.window.now)
+            alerts = (*alerts, notice)
+        warnings = outcome.warnings
+        if outcome.status is Status.ACCEPTED:
+            told = f"inferred by the plain profile only, the reasoner is away: {self.degraded}"
+            warnings = (*warnings, told)
+        return replace(outcome, alerts=alerts, warnings=warnings)
 
     def _react(self, arrived: Arrived, run: MessageRun, timings: Timings) -> Outcome:
         message, mapped = arrived.message, arrived.mapped
@@ -350,7 +361,9 @@ class Engine:
             held = ReorderState[Arrived](held=left)
         else:
             held = self._order.state()
-        return EngineState(self.window.state(), self._memory, self._notices, held, self._archived)
+        return EngineState(
+            self.window.state(), self._memory, self._notices, held, self._archived, self.degraded
+        )
 
     def restore(self, state: EngineState) -> None:
         """Go on from a state; call it on a new engine, before any message."""
@@ -358,6 +371,8 @@ class Engine:
         self._memory = state.memory
         self._notices = state.notices
         self._archived = state.archived
+        if state.degraded:
+            self.degrade(state.degraded)
         if self._order is None:
             self._left = tuple(each.item for each in state.held.held)
         else:
@@ -367,9 +382,86 @@ class Engine:
         if delta:
             self.kb.apply(Origin.INFERRED, self._reasoner.react(self.kb, delta))
 
+    @property
+    def degraded(self) -> str:
+        """Why the plain profile stands in for HermiT or Pellet; "" while it does not."""
+        reasoner = self._reasoner
+        return reasoner.degraded if isinstance(reasoner, ResilientReasoner) else ""
+
+    def degrade(self, reason: str) -> None:
+        """Go on with the plain profile, as if the reasoner had failed."""
+        if isinstance(self._reasoner, ResilientReasoner):
+            self.kb.apply(Origin.INFERRED, self._reasoner.degrade(self.kb, reason))
+
+    def adopt(self, aside: Aside, mapping: MappingPlan, rules: Sequence[CompiledRule]) -> None:
+        """Exchange ontology, reasoner and rules between two messages.
+
+        Static and inferred graph become those of ``aside``; window and memories stay. No rule
+        runs: new axioms count from the next message on. Messages that wait were mapped already.
+
+        Raises:
+            Inconsistent: the window contradicts the new ontology; nothing was changed.
+            ReasonerError: the new reasoner failed; the same.
+        """
+        aside.follow(self.kb.triples(Origin.WINDOW))
+        self._exchange(aside)
+        self._mapping = mapping
+        self._rules = tuple(rules)
+
+    def readmit(self, message: Message, aside: Aside) -> Outcome:
+        """Exchange a reasoner that failed for a new one, which catches up with the window.
+
+        What was taken in without it and contradicts the ontology leaves the window for history,
+        message by message in the order of their times. No rule runs.
+
+        Args:
+            message: the journal's entry of this event; its content is empty.
+            aside: the same ontology with the new reasoner.
+
+        Raises:
+            ReasonerError: the new reasoner failed as well; nothing was changed.
+        """
+        expelled: list[Triple] = []
+        try:
+            aside.follow(self.kb.triples(Origin.WINDOW))
+        except Inconsistent:
+            aside.follow(())
+            expelled = aside.admit(_by_message(self.window))
+        now = message.received if self.window.now is None else self.window.now
+        change = self.window.retract(expelled, now)
+        self.kb.apply(Origin.WINDOW, change.delta)
+        aside.follow(self.kb.triples(Origin.WINDOW))
+        self._exchange(aside)
+        return Outcome(
+            message,
+            Status.ACCEPTED,
+            alerts=self._notices.restored(message, expelled, self.window.now),
+            departures=tuple(Departure(each, now) for each in change.departures),
+            superseded=change.superseded,
+        )
+
+    def _exchange(self, aside: Aside) -> None:
+        for origin in (Origin.STATIC, Origin.STATIC_INFERRED, Origin.INFERRED):
+            wanted = dict.fromkeys(aside.kb.triples(origin))
+            held = dict.fromkeys(self.kb.triples(origin))
+            added = tuple(triple for triple in wanted if triple not in held)
+            removed = tuple(triple for triple in held if triple not in wanted)
+            self.kb.apply(origin, Delta(0, added, removed))
+        self._reasoner.close()
+        self._reasoner = aside.reasoner
+
     def close(self) -> None:
         """Stop the reasoner."""
         self._reasoner.close()
+
+
+def _by_message(window: IndividualWindow) -> list[list[Triple]]:
+    """What each message said of the window, in the order of their times."""
+    parts: dict[tuple[Instant, int, str], list[Triple]] = {}
+    for individual in window:
+        for triple, said in individual.statements.items():
+            parts.setdefault((said.time, len(said.message), said.message), []).append(triple)
+    return [parts[key] for key in sorted(parts)]
 
 
 def _kept(arrived: Arrived) -> Arrived:

@@ -5,16 +5,18 @@ Loud, but no flood: of equal causes the first is reported, then the tenth, the h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from sensorstream.errors import Inconsistent, SensorStreamError
 from sensorstream.model.events import Alert, Message
+from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 
 _KNOWN_CAUSES: Final = 1000
 """Causes counted apart; a stream of ever new ones is counted as one."""
+_SHOWN: Final = 10
 
 
 @dataclass(slots=True)
@@ -52,6 +54,27 @@ class Notices:
         """More messages waited for earlier ones than may, and the oldest were released."""
         text = f"more than {limit} messages waited for earlier ones: the oldest were released"
         return self._raise(message, "held-overflow", "held", text, now, "-held")
+
+    def degraded(self, message: Message, reason: str, now: Instant | None) -> Alert:
+        """The reasoner failed: from this message on the plain profile infers."""
+        text = f"the plain profile infers from now on, the reasoner is away: {reason}"
+        return _alert(message, "reasoner-degraded", "reasoner", text, now, "-reasoner")
+
+    def restored(
+        self, message: Message, expelled: Sequence[Triple], now: Instant | None
+    ) -> tuple[Alert, ...]:
+        """The reasoner is back; ``expelled`` is what contradicts the ontology meanwhile."""
+        text = "the reasoner is back and has caught up with the window"
+        alert = _alert(message, "reasoner-restored", "reasoner", text, now, "-reasoner")
+        if not expelled:
+            return (alert,)
+        shown = " ".join(f"{s.n3} {p.n3} {o.n3} ." for s, p, o in expelled[:_SHOWN])
+        more = f" and {len(expelled) - _SHOWN} more" if len(expelled) > _SHOWN else ""
+        text = (
+            "taken in while the reasoner was away, these contradict the ontology and left the "
+            f"window: {shown}{more}"
+        )
+        return (alert, _alert(message, "inconsistency", message.id, text, now))
 
     def _raise(
         self,

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from typing import Final
 
+from sensorstream.clock import Clock, SystemClock
 from sensorstream.errors import SettingsError
 from sensorstream.reasoning.closure import Closure
+from sensorstream.reasoning.dl.explain import Explainer
+from sensorstream.reasoning.dl.process import HEAP, Worker
+from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner
+from sensorstream.reasoning.resilient import ResilientReasoner
 
 PROFILES: Final = ("none", "plain", "hermit", "pellet")
 
 
 def make_reasoner(
-    profile: str, ontology: Ontology, *, java: str = "", timeout: float = 30.0
+    profile: str,
+    ontology: Ontology,
+    *,
+    java: str = "",
+    timeout: float = 30.0,
+    heap: int = HEAP,
+    explain: float = 5.0,
+    clock: Clock | None = None,
 ) -> Reasoner:
     """The reasoner of a profile; no process is started before :meth:`Reasoner.start`.
 
     ``java`` is the home of a Java runtime ("" = the one that comes with SensorStream),
-    ``timeout`` bounds one question to HermiT or Pellet, in seconds.
+    ``timeout`` bounds one question to HermiT or Pellet, in seconds, ``heap`` their memory, in
+    MiB. ``explain`` bounds, in seconds, finding out what contradicts what.
 
     Raises:
         SettingsError: no such profile.
@@ -31,10 +45,16 @@ def make_reasoner(
         raise SettingsError(
             f"'{profile}' is no reasoning profile: expected one of {', '.join(PROFILES)}"
         )
-    from sensorstream.reasoning.dl.process import Worker
-    from sensorstream.reasoning.dl.reasoner import DlReasoner
-    from sensorstream.reasoning.dl.terminology import Terminology
-
+    clock = clock or SystemClock()
     terminology = Terminology.of(ontology)
-    worker = Worker(profile, to_ntriples(terminology.axioms), java=java, timeout=timeout)
-    return DlReasoner(terminology, worker)
+    axioms = to_ntriples(terminology.axioms)
+    worker = Worker(profile, axioms, java=java, timeout=timeout, heap=heap, clock=clock)
+    explainer = Explainer(
+        ontology,
+        lambda: DlReasoner(terminology, worker),
+        java=java,
+        heap=heap,
+        seconds=explain,
+        clock=clock,
+    )
+    return ResilientReasoner(DlReasoner(terminology, worker), worker, explainer, ontology.schema)

@@ -1,0 +1,69 @@
+"""A knowledge base beside the running one: another reasoner, and maybe another ontology.
+
+Classifying axioms and deriving a whole window take seconds, so both happen here, in a thread of
+their own, while messages come in. Only what changed since is left for the moment of the swap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sensorstream.errors import Inconsistent, ReasonerError
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import Triple
+from sensorstream.reasoning.reasoner import Reasoner
+
+
+class Aside:
+    """Static graph, a copy of the window, and all that the reasoner derives from them."""
+
+    def __init__(self, static: Iterable[Triple], reasoner: Reasoner) -> None:
+        """Start the reasoner over the static graph and an empty window.
+
+        Raises:
+            OntologyError: the static graph contradicts itself.
+            ReasonerError: the reasoner's process failed.
+        """
+        self.kb = KnowledgeBase()
+        self.kb.add(Origin.STATIC, static)
+        self.reasoner = reasoner
+        reasoner.start(self.kb)
+
+    def follow(self, window: Iterable[Triple]) -> None:
+        """Bring the copy in step with the window; costs what changed.
+
+        Raises:
+            Inconsistent: window and ontology contradict each other; the copy is as before.
+            ReasonerError: the reasoner's process failed; the same.
+        """
+        wanted = dict.fromkeys(window)
+        held = dict.fromkeys(self.kb.triples(Origin.WINDOW))
+        added = tuple(triple for triple in wanted if triple not in held)
+        removed = tuple(triple for triple in held if triple not in wanted)
+        if added or removed:
+            self._apply(Delta(0, added, removed))
+
+    def admit(self, parts: Iterable[Sequence[Triple]]) -> list[Triple]:
+        """Add to the copy one part of the window after the other.
+
+        Returns:
+            The triples of those parts that contradict the ontology and the parts before them.
+        """
+        refused: list[Triple] = []
+        for part in parts:
+            new = tuple(t for t in part if not self.kb.origins(t) & Origin.WINDOW)
+            try:
+                self._apply(Delta(0, added=new))
+            except Inconsistent:
+                refused += new
+        return refused
+
+    def _apply(self, delta: Delta) -> None:
+        self.kb.apply(Origin.WINDOW, delta)
+        try:
+            inferred = self.reasoner.react(self.kb, delta)
+        except (Inconsistent, ReasonerError):
+            self.kb.apply(Origin.WINDOW, delta.inverse())
+            raise
+        self.kb.apply(Origin.INFERRED, inferred)

@@ -1,0 +1,119 @@
+"""A description logic reasoner whose failures cost inferences, never messages.
+
+What is done about a failed question: the reasoner's process is started again and asked once
+more. If that fails too and the process answers other questions, the message is to blame, and
+only it is refused. If the process does not come back, or message after message fails, the plain
+profile takes over for all that follows, until the engine adopts a new reasoner.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from sensorstream.errors import Inconsistent, ReasonerError
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.events import Delta
+from sensorstream.model.schema import Schema
+from sensorstream.reasoning.closure import Closure
+from sensorstream.reasoning.dl.explain import Explainer
+from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.reasoner import Reasoner
+
+_LOG = logging.getLogger(__name__)
+_TOLERATED: Final = 2
+"""Failed questions in a row, each of them asked twice, that are put down to messages."""
+
+
+class ResilientReasoner:
+    """HermiT or Pellet while its process works, the plain profile from then on."""
+
+    def __init__(
+        self, reasoner: Reasoner, worker: Worker, explainer: Explainer, schema: Schema
+    ) -> None:
+        """``worker`` is the process that ``reasoner`` asks."""
+        self._reasoner = reasoner
+        self._worker = worker
+        self._explainer = explainer
+        self._schema = schema
+        self._plain: Closure | None = None
+        self._failures = 0
+        self.restarts = 0
+        """How often the process was started again."""
+        self.degraded = ""
+        """Why the plain profile is in charge; "" while it is not."""
+
+    @property
+    def pid(self) -> int | None:
+        """The reasoner's process, while there is one."""
+        return self._worker.pid
+
+    def start(self, kb: KnowledgeBase) -> None:
+        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
+        self._reasoner.start(kb)
+
+    def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
+        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`.
+
+        Raises:
+            Inconsistent: with its contradiction.
+            ReasonerError: this change cannot be reasoned about, others can.
+        """
+        if self._plain is not None:
+            return self._plain.react(kb, delta)
+        try:
+            inferred = self._ask(kb, delta)
+        except Inconsistent as error:
+            raise self._explainer.explain(kb, delta, error) from None
+        except ReasonerError as error:
+            self._failures += 1
+            if self._failures <= _TOLERATED and self._starts():
+                raise
+            return self.degrade(kb, str(error), delta.time)
+        self._failures = 0
+        return inferred
+
+    def degrade(self, kb: KnowledgeBase, reason: str, time: int = 0) -> Delta:
+        """Leave the rest to the plain profile.
+
+        Returns:
+            The change of the inferred graph: it then holds what plain derives from the window as
+            it stands in ``kb``.
+        """
+        if self._plain is not None:
+            return Delta(time)
+        _LOG.error("the reasoner failed, the plain profile takes over: %s", reason)
+        self.degraded = reason
+        self._plain = Closure(self._schema)
+        plain = self._plain.react(kb, Delta(time, added=tuple(kb.triples(Origin.WINDOW))))
+        self._reasoner.close()
+        wanted = dict.fromkeys(plain.added)
+        held = dict.fromkeys(kb.triples(Origin.INFERRED))
+        return Delta(
+            time,
+            added=tuple(triple for triple in wanted if triple not in held),
+            removed=tuple(triple for triple in held if triple not in wanted),
+        )
+
+    def close(self) -> None:
+        """End the processes."""
+        self._explainer.close()
+        self._reasoner.close()
+
+    def _ask(self, kb: KnowledgeBase, delta: Delta) -> Delta:
+        try:
+            return self._reasoner.react(kb, delta)
+        except ReasonerError as error:
+            _LOG.warning("the reasoner failed and is asked again: %s", error)
+            self.restarts += 1
+            # An answer that is an error leaves the process running, in an unknown state.
+            self._worker.close()
+            return self._reasoner.react(kb, delta)
+
+    def _starts(self) -> bool:
+        """Whether the process can be started and answers."""
+        try:
+            self._worker.close()
+            return self._worker.start()
+        except ReasonerError:
+            return False
