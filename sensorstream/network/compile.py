@@ -1,0 +1,721 @@
+"""From the algebra to operators: equal parts of different queries become one operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+from sensorstream.errors import SensorStreamError
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import IRI, BlankNode, Term
+from sensorstream.network.aggregates import aggregation
+from sensorstream.network.expressions.compile import NotIncremental, test_of, value_of, variables_of
+from sensorstream.network.expressions.values import FALSE, TRUE, order_key
+from sensorstream.network.network import Network
+from sensorstream.network.node import Node
+from sensorstream.network.operators.closure import Closure
+from sensorstream.network.operators.delta_join import MOST_PATTERNS, DeltaJoin, Test
+from sensorstream.network.operators.delta_join import Pattern as Triple
+from sensorstream.network.operators.distinct import Distinct as DistinctNode
+from sensorstream.network.operators.group import Column
+from sensorstream.network.operators.group import Group as GroupNode
+from sensorstream.network.operators.join import Join as JoinNode
+from sensorstream.network.operators.matching import LeftJoin as LeftJoinNode
+from sensorstream.network.operators.matching import Mark
+from sensorstream.network.operators.matching import Minus as MinusNode
+from sensorstream.network.operators.simple import Constant
+from sensorstream.network.operators.simple import Extend as ExtendNode
+from sensorstream.network.operators.simple import Filter as FilterNode
+from sensorstream.network.operators.simple import Project as ProjectNode
+from sensorstream.network.operators.simple import Union as UnionNode
+from sensorstream.network.operators.slice import Slice as SliceNode
+from sensorstream.network.rows import Row, slots_of
+from sensorstream.network.scope import borrowed, existences, in_scope
+from sensorstream.sparql.algebra import (
+    BGP,
+    Alternative,
+    Distinct,
+    Exists,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Inverse,
+    Join,
+    LeftJoin,
+    Minus,
+    NegatedSet,
+    OneOrMore,
+    OrderBy,
+    OrderCondition,
+    Path,
+    Pattern,
+    Project,
+    Reduced,
+    Service,
+    Slice,
+    TriplePattern,
+    Union,
+    Values,
+    Variable,
+    Window,
+    ZeroOrMore,
+    ZeroOrOne,
+)
+from sensorstream.sparql.algebra import (
+    Sequence as PathSequence,
+)
+
+
+class UnsupportedQuery(SensorStreamError):
+    """A continuous query asks for something that no stream can answer."""
+
+    code = "unsupported-query"
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a query reads: one index for each graph and window."""
+
+    default: TripleIndex
+    named: Mapping[IRI, TripleIndex] = field(default_factory=dict)
+    windows: Mapping[IRI, TripleIndex] = field(default_factory=dict)
+
+    def indexes(self) -> tuple[TripleIndex, ...]:
+        """All of them."""
+        return (self.default, *self.named.values(), *self.windows.values())
+
+
+@dataclass(slots=True)
+class _Conjunction:
+    """Patterns that all must match: triples over indexes, filters on them, and other parts."""
+
+    triples: list[Triple] = field(default_factory=list)
+    filters: list[Expression] = field(default_factory=list)
+    others: list[Node] = field(default_factory=list)
+
+    def bound(self) -> frozenset[str]:
+        """The variables that every solution binds."""
+        own = frozenset(name for triple in self.triples for name in triple.variables)
+        return own.union(*(node.certain for node in self.others))
+
+    def names(self) -> frozenset[str]:
+        """The variables that a solution may bind."""
+        return self.bound().union(*(node.variables for node in self.others))
+
+
+class Compiler:
+    """Compiles the patterns of one query into a network.
+
+    Raises (every method):
+        NotIncremental: part of the pattern cannot be kept in step with deletions.
+        UnsupportedQuery: part of it cannot be answered at all.
+    """
+
+    def __init__(self, network: Network, sources: Sources) -> None:
+        self._network = network
+        self._sources = sources
+        self._fresh = count()
+
+    def compile(self, pattern: Pattern) -> Node:
+        """The operator whose output is the pattern's solutions."""
+        return self._node(pattern, self._sources.default)
+
+    def _share(self, *key: Hashable, make: Callable[[], Node]) -> Node:
+        return self._network.share(key, make)
+
+    def _node(self, pattern: Pattern, index: TripleIndex) -> Node:
+        match pattern:
+            case BGP() | Join() | Window():
+                return self._assemble(self._conjunction(pattern, index))
+            case Filter():
+                return self._filter(pattern, index)
+            case Graph(name, inner):
+                return self._graph(name, inner)
+            case LeftJoin():
+                return self._left_join(pattern, index)
+            case Union(left, right):
+                return self._union([self._node(left, index), self._node(right, index)])
+            case Minus(left, right):
+                one, other = self._node(left, index), self._node(right, index)
+                return self._share("minus", one, other, make=lambda: MinusNode(one, other))
+            case Extend(inner, variable, expression):
+                return self._extend(self._node(inner, index), variable.name, expression, index)
+            case Values(variables, rows):
+                names = tuple(each.name for each in variables)
+                return self._share("values", names, rows, make=lambda: Constant(names, rows))
+            case Group():
+                return self._group(pattern, index)
+            case Project(inner, variables):
+                return self._project(self._node(inner, index), [each.name for each in variables])
+            case Distinct(inner):
+                return self._distinct(self._node(inner, index))
+            case Reduced(inner) | OrderBy(inner, _):
+                return self._node(inner, index)
+            case Slice():
+                return self._slice(pattern, index)
+            case Service():
+                raise UnsupportedQuery(
+                    "SERVICE: a continuous query cannot follow what changes elsewhere"
+                )
+        raise UnsupportedQuery(
+            f"{type(pattern).__name__}: temporal operators are not evaluated by this network"
+        )
+
+    # -- conjunctions -----------------------------------------------------------------------
+
+    def _conjunction(self, pattern: Pattern, index: TripleIndex) -> _Conjunction:
+        """Flatten nested joins, so that all triple patterns can be ordered together."""
+        match pattern:
+            case BGP(patterns):
+                return self._block(patterns, index)
+            case Join(left, right):
+                one, other = self._conjunction(left, index), self._conjunction(right, index)
+                return _Conjunction(
+                    [*one.triples, *other.triples],
+                    [*one.filters, *other.filters],
+                    [*one.others, *other.others],
+                )
+            case Window(name, inner):
+                return self._conjunction(inner, self._window(name))
+            case Graph(IRI() as name, inner):
+                return self._conjunction(inner, self._named(name))
+            case Filter(condition, inner) if not existences(condition):
+                found = self._conjunction(inner, index)
+                if frozenset(variables_of(condition)) <= found.bound():
+                    found.filters.append(condition)
+                    return found
+                # It must not see what a neighbour binds: it stays with its own group.
+                return _Conjunction(others=[self._filtered(self._assemble(found), condition)])
+        return _Conjunction(others=[self._node(pattern, index)])
+
+    def _block(self, patterns: Iterable[TriplePattern], index: TripleIndex) -> _Conjunction:
+        found = _Conjunction()
+        for pattern in patterns:
+            ends = (_end(pattern.subject), _end(pattern.object))
+            if isinstance(pattern.predicate, Variable):
+                found.triples.append(Triple(index, ends[0], pattern.predicate, ends[1]))
+            else:
+                self._path(ends[0], pattern.predicate, ends[1], index, found)
+        return found
+
+    def _assemble(self, parts: _Conjunction) -> Node:
+        """Join the parts: connected triples as delta joins, the rest by what they share."""
+        triples = list(dict.fromkeys(parts.triples))
+        filters = list(parts.filters)
+        groups = _connected(triples)
+        wanted = _visible(groups, parts)
+        nodes = list(parts.others)
+        for group in groups:
+            names = {name for triple in group for name in triple.variables}
+            own = [each for each in filters if frozenset(variables_of(each)) <= names]
+            filters = [each for each in filters if each not in own]
+            nodes.append(self._delta_join(group, own, [n for n in wanted if n in names]))
+        if not nodes:
+            return self._unit()
+        joined = self._join_all(nodes)
+        for condition in filters:
+            joined = self._filtered(joined, condition)
+        return joined
+
+    def _delta_join(
+        self, group: Sequence[Triple], filters: Sequence[Expression], output: Sequence[str]
+    ) -> Node:
+        if len(group) > MOST_PATTERNS:
+            first, rest = group[:MOST_PATTERNS], group[MOST_PATTERNS:]
+            shared = {n for t in first for n in t.variables} & {
+                n for t in rest for n in t.variables
+            }
+            sides = []
+            for part in (first, rest):
+                names = dict.fromkeys(name for triple in part for name in triple.variables)
+                keep = [n for n in names if n in shared or n in output or _mentioned(n, filters)]
+                sides.append(self._delta_join(part, (), keep))
+            joined = self._join(sides[0], sides[1])
+            for condition in filters:
+                joined = self._filtered(joined, condition)
+            return self._project(joined, output)
+        key = (tuple((id(t.index), *t.ends) for t in group), tuple(filters), tuple(output))
+        return self._share(
+            "pattern",
+            key,
+            make=lambda: DeltaJoin(
+                group, [_test(each) for each in filters], output, self._network.dispatcher
+            ),
+        )
+
+    def _join_all(self, nodes: Sequence[Node]) -> Node:
+        """Join what is connected first: a product comes last, when it is smallest."""
+        ahead = list(nodes)
+        joined = ahead.pop(0)
+        while ahead:
+            linked = [n for n in ahead if set(n.variables) & set(joined.variables)]
+            following = linked[0] if linked else ahead[0]
+            ahead = [each for each in ahead if each is not following]
+            joined = self._join(joined, following)
+        return joined
+
+    def _join(self, left: Node, right: Node) -> Node:
+        if isinstance(left, Constant) and left.is_unit:
+            return right
+        if isinstance(right, Constant) and right.is_unit:
+            return left
+        return self._share("join", left, right, make=lambda: JoinNode(left, right))
+
+    def _unit(self) -> Node:
+        return self._share("values", (), ((),), make=lambda: Constant((), ((),)))
+
+    # -- graphs and windows -----------------------------------------------------------------
+
+    def _window(self, name: Variable | IRI) -> TripleIndex:
+        if isinstance(name, Variable):
+            raise UnsupportedQuery(f"WINDOW {name}: name one of the query's windows")
+        index = self._sources.windows.get(name)
+        if index is None:
+            known = ", ".join(f"<{each}>" for each in self._sources.windows) or "none"
+            raise UnsupportedQuery(
+                f"WINDOW <{name}>: no such window; the query defines {known} (FROM NAMED WINDOW)"
+            )
+        return index
+
+    def _named(self, name: IRI) -> TripleIndex:
+        return self._sources.named.get(name) or TripleIndex()
+
+    def _graph(self, name: Variable | IRI, inner: Pattern) -> Node:
+        if isinstance(name, IRI):
+            if name in self._sources.named:
+                return self._node(inner, self._sources.named[name])
+            # A graph that is not there has no solutions, not even of an empty pattern.
+            scope = tuple(sorted(in_scope(inner)))
+            return self._share("values", scope, (), make=lambda: Constant(scope, ()))
+        found = []
+        for each, index in self._sources.named.items():
+            names, rows = (name.name,), ((each,),)
+            here = self._share("values", names, rows, make=_constant(names, rows))
+            found.append(self._join(here, self._node(inner, index)))
+        if not found:
+            scope = tuple(sorted(in_scope(inner) | {name.name}))
+            return self._share("values", scope, (), make=lambda: Constant(scope, ()))
+        return found[0] if len(found) == 1 else self._union(found)
+
+    # -- operators --------------------------------------------------------------------------
+
+    def _union(self, inputs: Sequence[Node]) -> Node:
+        return self._share("union", tuple(inputs), make=lambda: UnionNode(inputs))
+
+    def _distinct(self, source: Node) -> Node:
+        if isinstance(source, DistinctNode | Closure):
+            return source
+        return self._share("distinct", source, make=lambda: DistinctNode(source))
+
+    def _project(self, source: Node, names: Sequence[str]) -> Node:
+        if tuple(names) == source.variables:
+            return source
+        return self._share("project", source, tuple(names), make=lambda: ProjectNode(source, names))
+
+    def _filtered(self, source: Node, condition: Expression) -> Node:
+        return self._share(
+            "filter",
+            source,
+            condition,
+            make=lambda: FilterNode(
+                source, test_of(condition, slots_of(source.variables)), _text(condition)
+            ),
+        )
+
+    def _filter(self, pattern: Filter, index: TripleIndex) -> Node:
+        if not existences(pattern.condition):
+            return self._assemble(self._conjunction(pattern, index))
+        source = self._node(pattern.pattern, index)
+        condition, marked = self._marked(source, pattern.condition, index)
+        return self._project(self._filtered(marked, condition), source.variables)
+
+    def _extend(self, source: Node, name: str, expression: Expression, index: TripleIndex) -> Node:
+        names = (*source.variables, name)
+        expression, marked = self._marked(source, expression, index)
+        extended = self._share(
+            "extend",
+            marked,
+            name,
+            expression,
+            make=lambda: ExtendNode(
+                marked, name, value_of(expression, slots_of(marked.variables)), _text(expression)
+            ),
+        )
+        return self._project(extended, names)
+
+    def _marked(
+        self, source: Node, expression: Expression, index: TripleIndex
+    ) -> tuple[Expression, Node]:
+        """Replace each EXISTS by a variable that says whether its pattern matches."""
+        for found in existences(expression):
+            flag = f".exists{next(self._fresh)}"
+            source = self._mark(source, found.pattern, flag, index)
+            expression = _replaced(expression, found, Variable(flag))
+        return expression, source
+
+    def _mark(self, source: Node, pattern: Pattern, flag: str, index: TripleIndex) -> Node:
+        outer = frozenset(source.variables)
+        lifted: list[Expression] = []
+        while isinstance(pattern, Filter) and borrowed(pattern, outer) > borrowed(
+            pattern.pattern, outer
+        ):
+            lifted.append(pattern.condition)
+            pattern = pattern.pattern
+        if borrowed(pattern, outer):
+            names = ", ".join(f"?{name}" for name in sorted(borrowed(pattern, outer)))
+            raise NotIncremental(f"EXISTS: {names} of the outer pattern is used deep within")
+        if any(existences(each) for each in lifted):
+            raise NotIncremental("EXISTS: a filter on outer variables holds another EXISTS")
+        right = self._node(pattern, index)
+        joined = tuple(dict.fromkeys((*source.variables, *right.variables)))
+        tests = [test_of(each, slots_of(joined)) for each in lifted]
+        condition = (lambda row: all(test(row) for test in tests)) if tests else None
+        return self._share(
+            "mark",
+            source,
+            right,
+            tuple(lifted),
+            flag,
+            make=lambda: Mark(source, right, flag, TRUE, FALSE, condition),
+        )
+
+    def _left_join(self, pattern: LeftJoin, index: TripleIndex) -> Node:
+        left, right = self._node(pattern.left, index), self._node(pattern.right, index)
+        condition = pattern.condition
+        if condition is None:
+            return self._share("optional", left, right, make=lambda: LeftJoinNode(left, right))
+        if existences(condition):
+            raise NotIncremental("OPTIONAL with EXISTS in its filter")
+        names = tuple(dict.fromkeys((*left.variables, *right.variables)))
+        return self._share(
+            "optional",
+            left,
+            right,
+            condition,
+            make=lambda: LeftJoinNode(
+                left, right, test_of(condition, slots_of(names)), _text(condition)
+            ),
+        )
+
+    def _group(self, pattern: Group, index: TripleIndex) -> Node:
+        source = self._node(pattern.pattern, index)
+        keys: list[str] = []
+        for place, key in enumerate(pattern.keys):
+            if isinstance(key.expression, Variable) and key.variable in (None, key.expression):
+                name = key.expression.name
+                if name not in source.variables:
+                    source = self._extend(source, name, key.expression, index)
+            else:
+                name = key.variable.name if key.variable is not None else f".key{place}"
+                source = self._extend(source, name, key.expression, index)
+            if name not in keys:
+                keys.append(name)
+        columns = []
+        for variable, aggregate in pattern.aggregates:
+            value: Callable[[Row], Any]
+            if aggregate.expression is None:
+                value = (lambda row: row) if aggregate.distinct else (lambda row: True)
+            else:
+                if existences(aggregate.expression):
+                    raise NotIncremental("EXISTS within an aggregate")
+                value = value_of(aggregate.expression, slots_of(source.variables))
+            columns.append(Column(variable.name, aggregation(aggregate), value, _text(aggregate)))
+        return self._share(
+            "group",
+            source,
+            tuple(keys),
+            pattern.aggregates,
+            make=lambda: GroupNode(source, keys, columns),
+        )
+
+    def _slice(self, pattern: Slice, index: TripleIndex) -> Node:
+        inner, conditions, outside = _ordering(pattern.pattern)
+        source = self._node(inner, index)
+        key = None
+        if conditions:
+            if any(existences(each.expression) for each in conditions):
+                raise NotIncremental("EXISTS within ORDER BY")
+            key = order_of(conditions, slots_of(source.variables))
+        sliced = self._share(
+            "slice",
+            source,
+            conditions,
+            pattern.offset,
+            pattern.limit,
+            make=lambda: SliceNode(source, key, pattern.offset, pattern.limit),
+        )
+        return sliced if outside is None else self._project(sliced, outside)
+
+    # -- paths ------------------------------------------------------------------------------
+
+    def _path(
+        self,
+        subject: Variable | Term,
+        path: Path,
+        object_: Variable | Term,
+        index: TripleIndex,
+        into: _Conjunction,
+    ) -> None:
+        """Section 18.2.2.4: what of a path is triples becomes triples, the rest operators."""
+        match path:
+            case IRI():
+                into.triples.append(Triple(index, subject, path, object_))
+            case Inverse(inner):
+                self._path(object_, inner, subject, index, into)
+            case PathSequence(left, right):
+                between = Variable(f".path{next(self._fresh)}")
+                self._path(subject, left, between, index, into)
+                self._path(between, right, object_, index, into)
+            case _:
+                ends = (".from", ".to")
+                fixed = tuple(None if isinstance(e, Variable) else e for e in (subject, object_))
+                pairs = self._pairs(path, index, ends, fixed)
+                into.others.append(self._named_ends(pairs, ends, (subject, object_)))
+
+    def _pairs(
+        self,
+        path: Path,
+        index: TripleIndex,
+        ends: tuple[str, str],
+        fixed: tuple[Term | None, ...] = (None, None),
+    ) -> Node:
+        """The pairs a path connects, as the two variables ``ends``.
+
+        Where an end is ``fixed`` at least the pairs with that end are given.
+        """
+        one, other = Variable(ends[0]), Variable(ends[1])
+        match path:
+            case Alternative(left, right):
+                return self._union(
+                    [self._pairs(left, index, ends, fixed), self._pairs(right, index, ends, fixed)]
+                )
+            case NegatedSet(forward, backward):
+                ways = []
+                if forward or not backward:
+                    ways.append(self._other_than(one, forward, other, index, ends))
+                if backward:
+                    ways.append(self._other_than(other, backward, one, index, ends))
+                return ways[0] if len(ways) == 1 else self._union(ways)
+            case OneOrMore(inner):
+                step = self._pairs(inner, index, ends)
+                return self._share(
+                    "closure",
+                    step,
+                    fixed,
+                    make=lambda: Closure(step, ends, fixed[0], fixed[1]),
+                )
+            case ZeroOrMore(inner):
+                more = self._pairs(OneOrMore(inner), index, ends, fixed)
+                return self._distinct(self._union([self._same(index, ends, fixed), more]))
+            case ZeroOrOne(inner):
+                once = self._pairs(inner, index, ends, fixed)
+                return self._distinct(self._union([self._same(index, ends, fixed), once]))
+        parts = _Conjunction()
+        self._path(one, path, other, index, parts)
+        return self._project(self._assemble(parts), ends)
+
+    def _other_than(
+        self,
+        subject: Variable,
+        names: Collection[IRI],
+        object_: Variable,
+        index: TripleIndex,
+        ends: tuple[str, str],
+    ) -> Node:
+        predicate = Variable(".predicate")
+        triple = Triple(index, subject, predicate, object_)
+        refused = frozenset(names)
+        test = Test((predicate.name,), lambda row: row[0] not in refused, f"not {sorted(names)}")
+        return self._share(
+            "negated",
+            (id(index), subject, refused, object_, ends),
+            make=lambda: DeltaJoin([triple], [test], ends, self._network.dispatcher),
+        )
+
+    def _same(
+        self, index: TripleIndex, ends: tuple[str, str], fixed: tuple[Term | None, ...]
+    ) -> Node:
+        """The paths of length zero: from every node of the graph, and every fixed end."""
+        constants = tuple(dict.fromkeys(end for end in fixed if end is not None))
+        if constants:
+            rows = tuple((end, end) for end in constants)
+            return self._share("values", ends, rows, make=lambda: Constant(ends, rows))
+        node, p, x = Variable(ends[0]), Variable(".predicate"), Variable(".other")
+        halves = []
+        for triple in (Triple(index, node, p, x), Triple(index, x, p, node)):
+            halves.append(self._delta_join([triple], (), [node.name]))
+        everything = self._distinct(self._union(halves))
+        return self._extend(everything, ends[1], node, index)
+
+    def _named_ends(
+        self,
+        pairs: Node,
+        ends: tuple[str, str],
+        wanted: tuple[Variable | Term, Variable | Term],
+    ) -> Node:
+        """Rename the ends of a path to what the query calls them, and select."""
+        places = slots_of(pairs.variables)
+        at = (places[ends[0]], places[ends[1]])
+        return self._share("ends", pairs, wanted, make=lambda: _Ends(pairs, at, wanted))
+
+
+class _Ends(Node):
+    """Selects the pairs whose ends are the constants wanted, or equal, and names the rest."""
+
+    __slots__ = ("_at", "_wanted")
+
+    def __init__(
+        self,
+        source: Node,
+        at: tuple[int, int],
+        wanted: tuple[Variable | Term, Variable | Term],
+    ) -> None:
+        names = tuple(dict.fromkeys(e.name for e in wanted if isinstance(e, Variable)))
+        super().__init__((source,), names, names)
+        self._at = at
+        self._wanted = wanted
+
+    def _select(self, rows: Iterable[Row]) -> list[Row]:
+        (one, other), (first, second) = self._at, self._wanted
+        if not isinstance(first, Variable):
+            rows = [row for row in rows if row[one] == first]
+        if not isinstance(second, Variable):
+            rows = [row for row in rows if row[other] == second]
+        if isinstance(first, Variable) and isinstance(second, Variable):
+            if first == second:
+                return [(row[one],) for row in rows if row[one] == row[other]]
+            return [(row[one], row[other]) for row in rows]
+        if isinstance(first, Variable):
+            return [(row[one],) for row in rows]
+        if isinstance(second, Variable):
+            return [(row[other],) for row in rows]
+        return [() for _ in rows]
+
+    def flush(self) -> None:
+        (source,) = self.inputs
+        self.added += self._select(source.added)
+        self.removed += self._select(source.removed)
+
+    def rows(self) -> Iterable[Row]:
+        return self._select(self.inputs[0].rows())
+
+    def describe(self) -> str:
+        first, second = (str(e) if isinstance(e, Variable) else e.n3 for e in self._wanted)
+        return f"Ends {first} {second}"
+
+
+def order_of(
+    conditions: Sequence[OrderCondition], places: Mapping[str, int]
+) -> Callable[[Row], Any]:
+    """What ORDER BY compares of a row (section 15.1)."""
+    values = [(value_of(each.expression, places), each.descending) for each in conditions]
+
+    def key(row: Row) -> Any:
+        return tuple(
+            _Descending(order_key(value(row))) if descending else order_key(value(row))
+            for value, descending in values
+        )
+
+    return key
+
+
+class _Descending:
+    """A key the other way round."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+    def __lt__(self, other: _Descending) -> bool:
+        return bool(other.key < self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Descending) and bool(other.key == self.key)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _end(term: Variable | Term) -> Variable | Term:
+    """A blank node of a pattern is a variable nobody can ask for."""
+    return Variable(str(term)) if isinstance(term, BlankNode) else term
+
+
+def _test(condition: Expression) -> Test:
+    names = tuple(sorted(set(variables_of(condition))))
+    return Test(names, test_of(condition, slots_of(names)), _text(condition))
+
+
+def _text(expression: object) -> str:
+    return str(expression)
+
+
+def _constant(names: tuple[str, ...], rows: tuple[Row, ...]) -> Callable[[], Node]:
+    return lambda: Constant(names, rows)
+
+
+def _mentioned(name: str, filters: Iterable[Expression]) -> bool:
+    return any(name in variables_of(each) for each in filters)
+
+
+def _connected(triples: Sequence[Triple]) -> list[list[Triple]]:
+    """Split triples into groups that share no variable."""
+    groups: list[list[Triple]] = []
+    for triple in triples:
+        names = set(triple.variables)
+        linked = [g for g in groups if any(names & set(each.variables) for each in g)]
+        rest = [g for g in groups if g not in linked]
+        groups = [*rest, [*(each for g in linked for each in g), triple]]
+    return groups
+
+
+def _visible(groups: Sequence[Sequence[Triple]], parts: _Conjunction) -> list[str]:
+    """The variables somebody may ask for: all but blank nodes and steps within a path.
+
+    Those still join a group with another part, where both mention them.
+    """
+    elsewhere = {name for node in parts.others for name in node.variables}
+    names = dict.fromkeys(n for group in groups for triple in group for n in triple.variables)
+    return [n for n in names if not n.startswith(("_:", ".path")) or n in elsewhere]
+
+
+def _ordering(
+    pattern: Pattern,
+) -> tuple[Pattern, tuple[OrderCondition, ...], list[str] | None]:
+    """Separate ORDER BY from what it orders.
+
+    Returns:
+        The pattern without it, its conditions, and the variables to keep afterwards where the
+        conditions need others than those selected.
+    """
+    match pattern:
+        case OrderBy(inner, conditions):
+            return inner, conditions, None
+        case Project(OrderBy(inner, conditions), variables):
+            return inner, conditions, [each.name for each in variables]
+        case Distinct(Project(OrderBy(inner, conditions), variables)) | Reduced(
+            Project(OrderBy(inner, conditions), variables)
+        ):
+            needed = {name for each in conditions for name in variables_of(each.expression)}
+            if not needed <= {each.name for each in variables}:
+                raise NotIncremental("DISTINCT ordered by what is not selected")
+            return type(pattern)(Project(inner, variables)), conditions, None
+    return pattern, (), None
+
+
+def _replaced(expression: Expression, old: Exists, new: Variable) -> Expression:
+    """The expression with one part exchanged."""
+    if expression is old:
+        return new
+    changes: dict[str, Any] = {}
+    for name in getattr(expression, "__dataclass_fields__", ()):
+        value = getattr(expression, name)
+        if isinstance(value, tuple):
+            changes[name] = tuple(_replaced(each, old, new) for each in value)
+        else:
+            changes[name] = _replaced(value, old, new)
+    return replace(expression, **changes) if changes else expression  # type: ignore[type-var]

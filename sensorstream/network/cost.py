@@ -1,0 +1,46 @@
+"""How many triples a pattern is expected to give, once some variables are bound."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import islice
+from typing import Final
+
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import Term
+from sensorstream.sparql.algebra import Variable
+
+_SAMPLE: Final = 200
+_UNSEEN: Final = (1000.0, 100.0)
+"""Triples and distinct objects expected of a property that has not been seen yet."""
+
+
+def fan_out(index: TripleIndex, ends: Sequence[Variable | Term], bound: Collection[str]) -> float:
+    """The expected number of triples for each way the variables are bound already."""
+    subject, predicate, object_ = (
+        not isinstance(end, Variable) or end.name in bound for end in ends
+    )
+    if subject and predicate and object_:
+        return 0.1
+    if subject:
+        return 1.2 if predicate or object_ else 8.0
+    if not predicate:
+        return 20.0 if object_ else max(len(index), 1000) * 10.0
+    name = ends[1]
+    triples, objects = _statistics(index, name) if not isinstance(name, Variable) else _UNSEEN
+    if not object_:
+        return triples
+    value = ends[2]
+    if not isinstance(value, Variable) and not isinstance(name, Variable) and len(index):
+        # A constant is a promise of selectivity even where nothing fits it yet.
+        return max(1.0, float(index.count(name, value)))  # type: ignore[arg-type]
+    return triples / objects
+
+
+def _statistics(index: TripleIndex, predicate: Term) -> tuple[float, float]:
+    """The triples of a property and its distinct objects, from a sample."""
+    objects = index.pos.get(predicate)  # type: ignore[arg-type]
+    if not objects:
+        return _UNSEEN
+    sample = [len(subjects) for subjects in islice(objects.values(), _SAMPLE)]
+    return sum(sample) / len(sample) * len(objects), float(len(objects))

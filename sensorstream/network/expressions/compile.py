@@ -1,0 +1,314 @@
+"""From an expression of the algebra to a function of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from decimal import Decimal, DivisionByZero, InvalidOperation
+from typing import TypeAlias
+
+from sensorstream.errors import SensorStreamError
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.network.expressions.functions import (
+    CASTS,
+    FUNCTIONS,
+    UNREPEATABLE,
+    Function,
+    iri_function,
+)
+from sensorstream.network.expressions.values import (
+    FALSE,
+    TRUE,
+    Number,
+    boolean,
+    compare,
+    equal,
+    number,
+    numeral,
+    promoted,
+    rank,
+    truth,
+)
+from sensorstream.network.rows import Row
+from sensorstream.sparql.algebra import (
+    And,
+    Arithmetic,
+    Call,
+    Comparison,
+    Exists,
+    Expression,
+    FunctionCall,
+    In,
+    Not,
+    Or,
+    Sign,
+    Variable,
+)
+
+Value: TypeAlias = Callable[[Row], Term | None]
+
+
+class NotIncremental(SensorStreamError):
+    """A part of a query whose answer cannot be kept in step; it is evaluated anew instead."""
+
+    code = "not-incremental"
+
+
+def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
+    """The value of an expression, of a row whose variables stand at ``places``.
+
+    A variable that has no place is unbound. EXISTS must have been replaced by a variable.
+
+    Raises:
+        NotIncremental: a function whose value changes by itself, or that is not known.
+    """
+    match expression:
+        case IRI() | Literal():
+            return _constant(expression)
+        case Variable(name):
+            return _variable(places.get(name))
+        case Or() | And() | Not():
+            return _truth_value(truth_of(expression, places))
+        case Comparison():
+            return _truth_value(_comparison(expression, places))
+        case Arithmetic(operator, left, right):
+            return _arithmetic(operator, value_of(left, places), value_of(right, places))
+        case Sign(operator, operand):
+            return _sign(operator, value_of(operand, places))
+        case In():
+            return _truth_value(_membership(expression, places))
+        case Call(name, arguments):
+            return _call(name, arguments, places)
+        case FunctionCall(function, arguments):
+            cast = CASTS.get(function)
+            if cast is None or len(arguments) != 1:
+                raise NotIncremental(f"<{function}> is no known function of {len(arguments)}")
+            return _strict(cast, value_of(arguments[0], places))
+        case Exists():
+            raise NotIncremental("EXISTS stands where its pattern cannot be followed")
+    raise NotIncremental(f"an expression that is not known: {expression}")
+
+
+def test_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row], bool]:
+    """Whether the effective boolean value of an expression is true; an error is not.
+
+    Raises:
+        NotIncremental: as :func:`value_of`.
+    """
+    found = truth_of(expression, places)
+    return lambda row: found(row) is True
+
+
+def truth_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
+    """The effective boolean value of an expression; None is an error (section 17.2)."""
+    match expression:
+        case Or(left, right):
+            return _or(truth_of(left, places), truth_of(right, places))
+        case And(left, right):
+            return _and(truth_of(left, places), truth_of(right, places))
+        case Not(operand):
+            return _not(truth_of(operand, places))
+        case Comparison():
+            return _comparison(expression, places)
+        case In():
+            return _membership(expression, places)
+    value = value_of(expression, places)
+    return lambda row: truth(value(row))
+
+
+def variables_of(node: object) -> Iterator[str]:
+    """The variables an expression speaks of, those of patterns in EXISTS included."""
+    if isinstance(node, Variable):
+        yield node.name
+    elif isinstance(node, tuple):
+        for each in node:
+            yield from variables_of(each)
+    elif is_dataclass(node):
+        for each in fields(node):
+            yield from variables_of(getattr(node, each.name))
+
+
+def _constant(term: Term) -> Value:
+    return lambda row: term
+
+
+def _variable(place: int | None) -> Value:
+    if place is None:
+        return lambda row: None
+    return lambda row: row[place]
+
+
+def _truth_value(found: Callable[[Row], bool | None]) -> Value:
+    def value(row: Row) -> Term | None:
+        result = found(row)
+        return None if result is None else boolean(result)
+
+    return value
+
+
+def _or(
+    left: Callable[[Row], bool | None], right: Callable[[Row], bool | None]
+) -> Callable[[Row], bool | None]:
+    def value(row: Row) -> bool | None:
+        one = left(row)
+        if one:
+            return True
+        other = right(row)
+        if other:
+            return True
+        return None if one is None or other is None else False
+
+    return value
+
+
+def _and(
+    left: Callable[[Row], bool | None], right: Callable[[Row], bool | None]
+) -> Callable[[Row], bool | None]:
+    def value(row: Row) -> bool | None:
+        one = left(row)
+        if one is False:
+            return False
+        other = right(row)
+        if other is False:
+            return False
+        return None if one is None or other is None else True
+
+    return value
+
+
+def _not(operand: Callable[[Row], bool | None]) -> Callable[[Row], bool | None]:
+    def value(row: Row) -> bool | None:
+        found = operand(row)
+        return None if found is None else not found
+
+    return value
+
+
+_ORDERS: dict[str, Collection[int]] = {"<": (-1,), ">": (1,), "<=": (-1, 0), ">=": (0, 1)}
+
+
+def _comparison(expression: Comparison, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
+    left, right = value_of(expression.left, places), value_of(expression.right, places)
+    if expression.operator == "=":
+        return lambda row: equal(left(row), right(row))
+    if expression.operator == "!=":
+
+        def unequal(row: Row) -> bool | None:
+            found = equal(left(row), right(row))
+            return None if found is None else not found
+
+        return unequal
+    accepted = frozenset(_ORDERS[expression.operator])
+
+    def ordered(row: Row) -> bool | None:
+        order = compare(left(row), right(row))
+        return None if order is None else order in accepted
+
+    return ordered
+
+
+def _membership(expression: In, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
+    operand = value_of(expression.operand, places)
+    choices = [value_of(each, places) for each in expression.choices]
+
+    def value(row: Row) -> bool | None:
+        term = operand(row)
+        failed = False
+        for choice in choices:
+            found = equal(term, choice(row))
+            if found:
+                return True
+            failed = failed or found is None
+        return None if failed else False
+
+    return value
+
+
+def _arithmetic(operator: str, left: Value, right: Value) -> Value:
+    def value(row: Row) -> Term | None:
+        one, other = left(row), right(row)
+        a, b = number(one), number(other)
+        if a is None or b is None:
+            return None
+        assert type(one) is Literal
+        assert type(other) is Literal
+        common = max(rank(one), rank(other))
+        if operator == "/" and common == 0:
+            common = 1
+        try:
+            return numeral(calculated(operator, promoted(a, common), promoted(b, common)), common)
+        except (DivisionByZero, InvalidOperation, OverflowError):
+            return None
+
+    return value
+
+
+def calculated(operator: str, a: Number, b: Number) -> Number:
+    """The result of an operator on two numbers of one type."""
+    if operator == "+":
+        return a + b  # type: ignore[operator]
+    if operator == "-":
+        return a - b  # type: ignore[operator]
+    if operator == "*":
+        return a * b  # type: ignore[operator]
+    if isinstance(a, Decimal):
+        return a / Decimal(b)
+    if b == 0:
+        # IEEE 754: the sign of the infinity is that of the dividend and of the zero.
+        if a == 0 or a != a:
+            return float("nan")
+        negative = (a < 0) != (str(b)[0] == "-")
+        return float("-inf") if negative else float("inf")
+    return a / b  # type: ignore[operator]
+
+
+def _sign(operator: str, operand: Value) -> Value:
+    def value(row: Row) -> Term | None:
+        term = operand(row)
+        found = number(term)
+        if found is None or type(term) is not Literal:
+            return None
+        return numeral(-found if operator == "-" else found, rank(term))
+
+    return value
+
+
+def _strict(function: Function, argument: Value) -> Value:
+    def value(row: Row) -> Term | None:
+        term = argument(row)
+        return None if term is None else function(term)
+
+    return value
+
+
+def _call(name: str, arguments: tuple[Expression, ...], places: Mapping[str, int]) -> Value:
+    if name in UNREPEATABLE:
+        raise NotIncremental(f"{name}() has another value each time")
+    if name == "BOUND":
+        (variable,) = arguments
+        bound = value_of(variable, places)
+        return lambda row: TRUE if bound(row) is not None else FALSE
+    values = [value_of(each, places) for each in arguments]
+    if name == "COALESCE":
+        return lambda row: next(
+            (found for each in values if (found := each(row)) is not None), None
+        )
+    if name == "IF":
+        condition = truth_of(arguments[0], places)
+        _, then, otherwise = values
+
+        def choose(row: Row) -> Term | None:
+            found = condition(row)
+            return None if found is None else then(row) if found else otherwise(row)
+
+        return choose
+    function = iri_function("") if name in ("IRI", "URI") else FUNCTIONS.get(name)
+    if function is None:
+        raise NotIncremental(f"{name}() is not known here")
+    if len(values) == 1:
+        (single,) = values
+        return lambda row: function(single(row))
+    if len(values) == 2:
+        first, second = values
+        return lambda row: function(first(row), second(row))
+    return lambda row: function(*[each(row) for each in values])

@@ -1,0 +1,484 @@
+"""The built-in functions and casts (sections 17.4 and 17.5), of terms to a term.
+
+None among the arguments is unbound or an error; a function that gives None is in error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import lru_cache
+from typing import Final, TypeAlias
+from urllib.parse import quote, urljoin
+
+from sensorstream.errors import TermError
+from sensorstream.model import terms
+from sensorstream.model.datatypes import (
+    RDF_LANG_STRING,
+    XSD,
+    XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_FLOAT,
+    XSD_INTEGER,
+    XSD_STRING,
+)
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.network.expressions.values import (
+    TIMES,
+    Number,
+    boolean,
+    decimal_text,
+    double_text,
+    number,
+    numeral,
+    rank,
+    text,
+    truth,
+)
+
+Function: TypeAlias = Callable[..., Term | None]
+
+_NO_FLAGS: Final = Literal("")
+UNREPEATABLE: Final = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE"})
+"""Functions whose value is another one each time: nothing that uses them can be retracted."""
+
+
+def _str(term: Term | None) -> Term | None:
+    if type(term) is Literal:
+        return Literal(term.lexical)
+    return Literal(str(term)) if isinstance(term, IRI) else None
+
+
+def _lang(term: Term | None) -> Term | None:
+    return Literal(term.language or "") if type(term) is Literal else None
+
+
+def _datatype(term: Term | None) -> Term | None:
+    return IRI(term.datatype) if type(term) is Literal else None
+
+
+def _langmatches(tag: Term | None, wanted: Term | None) -> Term | None:
+    one, other = text(tag), text(wanted)
+    if one is None or other is None:
+        return None
+    one, other = one.lower(), other.lower()
+    if other == "*":
+        return boolean(bool(one))
+    return boolean(one == other or one.startswith(f"{other}-"))
+
+
+def _strlen(term: Term | None) -> Term | None:
+    found = text(term)
+    return None if found is None else Literal(str(len(found)), XSD_INTEGER)
+
+
+def _like(source: Literal, lexical: str) -> Literal:
+    """Characters as the same kind of string as another's."""
+    return Literal(lexical, XSD_STRING, source.language)
+
+
+def _mapping(change: Callable[[str], str]) -> Function:
+    def function(term: Term | None) -> Term | None:
+        found = text(term)
+        return None if found is None else _like(term, change(found))  # type: ignore[arg-type]
+
+    return function
+
+
+def _encode_for_uri(term: Term | None) -> Term | None:
+    found = text(term)
+    return None if found is None else Literal(quote(found, safe="-_.~"))
+
+
+def _arguments(one: Term | None, other: Term | None) -> tuple[Literal, str] | None:
+    """Two compatible string arguments (section 17.4.3.1.2)."""
+    if text(one) is None or text(other) is None:
+        return None
+    assert type(one) is Literal
+    assert type(other) is Literal
+    if other.language is not None and other.language != one.language:
+        return None
+    return one, other.lexical
+
+
+def _comparing(test: Callable[[str, str], bool]) -> Function:
+    def function(one: Term | None, other: Term | None) -> Term | None:
+        pair = _arguments(one, other)
+        return None if pair is None else boolean(test(pair[0].lexical, pair[1]))
+
+    return function
+
+
+def _strbefore(one: Term | None, other: Term | None) -> Term | None:
+    pair = _arguments(one, other)
+    if pair is None:
+        return None
+    before, found, _ = pair[0].lexical.partition(pair[1]) if pair[1] else ("", " ", "")
+    return _like(pair[0], before) if found else Literal("")
+
+
+def _strafter(one: Term | None, other: Term | None) -> Term | None:
+    pair = _arguments(one, other)
+    if pair is None:
+        return None
+    if not pair[1]:
+        return pair[0]
+    _, found, after = pair[0].lexical.partition(pair[1])
+    return _like(pair[0], after) if found else Literal("")
+
+
+def _concat(*parts: Term | None) -> Term | None:
+    texts = [text(part) for part in parts]
+    if any(each is None for each in texts):
+        return None
+    languages = {part.language for part in parts if type(part) is Literal}
+    language = languages.pop() if len(languages) == 1 else None
+    return Literal("".join(each or "" for each in texts), XSD_STRING, language)
+
+
+def _substr(source: Term | None, start: Term | None, length: Term | None = None) -> Term | None:
+    found, first = text(source), number(start)
+    if found is None or first is None:
+        return None
+    begin = _rounded(first)
+    end: float = math.inf
+    if length is not None:
+        size = number(length)
+        if size is None:
+            return None
+        end = begin + _rounded(size)
+    part = "".join(c for place, c in enumerate(found, 1) if begin <= place < end)
+    return _like(source, part)  # type: ignore[arg-type]
+
+
+def _rounded(value: Number) -> float:
+    if isinstance(value, float) and not math.isfinite(value):
+        return value
+    return math.floor(float(value) + 0.5)
+
+
+@lru_cache(maxsize=512)
+def _pattern(written: str, flags: str) -> re.Pattern[str] | None:
+    options = 0
+    for flag in flags:
+        if flag == "q":
+            written = re.escape(written)
+        elif flag in "imsx":
+            options |= {"i": re.I, "m": re.M, "s": re.S, "x": re.X}[flag]
+        else:
+            return None
+    try:
+        return re.compile(written, options)
+    except re.error:
+        return None
+
+
+def _regex(
+    source: Term | None, pattern: Term | None, flags: Term | None = _NO_FLAGS
+) -> Term | None:
+    found, written, options = text(source), text(pattern), text(flags)
+    if found is None or written is None or options is None:
+        return None
+    made = _pattern(written, options)
+    return None if made is None else boolean(made.search(found) is not None)
+
+
+def _replace(
+    source: Term | None,
+    pattern: Term | None,
+    replacement: Term | None,
+    flags: Term | None = _NO_FLAGS,
+) -> Term | None:
+    found, written, new, options = text(source), text(pattern), text(replacement), text(flags)
+    if found is None or written is None or new is None or options is None:
+        return None
+    made = _pattern(written, options)
+    if made is None or made.search("") is not None:
+        return None
+    groups = made.groups
+    template = re.sub(
+        r"\\(.)|\$(\d+)|(\\)",
+        lambda m: (
+            m[1].replace("\\", r"\\")
+            if m[1]
+            else (f"\\g<{m[2]}>" if int(m[2]) <= groups else "")
+            if m[2]
+            else r"\\"
+        ),
+        new,
+    )
+    return _like(source, made.sub(template, found))  # type: ignore[arg-type]
+
+
+def _rounding(change: Callable[[Number], Number]) -> Function:
+    def function(term: Term | None) -> Term | None:
+        value = number(term)
+        if value is None or type(term) is not Literal:
+            return None
+        if isinstance(value, float) and not math.isfinite(value):
+            return term
+        return numeral(change(value), rank(term))
+
+    return function
+
+
+def _abs(value: Number) -> Number:
+    return -value if value < 0 else value
+
+
+def _round(value: Number) -> Number:
+    if isinstance(value, int):
+        return value
+    if isinstance(value, Decimal):
+        return (value + Decimal("0.5")).to_integral_value(ROUND_FLOOR)
+    return float(math.floor(value + 0.5))
+
+
+def _ceil(value: Number) -> Number:
+    if isinstance(value, Decimal):
+        return value.to_integral_value(ROUND_CEILING)
+    return float(math.ceil(value)) if isinstance(value, float) else value
+
+
+def _floor(value: Number) -> Number:
+    if isinstance(value, Decimal):
+        return value.to_integral_value(ROUND_FLOOR)
+    return float(math.floor(value)) if isinstance(value, float) else value
+
+
+_DATE_TIME = re.compile(
+    r"(-?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d(?:\.\d+)?)(Z|[+-]\d\d:\d\d)?\Z"
+)
+
+
+def _part(place: int, whole: bool = True) -> Function:
+    def function(term: Term | None) -> Term | None:
+        match = _time_match(term)
+        if match is None:
+            return None
+        if whole:
+            return Literal(str(int(match[place])), XSD_INTEGER)
+        return Literal(decimal_text(Decimal(match[place])), XSD_DECIMAL)
+
+    return function
+
+
+def _time_match(term: Term | None) -> re.Match[str] | None:
+    if type(term) is not Literal or term.datatype not in TIMES:
+        return None
+    written = term.lexical.strip()
+    if term.datatype == XSD_DATE:
+        written = f"{written[:10]}T00:00:00{written[10:]}"
+    return _DATE_TIME.match(written)
+
+
+def _timezone(term: Term | None) -> Term | None:
+    match = _time_match(term)
+    if match is None or match[7] is None:
+        return None
+    zone = match[7]
+    duration = "PT0S"
+    if zone != "Z" and zone[1:] != "00:00":
+        hours, minutes = int(zone[1:3]), int(zone[4:6])
+        sign = "-" if zone[0] == "-" else ""
+        duration = f"{sign}PT{f'{hours}H' if hours else ''}{f'{minutes}M' if minutes else ''}"
+    return Literal(duration, f"{XSD}dayTimeDuration")
+
+
+def _tz(term: Term | None) -> Term | None:
+    match = _time_match(term)
+    return None if match is None else Literal(match[7] or "")
+
+
+def _hashing(name: str) -> Function:
+    def function(term: Term | None) -> Term | None:
+        found = text(term)
+        if found is None or (type(term) is Literal and term.language is not None):
+            return None
+        return Literal(hashlib.new(name, found.encode(), usedforsecurity=False).hexdigest())
+
+    return function
+
+
+def _strlang(lexical: Term | None, tag: Term | None) -> Term | None:
+    found, language = text(lexical), text(tag)
+    if found is None or not language or type(lexical) is not Literal or lexical.language:
+        return None
+    return Literal(found, RDF_LANG_STRING, language)
+
+
+def _strdt(lexical: Term | None, datatype: Term | None) -> Term | None:
+    if text(lexical) is None or not isinstance(datatype, IRI):
+        return None
+    assert type(lexical) is Literal
+    return None if lexical.language else Literal(lexical.lexical, datatype)
+
+
+def iri_function(base: str) -> Function:
+    """IRI(): relative texts are read against ``base``."""
+
+    def function(term: Term | None) -> Term | None:
+        if isinstance(term, IRI):
+            return term
+        found = text(term)
+        if found is None:
+            return None
+        try:
+            return terms.iri(urljoin(base, found) if base else found)
+        except TermError:
+            return None
+
+    return function
+
+
+def _kind(test: Callable[[Term], bool]) -> Function:
+    def function(term: Term | None) -> Term | None:
+        return None if term is None else boolean(test(term))
+
+    return function
+
+
+def _sameterm(one: Term | None, other: Term | None) -> Term | None:
+    return None if one is None or other is None else boolean(one == other)
+
+
+FUNCTIONS: Final[Mapping[str, Function]] = {
+    "STR": _str,
+    "LANG": _lang,
+    "DATATYPE": _datatype,
+    "LANGMATCHES": _langmatches,
+    "STRLEN": _strlen,
+    "UCASE": _mapping(str.upper),
+    "LCASE": _mapping(str.lower),
+    "ENCODE_FOR_URI": _encode_for_uri,
+    "CONTAINS": _comparing(lambda one, other: other in one),
+    "STRSTARTS": _comparing(str.startswith),
+    "STRENDS": _comparing(str.endswith),
+    "STRBEFORE": _strbefore,
+    "STRAFTER": _strafter,
+    "CONCAT": _concat,
+    "SUBSTR": _substr,
+    "REGEX": _regex,
+    "REPLACE": _replace,
+    "ABS": _rounding(_abs),
+    "ROUND": _rounding(_round),
+    "CEIL": _rounding(_ceil),
+    "FLOOR": _rounding(_floor),
+    "YEAR": _part(1),
+    "MONTH": _part(2),
+    "DAY": _part(3),
+    "HOURS": _part(4),
+    "MINUTES": _part(5),
+    "SECONDS": _part(6, whole=False),
+    "TIMEZONE": _timezone,
+    "TZ": _tz,
+    "MD5": _hashing("md5"),
+    "SHA1": _hashing("sha1"),
+    "SHA256": _hashing("sha256"),
+    "SHA384": _hashing("sha384"),
+    "SHA512": _hashing("sha512"),
+    "STRLANG": _strlang,
+    "STRDT": _strdt,
+    "SAMETERM": _sameterm,
+    "ISIRI": _kind(lambda term: isinstance(term, IRI)),
+    "ISURI": _kind(lambda term: isinstance(term, IRI)),
+    "ISBLANK": _kind(lambda term: isinstance(term, BlankNode)),
+    "ISLITERAL": _kind(lambda term: type(term) is Literal),
+    "ISNUMERIC": _kind(lambda term: number(term) is not None),
+}
+
+
+def _cast_string(term: Term) -> Term | None:
+    if type(term) is not Literal:
+        return Literal(str(term)) if isinstance(term, IRI) else None
+    if term.language is not None:
+        return None
+    value = number(term)
+    if value is None or term.datatype in (XSD_DECIMAL, XSD_INTEGER):
+        return Literal(term.lexical)
+    return Literal(double_text(value) if isinstance(value, float) else str(value))
+
+
+def _cast_boolean(term: Term) -> Term | None:
+    if type(term) is not Literal:
+        return None
+    if term.datatype == XSD_STRING:
+        return boolean(term.lexical in ("true", "1")) if _fits(term, XSD_BOOLEAN) else None
+    if term.datatype == XSD_BOOLEAN or number(term) is not None:
+        found = truth(term)
+        return None if found is None else boolean(found)
+    return None
+
+
+def _cast_number(target: str) -> Callable[[Term], Term | None]:
+    of_rank = {XSD_INTEGER: 0, XSD_DECIMAL: 1, XSD_FLOAT: 2, XSD_DOUBLE: 3}[target]
+
+    def cast(term: Term) -> Term | None:
+        if type(term) is not Literal:
+            return None
+        value: Number | None
+        if term.datatype == XSD_STRING:
+            if not _fits(term, target):
+                return None
+            value = Literal(term.lexical, target).value  # type: ignore[assignment]
+        elif term.datatype == XSD_BOOLEAN:
+            found = truth(term)
+            value = None if found is None else int(found)
+        else:
+            value = number(term)
+        if value is None:
+            return None
+        if of_rank < 2 and isinstance(value, float):
+            if not math.isfinite(value):
+                return None
+            value = Decimal(repr(value))
+        return numeral(int(value) if of_rank == 0 else value, of_rank)
+
+    return cast
+
+
+def _cast_time(target: str) -> Callable[[Term], Term | None]:
+    def cast(term: Term) -> Term | None:
+        if type(term) is not Literal:
+            return None
+        if term.datatype in TIMES and term.datatype != target:
+            written = term.lexical.strip()
+            if target == XSD_DATE:
+                match = _time_match(term)
+                return None if match is None else Literal(written[:10] + (match[7] or ""), target)
+            if term.datatype == XSD_DATE:
+                written = f"{written[:10]}T00:00:00{written[10:]}"
+            return Literal(written, target)
+        if term.datatype in (XSD_STRING, target) and _fits(term, target):
+            return Literal(term.lexical.strip(), target)
+        return None
+
+    return cast
+
+
+def _fits(term: Literal, datatype: str) -> bool:
+    try:
+        _ = Literal(term.lexical, datatype).value
+    except TermError:
+        return False
+    return True
+
+
+CASTS: Final[Mapping[str, Function]] = {
+    XSD_STRING: _cast_string,
+    XSD_BOOLEAN: _cast_boolean,
+    XSD_INTEGER: _cast_number(XSD_INTEGER),
+    XSD_DECIMAL: _cast_number(XSD_DECIMAL),
+    XSD_FLOAT: _cast_number(XSD_FLOAT),
+    XSD_DOUBLE: _cast_number(XSD_DOUBLE),
+    XSD_DATE_TIME: _cast_time(XSD_DATE_TIME),
+    XSD_DATE_TIME_STAMP: _cast_time(XSD_DATE_TIME_STAMP),
+    XSD_DATE: _cast_time(XSD_DATE),
+}

@@ -1,0 +1,257 @@
+"""What the operators of section 17.3 see in terms: numbers, truth, equality and order."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from sensorstream.errors import TermError
+from sensorstream.model.datatypes import (
+    INTEGER_TYPES,
+    NUMERIC_TYPES,
+    RDF_LANG_STRING,
+    XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_FLOAT,
+    XSD_INTEGER,
+    XSD_STRING,
+)
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+
+Number: TypeAlias = int | Decimal | float
+
+TRUE: Final = Literal("true", XSD_BOOLEAN)
+FALSE: Final = Literal("false", XSD_BOOLEAN)
+TIMES: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP, XSD_DATE})
+_ZONE_DOUBT: Final = timedelta(hours=14)
+_RANK: Final = {XSD_DECIMAL: 1, XSD_FLOAT: 2, XSD_DOUBLE: 3}
+_BY_RANK: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
+_KNOWN: Final = NUMERIC_TYPES | TIMES | {XSD_STRING, XSD_BOOLEAN, RDF_LANG_STRING}
+
+
+def number(term: Term | None) -> Number | None:
+    """The number a term is."""
+    if type(term) is Literal and term.datatype in NUMERIC_TYPES:
+        try:
+            return term.value  # type: ignore[return-value]
+        except TermError:
+            return None
+    return None
+
+
+def rank(term: Literal) -> int:
+    """The place of a numeric type in the order of promotion: integer, decimal, float, double."""
+    return _RANK.get(term.datatype, 0)
+
+
+def promoted(value: Number, to: int) -> Number:
+    """A number as the numeric type of a rank has it."""
+    if to >= 2:
+        return float(value)
+    if to == 1 and isinstance(value, int):
+        return Decimal(value)
+    return value
+
+
+def numeral(value: Number | Fraction, of_rank: int) -> Literal:
+    """A number as a literal of the type with that rank."""
+    if of_rank == 0:
+        return Literal(str(int(value)), XSD_INTEGER)
+    if of_rank == 1:
+        if isinstance(value, Fraction):
+            value = Decimal(value.numerator) / Decimal(value.denominator)
+        return Literal(decimal_text(Decimal(value)), XSD_DECIMAL)
+    return Literal(double_text(float(value)), _BY_RANK[of_rank])
+
+
+def decimal_text(value: Decimal) -> str:
+    """The canonical form of an xsd:decimal, without an exponent."""
+    text = format(value, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+def double_text(value: float) -> str:
+    """The canonical form of an xsd:double: ``1.5E0``."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "INF" if value > 0 else "-INF"
+    mantissa, _, exponent = f"{Decimal(repr(value)):E}".partition("E")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    if mantissa in ("0", "-0"):
+        return f"{mantissa}.0E0"
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"
+
+
+def boolean(value: bool) -> Literal:
+    """A truth value as a literal."""
+    return TRUE if value else FALSE
+
+
+def truth(term: Term | None) -> bool | None:
+    """The effective boolean value (section 17.2.2); None is a type error."""
+    if type(term) is not Literal:
+        return None
+    datatype = term.datatype
+    if datatype == XSD_BOOLEAN or datatype in NUMERIC_TYPES:
+        try:
+            value = term.value
+        except TermError:
+            return False
+        return bool(value) and value == value
+    if datatype in (XSD_STRING, RDF_LANG_STRING):
+        return bool(term.lexical)
+    return None
+
+
+def text(term: Term | None) -> str | None:
+    """The characters of a plain or language-tagged string."""
+    if type(term) is Literal and term.datatype in (XSD_STRING, RDF_LANG_STRING):
+        return term.lexical
+    return None
+
+
+def zoned(term: Literal) -> bool:
+    """Whether a dateTime or date names its time zone."""
+    tail = term.lexical.strip()[10:]
+    return tail.endswith("Z") or "+" in tail or "-" in tail
+
+
+def moment(term: Literal) -> datetime | None:
+    """The instant of a dateTime, or of the start of a date; UTC where no zone is named."""
+    try:
+        value = term.value
+    except TermError:
+        return None
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, date):
+        start = datetime(value.year, value.month, value.day, tzinfo=UTC)
+        zone = term.lexical.strip()[10:]
+        if zone in ("", "Z"):
+            return start
+        hours, minutes = int(zone[1:3]), int(zone[4:6])
+        offset = timedelta(hours=hours, minutes=minutes)
+        return start - offset if zone[0] == "+" else start + offset
+    return None
+
+
+def compare(left: Term | None, right: Term | None) -> int | None:
+    """-1, 0 or 1 where ``<`` is defined; None is a type error, 2 stands for unordered (NaN)."""
+    if type(left) is not Literal or type(right) is not Literal:
+        return None
+    one, other = number(left), number(right)
+    if one is not None and other is not None:
+        common = max(rank(left), rank(right))
+        one, other = promoted(one, common), promoted(other, common)
+        if one != one or other != other:
+            return 2
+        return (one > other) - (one < other)
+    datatype = left.datatype
+    if datatype == XSD_STRING and right.datatype == XSD_STRING:
+        return (left.lexical > right.lexical) - (left.lexical < right.lexical)
+    if datatype in TIMES and right.datatype in TIMES:
+        if (datatype == XSD_DATE) != (right.datatype == XSD_DATE):
+            return None
+        return _compare_times(left, right)
+    if datatype == XSD_BOOLEAN and right.datatype == XSD_BOOLEAN:
+        yes, no = truth(left), truth(right)
+        return (yes or False) - (no or False)
+    return None
+
+
+def _compare_times(left: Literal, right: Literal) -> int | None:
+    one, other = moment(left), moment(right)
+    if one is None or other is None:
+        return None
+    if zoned(left) != zoned(right) and abs(one - other) <= _ZONE_DOUBT:
+        return None
+    return (one > other) - (one < other)
+
+
+def equal(left: Term | None, right: Term | None) -> bool | None:
+    """``=`` (sections 17.3 and 17.4.1.7); None is a type error."""
+    if left is None or right is None:
+        return None
+    if type(left) is not Literal or type(right) is not Literal:
+        return left == right
+    if left == right:
+        value = number(left)
+        return value is None or value == value
+    order = compare(left, right)
+    if order is not None:
+        return order == 0
+    if left.language is not None or right.language is not None:
+        if left.language is not None and right.language is not None:
+            return False
+        other = left if right.language is not None else right
+        return None if other.datatype not in _KNOWN else False
+    if left.datatype in _KNOWN and right.datatype in _KNOWN and left.datatype != right.datatype:
+        same_kind = {left.datatype, right.datatype} <= NUMERIC_TYPES or {
+            left.datatype,
+            right.datatype,
+        } <= TIMES
+        if not same_kind and _valid(left) and _valid(right):
+            return False
+    return None
+
+
+def _valid(term: Literal) -> bool:
+    try:
+        _ = term.value
+    except TermError:
+        return False
+    return True
+
+
+def is_integer(term: Literal) -> bool:
+    """Whether a literal is of xsd:integer or a type derived from it."""
+    return term.datatype in INTEGER_TYPES
+
+
+OrderKey: TypeAlias = tuple[int, "Ordered | str"]
+
+
+class Ordered:
+    """A literal in the order of ORDER BY: by value where that is defined, else by its term."""
+
+    __slots__ = ("term",)
+
+    def __init__(self, term: Literal) -> None:
+        self.term = term
+
+    def __lt__(self, other: Ordered) -> bool:
+        order = compare(self.term, other.term)
+        if order is None or order == 2:
+            return _fallback(self.term) < _fallback(other.term)
+        return order < 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ordered) and not self < other and not other < self
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _fallback(term: Literal) -> tuple[int, str]:
+    kind = 0 if term.datatype in NUMERIC_TYPES else 1 if term.datatype in TIMES else 2
+    return kind, str(term)
+
+
+def order_key(term: Term | None) -> OrderKey:
+    """What ORDER BY compares (section 15.1): unbound, blank nodes, IRIs, literals."""
+    if term is None:
+        return 0, ""
+    if isinstance(term, BlankNode):
+        return 1, str(term)
+    if isinstance(term, IRI):
+        return 2, str(term)
+    return 3, Ordered(term)

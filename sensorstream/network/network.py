@@ -1,0 +1,123 @@
+"""The operators of all queries, and the instants at which they settle."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Hashable, Iterable
+from itertools import count
+from typing import TypeVar
+
+from sensorstream.kb.index import TripleIndex
+from sensorstream.network.dispatch import Dispatcher
+from sensorstream.network.node import Node
+from sensorstream.network.rows import Row
+
+N = TypeVar("N", bound=Node)
+Listener = Callable[[list[Row], list[Row]], None]
+"""Told what was added to an operator's output, and what removed; the two may overlap."""
+
+
+class Network:
+    """A graph of operators over triple indexes.
+
+    Whoever changes an index calls :meth:`settle` afterwards: one instant. A change costs what
+    the operators it concerns make of it, however many others there are.
+    """
+
+    def __init__(self) -> None:
+        self._nodes: dict[Hashable, Node] = {}
+        self._dispatchers: dict[int, tuple[TripleIndex, Dispatcher]] = {}
+        self._listeners: dict[Node, list[Listener]] = {}
+        self._queue: list[tuple[int, int, Node]] = []
+        self._numbers = count(1)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def dispatcher(self, index: TripleIndex) -> Dispatcher:
+        """What watches an index for this network."""
+        found = self._dispatchers.get(id(index))
+        if found is None:
+            found = self._dispatchers[id(index)] = (index, Dispatcher(index, self._wake))
+        return found[1]
+
+    def share(self, key: Hashable, make: Callable[[], Node]) -> Node:
+        """The operator of a key; made, filled and connected if there is none.
+
+        An operator is in use by its consumers; one that nobody uses is :meth:`drop`-ped.
+        """
+        node = self._nodes.get(key)
+        if node is not None:
+            return node
+        node = make()
+        node.key = key
+        node.number = next(self._numbers)
+        node.load()
+        self._nodes[key] = node
+        for source in node.inputs:
+            source.consumers.append(node)
+            source.users += 1
+        return node
+
+    def listen(self, node: Node, listener: Listener) -> None:
+        """Tell a listener of every instant that changes an operator's output."""
+        node.users += 1
+        self._listeners.setdefault(node, []).append(listener)
+
+    def leave(self, node: Node, listener: Listener) -> None:
+        """Tell a listener no more, and drop what nobody uses any longer."""
+        listeners = self._listeners[node]
+        listeners.remove(listener)
+        if not listeners:
+            del self._listeners[node]
+        node.users -= 1
+        self.drop(node)
+
+    def drop(self, node: Node) -> None:
+        """Forget an operator, and those below it, unless somebody uses them."""
+        if node.users or self._nodes.get(node.key) is not node:
+            return
+        del self._nodes[node.key]
+        node.release()
+        for source in node.inputs:
+            source.consumers.remove(node)
+            source.users -= 1
+            self.drop(source)
+
+    def settle(self) -> None:
+        """End an instant: let every operator concerned take in what has changed below it."""
+        queue = self._queue
+        changed: list[Node] = []
+        while queue:
+            node = heapq.heappop(queue)[2]
+            node.queued = False
+            node.flush()
+            if node.added or node.removed:
+                changed.append(node)
+                node.counters.added += len(node.added)
+                node.counters.removed += len(node.removed)
+                for consumer in node.consumers:
+                    if not consumer.queued:
+                        self._wake(consumer)
+        try:
+            for node in changed:
+                for listener in self._listeners.get(node, ()):
+                    listener(node.added, node.removed)
+        finally:
+            for node in changed:
+                node.added = []
+                node.removed = []
+
+    def nodes(self) -> Iterable[Node]:
+        """All operators, those that read indexes first."""
+        return sorted(self._nodes.values(), key=lambda node: (node.depth, node.number))
+
+    def close(self) -> None:
+        """Watch the indexes no longer."""
+        for _, dispatcher in self._dispatchers.values():
+            dispatcher.close()
+        self._dispatchers.clear()
+
+    def _wake(self, node: Node) -> None:
+        node.queued = True
+        heapq.heappush(self._queue, (node.depth, node.number, node))

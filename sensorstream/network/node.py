@@ -1,0 +1,81 @@
+"""What every operator is: it turns the changes of its inputs into a change of its own output."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from sensorstream.network.rows import Row
+
+
+@dataclass(slots=True)
+class Counters:
+    """What an operator has given out since it was made, in solutions."""
+
+    added: int = 0
+    removed: int = 0
+
+
+class Node(ABC):
+    """One operator; shared by all queries that hold an equal part.
+
+    ``variables`` lay out its rows; ``certain`` are those that every row binds. ``added`` and
+    ``removed`` are the output's change at the instant at work: consumers read them, the
+    network empties them when the instant is over. ``depth`` is above that of every input.
+    """
+
+    __slots__ = (
+        "added",
+        "certain",
+        "consumers",
+        "counters",
+        "depth",
+        "inputs",
+        "key",
+        "number",
+        "queued",
+        "removed",
+        "users",
+        "variables",
+    )
+
+    def __init__(
+        self, inputs: Sequence[Node], variables: Sequence[str], certain: Iterable[str]
+    ) -> None:
+        self.inputs = tuple(inputs)
+        self.variables = tuple(variables)
+        self.certain = frozenset(certain)
+        self.added: list[Row] = []
+        self.removed: list[Row] = []
+        self.consumers: list[Node] = []
+        self.counters = Counters()
+        self.depth: int = 1 + max((each.depth for each in inputs), default=-1)
+        self.number = 0
+        self.users = 0
+        self.queued = False
+        self.key: Hashable = None
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Work the inputs' changes into ``added`` and ``removed``."""
+
+    @abstractmethod
+    def rows(self) -> Iterable[Row]:
+        """The whole output as it is now, each row as often as it occurs."""
+
+    def load(self) -> None:
+        """Take the inputs as they are now into a new operator's memory."""
+        return
+
+    def release(self) -> None:
+        """Let go of whatever is outside the network; no query uses the operator any more."""
+        return
+
+    @abstractmethod
+    def describe(self) -> str:
+        """One line for people: what the operator does."""
+
+    def size(self) -> int:
+        """Rows it keeps in memory of its own."""
+        return 0

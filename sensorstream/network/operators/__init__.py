@@ -1,0 +1,1 @@
+"""The operators of the algebra, each with insertion and deletion defined."""

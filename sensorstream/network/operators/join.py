@@ -1,0 +1,82 @@
+"""Join: solutions of both sides that agree (SPARQL 1.1, section 18.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sensorstream.network.memory import Memory
+from sensorstream.network.node import Node
+from sensorstream.network.rows import Row, key_of, merged, merged_backward, slots_of
+
+
+def join_key(left: Node, right: Node) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The shared variables of two operators: those both always bind, and the others."""
+    shared = [name for name in left.variables if name in right.variables]
+    certain = left.certain & right.certain
+    return (
+        tuple(name for name in shared if name in certain),
+        tuple(name for name in shared if name not in certain),
+    )
+
+
+class Join(Node):
+    """Remembers both sides by what they share; ``output`` selects and orders the variables.
+
+    The change of a product is the change of the left with the old right, and the new left with
+    the change of the right.
+    """
+
+    __slots__ = ("_backward", "_forward", "_left", "_left_key", "_right", "_right_key")
+
+    def __init__(self, left: Node, right: Node, output: Sequence[str] | None = None) -> None:
+        everything = tuple(dict.fromkeys((*left.variables, *right.variables)))
+        variables = everything if output is None else tuple(output)
+        super().__init__(
+            (left, right), variables, (left.certain | right.certain).intersection(variables)
+        )
+        keys, loose = join_key(left, right)
+        lefts, rights = slots_of(left.variables), slots_of(right.variables)
+        self._left_key = key_of([lefts[name] for name in keys])
+        self._right_key = key_of([rights[name] for name in keys])
+        self._left = Memory(self._left_key)
+        self._right = Memory(self._right_key)
+        layout = (left.variables, right.variables, variables, loose)
+        self._forward = merged(*layout)
+        self._backward = merged_backward(*layout)
+
+    def flush(self) -> None:
+        left, right = self.inputs
+        self._left_changes(left.removed, self.removed)
+        self._left_changes(left.added, self.added)
+        self._left.update(left.added, left.removed)
+        self._right_changes(right.removed, self.removed)
+        self._right_changes(right.added, self.added)
+        self._right.update(right.added, right.removed)
+
+    def _left_changes(self, rows: Iterable[Row], out: list[Row]) -> None:
+        key, memory, forward = self._left_key, self._right, self._forward
+        for row in rows:
+            out += forward(row, memory.at(key(row)))
+
+    def _right_changes(self, rows: Iterable[Row], out: list[Row]) -> None:
+        key, memory, backward = self._right_key, self._left, self._backward
+        for row in rows:
+            out += backward(row, memory.at(key(row)))
+
+    def load(self) -> None:
+        left, right = self.inputs
+        self._left.update(left.rows(), ())
+        self._right.update(right.rows(), ())
+
+    def rows(self) -> Iterator[Row]:
+        key, memory, forward = self._left_key, self._right, self._forward
+        for row in self._left.rows():
+            yield from forward(row, memory.at(key(row)))
+
+    def size(self) -> int:
+        return len(self._left) + len(self._right)
+
+    def describe(self) -> str:
+        keys, loose = join_key(*self.inputs)
+        on = ", ".join(f"?{name}" for name in (*keys, *loose))
+        return f"Join on {on}" if on else "Product"

@@ -1,0 +1,152 @@
+"""Solutions as tuples, and the small functions compiled to move them about.
+
+A solution is a tuple of terms; which variable stands at which place is known when a query is
+compiled, so no solution carries names. ``None`` stands for unbound. A bag of solutions is a
+list in which a solution stands as often as it occurs; a change is two such lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
+from operator import itemgetter
+from typing import Any, TypeAlias, cast
+
+from sensorstream.model.terms import Term
+
+Row: TypeAlias = tuple[Term | None, ...]
+Bag: TypeAlias = dict[Row, int]
+"""Solutions and how often each occurs; no zero stands in it."""
+
+
+def slots_of(variables: Sequence[str]) -> dict[str, int]:
+    """The place of each variable."""
+    return {name: place for place, name in enumerate(variables)}
+
+
+def key_of(places: Sequence[int]) -> Callable[[Row], Any]:
+    """What rows that agree at some places have in common, as something hashable."""
+    if not places:
+        return _nothing
+    return itemgetter(*places)
+
+
+def _nothing(_row: Row) -> None:
+    return None
+
+
+def rearranged(
+    source: Sequence[str], target: Sequence[str]
+) -> Callable[[Iterable[Row]], list[Row]]:
+    """A function that lays rows of ``source`` variables out as ``target``, None where missing."""
+    if tuple(source) == tuple(target):
+        return list
+    places = slots_of(source)
+    cells = [f"r[{places[name]}]" if name in places else "None" for name in target]
+    return cast(
+        "Callable[[Iterable[Row]], list[Row]]",
+        compiled(f"lambda rows: [{_tuple(cells)} for r in rows]"),
+    )
+
+
+def merged(
+    left: Sequence[str],
+    right: Sequence[str],
+    target: Sequence[str],
+    loose: Collection[str] = (),
+) -> Callable[[Row, Iterable[Row]], list[Row]]:
+    """A function of a left row and right rows that agree with it: the rows that join the two.
+
+    ``loose`` are shared variables that may be unbound on either side: rows that differ there
+    are left out, and the bound side wins (compatible mappings, SPARQL 1.1, section 18.3).
+    """
+    return _merge(left, right, target, loose, "l", "r")
+
+
+def merged_backward(
+    left: Sequence[str],
+    right: Sequence[str],
+    target: Sequence[str],
+    loose: Collection[str] = (),
+) -> Callable[[Row, Iterable[Row]], list[Row]]:
+    """As :func:`merged`, of a right row and the left rows that agree with it."""
+    return _merge(left, right, target, loose, "r", "l")
+
+
+def _merge(
+    left: Sequence[str],
+    right: Sequence[str],
+    target: Sequence[str],
+    loose: Collection[str],
+    one: str,
+    each: str,
+) -> Callable[[Row, Iterable[Row]], list[Row]]:
+    lefts, rights = slots_of(left), slots_of(right)
+    cells = []
+    for name in target:
+        if name in loose:
+            first, second = f"l[{lefts[name]}]", f"r[{rights[name]}]"
+            cells.append(f"{first} if {first} is not None else {second}")
+        elif name in lefts:
+            cells.append(f"l[{lefts[name]}]")
+        else:
+            cells.append(f"r[{rights[name]}]" if name in rights else "None")
+    text = f"lambda {one}, rows: [{_tuple(cells)} for {each} in rows"
+    if loose:
+        text += f" if {_agreement(lefts, rights, loose)}"
+    return cast("Callable[[Row, Iterable[Row]], list[Row]]", compiled(f"{text}]"))
+
+
+def compatible(
+    left: Sequence[str], right: Sequence[str], loose: Collection[str]
+) -> Callable[[Row, Row], bool] | None:
+    """A test of a left and a right row on variables either may leave unbound; None if none."""
+    if not loose:
+        return None
+    text = f"lambda l, r: {_agreement(slots_of(left), slots_of(right), loose)}"
+    return cast("Callable[[Row, Row], bool]", compiled(text))
+
+
+def overlapping(
+    left: Sequence[str], right: Sequence[str], shared: Collection[str]
+) -> Callable[[Row, Row], bool]:
+    """A test whether two rows both bind one of the shared variables."""
+    lefts, rights = slots_of(left), slots_of(right)
+    pairs = (f"(l[{lefts[n]}] is not None is not r[{rights[n]}])" for n in sorted(shared))
+    return cast("Callable[[Row, Row], bool]", compiled(f"lambda l, r: {' or '.join(pairs)}"))
+
+
+def _agreement(lefts: Mapping[str, int], rights: Mapping[str, int], loose: Collection[str]) -> str:
+    tests = []
+    for name in sorted(loose):
+        one, other = f"l[{lefts[name]}]", f"r[{rights[name]}]"
+        tests.append(f"({one} is None or {other} is None or {one} == {other})")
+    return " and ".join(tests)
+
+
+def _tuple(cells: Sequence[str]) -> str:
+    return f"({', '.join(cells)},)" if cells else "()"
+
+
+@cache
+def _code(text: str) -> Any:
+    return compile(text, "<network>", "eval")
+
+
+def compiled(text: str) -> Any:
+    """The value of an expression that this package wrote; equal texts are compiled once."""
+    return eval(_code(text), {"__builtins__": {}})
+
+
+def net(added: Iterable[Row], removed: Iterable[Row]) -> Bag:
+    """The sum of a change: rows with the weight, above or below zero, that remains."""
+    weights: Bag = {}
+    for row in added:
+        weights[row] = weights.get(row, 0) + 1
+    for row in removed:
+        weight = weights.get(row, 0) - 1
+        if weight:
+            weights[row] = weight
+        else:
+            del weights[row]
+    return weights
