@@ -1,0 +1,134 @@
+"""Everything that can be wrong with a mapping that reads well: its XPaths, names and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sensorstream.errors import LanguageError, Position, TermError
+from sensorstream.language import syntax
+from sensorstream.language.vocabulary import unknown_names
+from sensorstream.language.walk import nodes
+from sensorstream.language.wellformed import place
+from sensorstream.mapping import xpath
+from sensorstream.mapping.rml.model import (
+    Constant,
+    RmlMapping,
+    TermMap,
+    TriplesMap,
+)
+from sensorstream.mapping.rml.paths import NotMovable, absolute, from_document
+from sensorstream.mapping.values import literal_maker
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Literal, iri
+from sensorstream.model.vocabulary import RDF_TYPE
+
+
+def faults(mapping: RmlMapping, schema: Schema) -> list[LanguageError]:
+    """All faults of a mapping, each with its position in the document."""
+    found: list[LanguageError] = []
+    for each in mapping.maps:
+        found += _xpaths(each)
+        found += _constants(each)
+        found += unknown_names(_as_rules(mapping, each), schema)
+    return sorted(found, key=place)
+
+
+def _xpaths(triples_map: TriplesMap) -> Iterator[LanguageError]:
+    source = triples_map.source
+    namespaces = dict(source.namespaces)
+    try:
+        path = absolute(source.iterator.text)
+    except NotMovable:
+        path = source.iterator.text
+    iterator = syntax.Hole(path, position=source.iterator.position)
+    yield from _at(triples_map, xpath.faults(iterator, namespaces, (), nodes=True))
+    for hole in nodes((triples_map.subject, triples_map.properties, triples_map.at), syntax.Hole):
+        found = list(_at(triples_map, xpath.faults(hole, namespaces, ())))
+        yield from found
+        if not found and source.iterator.text == "/":
+            try:
+                from_document(hole.text)
+            except NotMovable as error:
+                yield LanguageError(
+                    f"rule {triples_map.rule}: {error}: expected an rml:iterator",
+                    position=hole.position,
+                )
+
+
+def _at(triples_map: TriplesMap, found: Iterator[LanguageError]) -> Iterator[LanguageError]:
+    for fault in found:
+        what = fault.message.partition(": expected 'xmlns")[0]
+        hint = ": expected an rml:namespace of the reference formulation"
+        message = what + hint if what != fault.message else what
+        yield LanguageError(f"rule {triples_map.rule}: {message}", position=fault.position)
+
+
+def _constants(triples_map: TriplesMap) -> Iterator[LanguageError]:
+    for term_map in nodes((triples_map.subject, triples_map.properties), TermMap):
+        try:
+            if isinstance(term_map.expression, Constant) and term_map.type == "Literal":
+                term = term_map.expression.term
+                assert isinstance(term, Literal)
+                literal_maker(term.datatype, term.language)(term.lexical)
+            match term_map.language:
+                case TermMap(expression=Constant(term=Literal() as tag)):
+                    literal_maker(None, tag.lexical)("")
+        except TermError as error:
+            message = f"{term_map.where}: {error.message}"
+            yield LanguageError(message, position=term_map.position)
+    if triples_map.base is not None:
+        try:
+            iri(triples_map.base)
+        except TermError as error:
+            yield LanguageError(f"rml:baseIRI: {error.message}", position=triples_map.position)
+
+
+def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:
+    """The constant classes, properties and datatypes as a rule that only names them."""
+    place_ = triples_map.position
+
+    def name(term: str) -> syntax.Name:
+        return syntax.Name(None, (term,), place_)
+
+    classes = [name(each) for each in triples_map.classes]
+    properties = []
+    for values in triples_map.properties:
+        predicates = [_constant(each) for each in values.predicates]
+        terms = [each for each in values.objects if isinstance(each, TermMap)]
+        if RDF_TYPE in predicates:
+            classes += [name(each) for term in terms if (each := _constant(term)) is not None]
+        literals = tuple(
+            syntax.XPathValue(
+                syntax.Hole("."), datatype=_name_of(term.datatype, place_), position=place_
+            )
+            for term in terms
+            if term.type == "Literal"
+        )
+        links = tuple(
+            syntax.Name(None, ("x:",), place_)
+            for each in values.objects
+            if not isinstance(each, TermMap) or each.type != "Literal"
+        )
+        properties += [
+            syntax.PropertyValues(name(each), (*literals, *links), place_)
+            for each in predicates
+            if each is not None and each != RDF_TYPE
+        ]
+    action = syntax.IndividualAction(
+        "insert", name("x:"), tuple(classes), tuple(properties), position=place_
+    )
+    rule = syntax.MappingRule(triples_map.rule, syntax.Hole("/"), (), (), (action,), place_)
+    prefixes = tuple(syntax.Prefix(*each) for each in mapping.prefixes)
+    return syntax.RuleFile(prefixes, (), (rule,), file=mapping.file)
+
+
+def _constant(term_map: TermMap) -> IRI | None:
+    match term_map.expression:
+        case Constant(term=IRI() as term):
+            return term
+    return None
+
+
+def _name_of(datatype: TermMap | None, position: Position) -> syntax.Name | None:
+    constant = None if datatype is None else _constant(datatype)
+    return None if constant is None else syntax.Name(None, (constant,), position)

@@ -1,0 +1,134 @@
+"""An RML mapping, read: what RML-Core calls triples maps and term maps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from sensorstream.errors import Position
+from sensorstream.language.syntax import NOWHERE, Hole, Part
+from sensorstream.model.terms import IRI
+from sensorstream.model.terms import Literal as LiteralTerm
+
+TermType: TypeAlias = Literal["IRI", "URI", "UnsafeIRI", "UnsafeURI", "BlankNode", "Literal"]
+"""``rml:termType`` without its namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """``rml:constant``: the same term for every iteration."""
+
+    term: IRI | LiteralTerm
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """``rml:reference``: what an XPath finds; every value is one."""
+
+    xpath: Hole
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """``rml:template``: text with references; several values of several references multiply."""
+
+    parts: tuple[Part, ...]
+
+
+Missing: TypeAlias = Literal["skip", "skip individual", "reject"]
+"""What it means that a term map made no term: nothing, no subject, or a rejected message."""
+
+Expression: TypeAlias = Constant | Reference | Template
+
+
+@dataclass(frozen=True, slots=True)
+class TermMap:
+    """A rule that makes terms.
+
+    ``expression`` is None only for blank nodes: a new one for each iteration then. ``datatype``
+    and ``language`` belong to literals, and at most one of them is there. ``if_valid`` takes an
+    invalid value for a missing one. ``where`` names the map in errors.
+    """
+
+    expression: Expression | None
+    type: TermType
+    datatype: TermMap | None = None
+    language: TermMap | None = None
+    missing: Missing = "skip"
+    if_valid: bool = False
+    where: str = field(default="", compare=False)
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """``rml:joinCondition``: child and parent have a value in common."""
+
+    child: Expression
+    parent: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class ParentMap:
+    """``rml:parentTriplesMap``: the subjects of another triples map (a referencing object map).
+
+    ``parent`` is the key of the triples map in :class:`Mapping`.
+    """
+
+    parent: str
+    joins: tuple[Join, ...]
+    where: str = field(default="", compare=False)
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateObjects:
+    """``rml:predicateObjectMap``: every predicate with every object."""
+
+    predicates: tuple[TermMap, ...]
+    objects: tuple[TermMap | ParentMap, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalSource:
+    """``rml:logicalSource``. ``name`` (a file's path, most often) is for people only.
+
+    ``iterator`` is an absolute path; each node that it finds is an iteration.
+    """
+
+    name: str
+    iterator: Hole
+    namespaces: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TriplesMap:
+    """``rml:TriplesMap``: how each iteration becomes triples of one subject.
+
+    ``key`` is its IRI, or its label if it has none. ``rule`` is the name that outcomes show.
+    ``at`` finds the event's time, as in a rule; ``update`` replaces earlier values.
+    """
+
+    key: str
+    rule: str
+    source: LogicalSource
+    subject: TermMap
+    classes: tuple[IRI, ...]
+    properties: tuple[PredicateObjects, ...]
+    base: str | None = None
+    at: Hole | None = None
+    update: bool = False
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RmlMapping:
+    """One RML document. ``prefixes`` are those of the file, for printing."""
+
+    maps: tuple[TriplesMap, ...]
+    prefixes: tuple[tuple[str, str], ...] = ()
+    file: str = field(default="", compare=False)
+
+    def named(self, key: str) -> TriplesMap | None:
+        """The triples map of that key."""
+        return next((each for each in self.maps if each.key == key), None)

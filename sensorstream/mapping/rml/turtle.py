@@ -1,0 +1,122 @@
+"""A mapping document as a graph one can walk, with places for error messages.
+
+No Turtle parser tells where a triple stands, so places are looked up in the text afterwards: a
+triples map at the line that begins with its name, an XPath at its quotes below that line.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import pyoxigraph as ox
+
+from sensorstream.errors import LanguageError, Position, TermError
+from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.mapping.rml.vocabulary import OWN, modern, short
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
+from sensorstream.model.vocabulary import RDF_TYPE
+
+# Names need a base to be resolved against; it is cut off again where they are shown.
+_NO_BASE: Final = "urn:sensorstream:document"
+
+
+class MappingGraph:
+    """The triples of a document, with the older names of RML's vocabulary made today's."""
+
+    def __init__(self, text: str, file: str) -> None:
+        """Parse Turtle.
+
+        Raises:
+            LanguageError: it is no Turtle.
+        """
+        self.file = file
+        self._text = text
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._nodes: dict[Subject, dict[IRI, list[Term]]] = {}
+        parser = ox.parse(text, format=ox.RdfFormat.TURTLE, base_iri=_NO_BASE)
+        try:
+            for quad in parser:
+                subject, predicate, value = map(
+                    from_oxigraph, (quad.subject, quad.predicate, quad.object)
+                )
+                assert not isinstance(subject, Literal)
+                about = self._nodes.setdefault(subject, {})
+                about.setdefault(modern(predicate), []).append(_modern_term(value))
+        except SyntaxError as error:
+            place = Position(file, error.lineno or 1, error.offset or 1)
+            reason = str(error.args[0]).rpartition(": ")[2]
+            raise LanguageError(f"not Turtle: {reason}", position=place) from None
+        except TermError as error:
+            raise LanguageError(error.message, position=Position(file, 1, 1)) from None
+        base = parser.base_iri
+        self.base = None if base is None or base.startswith(_NO_BASE) else base
+        self.prefixes = tuple(parser.prefixes.items())
+
+    def subjects(self, predicate: IRI) -> Iterator[Subject]:
+        """The nodes that have a property, in the order of the document."""
+        return (node for node, about in self._nodes.items() if predicate in about)
+
+    def instances(self, kind: IRI) -> Iterator[Subject]:
+        """The nodes of a class, in the order of the document."""
+        return (node for node, about in self._nodes.items() if kind in about.get(RDF_TYPE, ()))
+
+    def values(self, node: Term, *predicates: IRI) -> list[Term]:
+        """What a node has for some properties, in the order of the document."""
+        about = self._nodes.get(node, {}) if isinstance(node, IRI | BlankNode) else {}
+        return [value for predicate in predicates for value in about.get(predicate, ())]
+
+    def own_properties(self, node: Term) -> Iterable[IRI]:
+        """The properties of a node that are of RML's vocabulary, or ours."""
+        about = self._nodes.get(node, {}) if isinstance(node, IRI | BlankNode) else {}
+        return [predicate for predicate in about if predicate.startswith(OWN)]
+
+    # Names and places for people
+
+    def shown(self, node: Term) -> str:
+        """A node as the document would write it."""
+        if isinstance(node, Literal):
+            return f'"{node.lexical}"'
+        if isinstance(node, BlankNode):
+            return "[ … ]"
+        if node.startswith(OWN):
+            return short(node)
+        for base in (self.base, _NO_BASE):
+            if base is not None and node.startswith(base):
+                return f"<{node.removeprefix(base)}>"
+        for prefix, namespace in self.prefixes:
+            if namespace and node.startswith(namespace):
+                return f"{prefix}:{node.removeprefix(namespace)}"
+        return f"<{node}>"
+
+    def position_of(self, node: Term) -> Position:
+        """Where the block of a named node begins; the document's start if that is not found."""
+        return self._position(self._offset_of(node))
+
+    def position_of_text(self, text: str, within: Term) -> Position:
+        """Where a quoted text begins, in the block of a named node."""
+        start = self._offset_of(within)
+        escaped = text.replace("\\", "\\\\")
+        for quote in ('"', "'"):
+            for written in (text, escaped.replace(quote, "\\" + quote)):
+                if (found := self._text.find(f"{quote}{written}{quote}", start)) >= 0:
+                    return self._position(found + 1)
+        return self._position(start)
+
+    def _offset_of(self, node: Term) -> int:
+        if not isinstance(node, IRI):
+            return 0
+        names = {f"<{node}>", self.shown(node)}
+        alternatives = "|".join(re.escape(name) for name in sorted(names))
+        match = re.search(rf"^[ \t]*({alternatives})(?=[\s;\[])", self._text, re.M)
+        return match.start(1) if match else 0
+
+    def _position(self, offset: int) -> Position:
+        line = bisect_right(self._lines, offset)
+        return Position(self.file, line, offset - self._lines[line - 1] + 1)
+
+
+def _modern_term(term: Term) -> Term:
+    return modern(term) if isinstance(term, IRI) else term
