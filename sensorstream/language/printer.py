@@ -33,7 +33,7 @@ def print_rules(file: syntax.RuleFile) -> str:
     if file.tables:
         blocks.append("".join(map(_table, file.tables)))
     if file.parts:
-        blocks.append("".join(f"message each {_hole(each.xpath)}\n" for each in file.parts))
+        blocks.append("".join(f"message each {print_hole(each.xpath)}\n" for each in file.parts))
     blocks += (print_rule(rule) for rule in file.rules)
     return "\n".join(blocks)
 
@@ -51,11 +51,11 @@ def _table(table: syntax.Table) -> str:
 
 def _mapping(rule: syntax.MappingRule) -> Iterator[str]:
     yield f"mapping {rule.name}"
-    yield f"on message {_hole(rule.message)}"
+    yield f"on message {print_hole(rule.message)}"
     for loop in rule.for_each:
-        yield f"for each ${loop.variable} in {_hole(loop.xpath)}"
+        yield f"for each ${loop.variable} in {print_hole(loop.xpath)}"
     if rule.guards:
-        yield "if " + " and ".join(map(_hole, rule.guards))
+        yield "if " + " and ".join(map(print_hole, rule.guards))
     yield "then"
     for action in rule.actions:
         yield _individual(action)
@@ -123,7 +123,7 @@ def _action(action: syntax.Action) -> str:
 def _individual(action: syntax.IndividualAction) -> str:
     head = f"{_INDENT}{action.kind} individual {_subject(action.name)}{_classes(action.classes)}"
     if action.at is not None:
-        head += f" at {_hole(action.at)}"
+        head += f" at {print_hole(action.at)}"
     properties = (f"\n{_INDENT * 2}; {_property(values)}" for values in action.properties)
     return f"{head}{''.join(properties)} ."
 
@@ -134,13 +134,14 @@ def _classes(classes: Iterable[syntax.Name]) -> str:
 
 
 def _property(values: syntax.PropertyValues) -> str:
-    return f"{_name(values.property)} {', '.join(map(_value, values.values))}"
+    return f"{_name(values.property)} {', '.join(map(print_value, values.values))}"
 
 
-def _value(value: syntax.Value) -> str:
+def print_value(value: syntax.Value) -> str:
+    """A property's value as a rule writes it."""
     match value:
         case syntax.XPathValue():
-            return _hole(value.xpath) + _annotation(value)
+            return print_hole(value.xpath) + _annotation(value)
         case syntax.TextValue():
             return _template(value.text) + _annotation(value)
         case syntax.Number():
@@ -149,11 +150,11 @@ def _value(value: syntax.Value) -> str:
             inside = [_classes(value.classes).strip(), *map(_property, value.properties)]
             return f"[ {' ; '.join(part for part in inside if part)} ]"
         case syntax.ListValue():
-            return f"( {' '.join(map(_value, value.items))} )"
+            return f"( {' '.join(map(print_value, value.items))} )"
         case syntax.KnownName():
             return f"known {_name(value.name)}"
         case syntax.KnownBy():
-            wanted = f"{_name(value.property)} {_value(value.value)}"
+            wanted = f"{_name(value.property)} {print_value(value.value)}"
             return f"known {_name(value.class_name)} with {wanted}"
         case syntax.Fallback():
             return _fallback(value)
@@ -162,12 +163,12 @@ def _value(value: syntax.Value) -> str:
 
 
 def _fallback(value: syntax.Fallback) -> str:
-    written = _value(value.value) + (" if valid" if value.if_valid else "")
+    written = print_value(value.value) + (" if valid" if value.if_valid else "")
     if value.otherwise is None:
         return written
     if isinstance(value.otherwise, syntax.Policy):
         return f"{written} or {value.otherwise.kind}"
-    return f"{written} or {_value(value.otherwise)}"
+    return f"{written} or {print_value(value.otherwise)}"
 
 
 def _annotation(value: syntax.XPathValue | syntax.TextValue) -> str:
@@ -192,15 +193,15 @@ def _name(name: syntax.Name) -> str:
 
 
 def _filled(parts: Iterable[syntax.Part]) -> str:
-    return "".join(part if isinstance(part, str) else _hole(part) for part in parts)
+    return "".join(part if isinstance(part, str) else print_hole(part) for part in parts)
 
 
-def _hole(hole: syntax.Hole) -> str:
-    return f"{{{' |> '.join([hole.text, *map(print_call, hole.calls)])}}}"
+def print_hole(hole: syntax.Hole) -> str:
+    """An expression in its braces, with its value functions."""
+    return f"{{{' |> '.join([hole.text, *map(_call, hole.calls)])}}}"
 
 
-def print_call(call: syntax.Call) -> str:
-    """A value function and its arguments, as they stand behind ``|>``."""
+def _call(call: syntax.Call) -> str:
     return " ".join([call.function, *map(_argument, call.arguments)])
 
 
@@ -218,7 +219,7 @@ def _sparql(sparql: syntax.Sparql) -> str:
 
 
 def _template(template: syntax.Template) -> str:
-    inside = (_escaped(p) if isinstance(p, str) else _hole(p) for p in template.parts)
+    inside = (_escaped(p) if isinstance(p, str) else print_hole(p) for p in template.parts)
     return f'"{"".join(inside)}"'
 
 

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import TypeAlias
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language import syntax
-from sensorstream.language.vocabulary import unknown_names
+from sensorstream.language.vocabulary import shown, unknown_names
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
+from sensorstream.mapping.functions import Tables
+from sensorstream.mapping.pipeline import call_faults
+from sensorstream.mapping.reference import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI
+from sensorstream.model.vocabulary import RDF_FIRST
+
+LiteralValue: TypeAlias = syntax.XPathValue | syntax.TextValue | syntax.Number
 
 
-def check(files: Iterable[syntax.RuleFile], schema: Schema) -> list[LanguageError]:
+def check(
+    files: Iterable[syntax.RuleFile], schema: Schema, reference: ReferenceData = NO_REFERENCE
+) -> list[LanguageError]:
     """All faults of several parsed files, each with its position, file by file.
 
     The names in semantic rules are looked up too; their SPARQL is left to whoever compiles it.
@@ -23,9 +34,13 @@ def check(files: Iterable[syntax.RuleFile], schema: Schema) -> list[LanguageErro
     found = list(same_names(listed))
     for file in listed:
         found += unknown_names(file, schema)
+        for part in file.parts:
+            found += xpath.faults(part.xpath, file.namespace_map, (), nodes=True)
+        tables = reference.tables_of(file.file)
         for rule in file.mapping_rules:
             found += _xpaths(rule, file.namespace_map)
-            found += _constants(file, rule, schema)
+            found += _literals(file, rule, schema, tables)
+            found += _unknown_individuals(file, rule, reference)
     return sorted(found, key=place)
 
 
@@ -40,37 +55,84 @@ def _xpaths(rule: syntax.MappingRule, namespaces: dict[str, str]) -> Iterator[La
             yield from xpath.faults(hole, namespaces, bound)
 
 
-def _constants(
-    file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema
+def _literals(
+    file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, tables: Tables
 ) -> Iterator[LanguageError]:
-    """Numbers and texts without holes must suit their datatype."""
-    for values in nodes(rule, syntax.PropertyValues):
-        for value in values.values:
+    """Constants must suit their datatype, and so must what value functions give."""
+    typed: set[int] = set()
+    for values in nodes(rule.actions, syntax.PropertyValues):
+        for name, value in _stated(file, file.resolve(values.property), values.values):
+            kind = datatype_of(file, name, value, schema)
+            language = None if isinstance(value, syntax.Number) else value.language
             try:
+                make = literal_maker(kind, language)
                 match value:
                     case syntax.Number():
-                        literal_maker(datatype_of(file, values, value, schema), None)(value.text)
+                        make(value.text)
                     case syntax.TextValue() if not any(nodes(value.text, syntax.Hole)):
-                        text = "".join(nodes(value.text.parts, str))
-                        kind = datatype_of(file, values, value, schema)
-                        literal_maker(kind, value.language)(text)
-                    case (
-                        syntax.TextValue(language=str() as tag)
-                        | syntax.XPathValue(language=str() as tag)
-                    ):
-                        literal_maker(None, tag)("")
+                        make("".join(nodes(value.text.parts, str)))
+                    case syntax.TextValue() | syntax.XPathValue() if language is not None:
+                        make("")
             except TermError as error:
                 yield LanguageError(error.message, position=value.position)
+                continue
+            if (hole := _only_hole(value)) is not None:
+                typed.add(id(hole))
+                yield from call_faults(hole.calls, tables, kind, make)
+    for hole in nodes((rule.guards, rule.actions), syntax.Hole):
+        if id(hole) not in typed:
+            yield from call_faults(hole.calls, tables)
+
+
+def _only_hole(value: LiteralValue) -> syntax.Hole | None:
+    """The hole that alone makes the value."""
+    match value:
+        case syntax.XPathValue():
+            return value.xpath
+        case syntax.TextValue(text=syntax.Template(parts=(syntax.Hole() as hole,))):
+            return hole
+    return None
+
+
+def _stated(
+    file: syntax.RuleFile,
+    name: IRI,
+    values: Iterable[syntax.Value | syntax.Policy | None],
+) -> Iterator[tuple[IRI, LiteralValue]]:
+    """The literals among values, each with the property whose range it has."""
+    for value in values:
+        match value:
+            case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
+                yield name, value
+            case syntax.Fallback():
+                yield from _stated(file, name, (value.value, value.otherwise))
+            case syntax.ListValue():
+                yield from _stated(file, RDF_FIRST, value.items)
+            case syntax.KnownBy():
+                yield from _stated(file, file.resolve(value.property), (value.value,))
+
+
+def _unknown_individuals(
+    file: syntax.RuleFile, rule: syntax.MappingRule, reference: ReferenceData
+) -> Iterator[LanguageError]:
+    for known in nodes(rule, syntax.KnownName):
+        if not known.name.is_constant:
+            continue
+        iri = file.resolve(known.name)
+        if iri not in reference.types:
+            names = {shown(file, each): each for each in sorted(reference.types)}
+            close = get_close_matches(shown(file, iri), names, n=1)
+            hint = f"did you mean {close[0]}?" if close else "expected one of the ontology's"
+            yield LanguageError(
+                f"unknown individual {shown(file, iri)}: {hint}", position=known.name.position
+            )
 
 
 def datatype_of(
-    file: syntax.RuleFile,
-    values: syntax.PropertyValues,
-    value: syntax.Number | syntax.TextValue | syntax.XPathValue,
-    schema: Schema,
+    file: syntax.RuleFile, name: IRI, value: LiteralValue, schema: Schema
 ) -> str | None:
-    """The datatype of a value: the one written, else the property's range, else its own form."""
+    """The datatype of a property's value: the one written, else the range, else its own form."""
     if not isinstance(value, syntax.Number) and value.datatype is not None:
         return file.resolve(value.datatype)
-    told = schema.datatype_of(file.resolve(values.property))
+    told = schema.datatype_of(name)
     return value.datatype if told is None and isinstance(value, syntax.Number) else told

@@ -3,65 +3,55 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias, assert_never, cast
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
-from lxml import etree
-
-from sensorstream.errors import MappingError, TermError
+from sensorstream.errors import TermError
 from sensorstream.language import syntax
-from sensorstream.language.vocabulary import shown
 from sensorstream.language.walk import nodes
-from sensorstream.mapping.check import check, datatype_of
+from sensorstream.mapping.check import check
 from sensorstream.mapping.document import Element
+from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
-from sensorstream.mapping.values import encode_segment, literal_maker
-from sensorstream.mapping.xpath import compile_xpath, line_of, texts
+from sensorstream.mapping.reference import NO_REFERENCE, ReferenceData
+from sensorstream.mapping.scope import Scope
+from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
+from sensorstream.mapping.trace import Recorder
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Subject, Term
+from sensorstream.model.terms import IRI, Subject
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
 
 def compile_mapping(
-    files: Iterable[syntax.RuleFile], schema: Schema, timeline: Timeline
+    files: Iterable[syntax.RuleFile],
+    schema: Schema,
+    timeline: Timeline,
+    reference: ReferenceData = NO_REFERENCE,
+    recorder: Recorder | None = None,
 ) -> MappingPlan:
     """The mapping rules of several files as one plan, in their order.
+
+    A ``recorder`` hears of every expression that is evaluated; without one the plan holds no
+    trace of tracing.
 
     Raises:
         LanguageError: the first of the faults that ``check`` lists.
     """
     listed = list(files)
-    for fault in check(listed, schema):
+    for fault in check(listed, schema, reference):
         raise fault
     return MappingPlan(
         tuple(
-            _Compiler(file, rule, schema, timeline).planned()
+            _Compiler(file, rule, schema, timeline, reference, recorder).planned()
             for file in listed
             for rule in file.mapping_rules
         )
     )
 
 
-@dataclass(slots=True)
-class Scope:
-    """Where a rule stands: at a node its path found, with its variables bound."""
-
-    context: Element
-    harvest: Harvest
-    variables: dict[str, Element | str] = field(default_factory=dict)
-    # What expressions that stand in the rule more than once have found for these variables.
-    found: dict[str, list[str]] = field(default_factory=dict)
-
-
-Texts: TypeAlias = Callable[[Scope], list[str]]
-Terms: TypeAlias = Callable[[Scope, Statements], Iterable[Term]]
 Act: TypeAlias = Callable[[Scope], None]
-Say: TypeAlias = Callable[[Scope, Subject, Statements], bool]
-"""State properties of a subject; False if no value was found."""
 
 
 class _Compiler:
@@ -73,14 +63,16 @@ class _Compiler:
         rule: syntax.MappingRule,
         schema: Schema,
         timeline: Timeline,
+        reference: ReferenceData,
+        recorder: Recorder | None,
     ) -> None:
         self._file = file
         self._rule = rule
-        self._schema = schema
         self._timeline = timeline
         self._namespaces = file.namespace_map
-        uses = Counter(hole.text for hole in nodes(rule.actions, syntax.Hole))
-        self._shared = {text for text, count in uses.items() if count > 1}
+        tables = reference.tables_of(file.file)
+        self._expressions = Expressions(file, rule, tables, recorder)
+        self._values = ValueCompiler(file, schema, reference, self._expressions)
 
     def planned(self) -> PlannedRule:
         path = self._rule.message.text
@@ -97,7 +89,7 @@ class _Compiler:
     # The rule as a whole
 
     def _run(self) -> RunRule:
-        find = self._nodes(self._rule.message)
+        find = self._expressions.nodes(self._rule.message)
         body = self._body()
         for loop in reversed(self._rule.for_each):
             body = self._loop(loop, body)
@@ -112,7 +104,7 @@ class _Compiler:
         return run
 
     def _loop(self, loop: syntax.ForEach, body: Act) -> Act:
-        find, variable = self._nodes(loop.xpath), loop.variable
+        find, variable = self._expressions.nodes(loop.xpath), loop.variable
 
         def each(scope: Scope) -> None:
             for node in find(scope):
@@ -122,7 +114,7 @@ class _Compiler:
         return each
 
     def _body(self) -> Act:
-        guards = tuple(self._guard(hole) for hole in self._rule.guards)
+        guards = tuple(self._expressions.condition(hole) for hole in self._rule.guards)
         actions = tuple(self._action(action) for action in self._rule.actions)
 
         def body(scope: Scope) -> None:
@@ -135,42 +127,65 @@ class _Compiler:
 
         return body
 
-    def _guard(self, hole: syntax.Hole) -> Callable[[Scope], object]:
-        return self._xpath(hole, f"boolean({hole.text})")
-
     # Actions
 
     def _action(self, action: syntax.IndividualAction) -> Act:
-        assert isinstance(action.name, syntax.Name)
-        name = self._individual(action.name)
+        name = self._subject(action.name)
         time = self._time(action.at)
         classes = tuple(self._file.resolve(each) for each in action.classes)
-        say = tuple(self._property(p, update=action.kind == "update") for p in action.properties)
+        update, named = action.kind == "update", not isinstance(action.name, syntax.BlankName)
+        say = tuple(self._values.property(each, update=update) for each in action.properties)
 
-        def act(scope: Scope) -> None:
-            subject, harvest = name(scope), scope.harvest
-            statements = harvest.at(time(scope))
+        def state(subject: Subject, scope: Scope, statements: Statements) -> None:
             said = bool(classes)
             for each in classes:
                 statements.triples[subject, RDF_TYPE, each] = None
-            for state in say:
-                said |= state(scope, subject, statements)
-            if said:
-                harvest.individuals[subject] = None
+            for tell in say:
+                said |= tell(scope, subject, statements)
+            if said and named:
+                scope.harvest.individuals[subject] = None
 
-        return act
+        def act(scope: Scope) -> None:
+            state(name(scope), scope, scope.harvest.at(time(scope)))
 
-    def _individual(self, name: syntax.Name) -> Callable[[Scope], Subject]:
+        def act_whole(scope: Scope) -> None:
+            # Nothing of an individual that is left out must stay.
+            subject, instant, said = name(scope), time(scope), Statements()
+            try:
+                state(subject, scope, said)
+            except SkipIndividual:
+                return
+            scope.harvest.at(instant).add(said)
+
+        may_skip = any(each.kind == "skip individual" for each in nodes(action, syntax.Policy))
+        return act_whole if may_skip else act
+
+    def _subject(
+        self, name: syntax.Name | syntax.Variable | syntax.BlankName
+    ) -> Callable[[Scope], Subject]:
+        assert not isinstance(name, syntax.Variable), "parse refuses it in mapping rules"
+        missing = "expected an individual's name"
+        not_one = self._expressions.not_one
+        holes = name.holes
+        if isinstance(name, syntax.BlankName):
+            find = self._values.blank_node(name)
+
+            def blank(scope: Scope) -> Subject:
+                found = find(scope)
+                if len(found) != 1:
+                    raise not_one(scope, holes, missing)
+                return found[0]
+
+            return blank
         if name.is_constant:
             constant = self._file.resolve(name)
             return lambda scope: constant
-        fill = self._iris(name)
-        missing = "expected an individual's name"
+        fill = self._expressions.iris(name)
 
         def one(scope: Scope) -> Subject:
             found = fill(scope)
             if len(found) != 1:
-                raise self._not_one(scope, name.holes, missing)
+                raise not_one(scope, holes, missing)
             return IRI(found[0])
 
         return one
@@ -178,191 +193,19 @@ class _Compiler:
     def _time(self, at: syntax.Hole | None) -> Callable[[Scope], Instant]:
         if at is None:
             return lambda scope: scope.harvest.message.received
-        find, read = self._texts(at), self._timeline.instant
+        find, read, expressions = (
+            self._expressions.texts(at),
+            self._timeline.instant,
+            self._expressions,
+        )
 
         def time(scope: Scope) -> Instant:
             found = find(scope)
             if len(found) != 1:
-                raise self._not_one(scope, (at,), "expected a time")
+                raise expressions.not_one(scope, (at,), "expected a time")
             try:
                 return read(found[0])
             except TermError as error:
-                raise self._error(scope, at, error.message, found[0]) from None
+                raise expressions.error(scope, at, error.message, found[0]) from None
 
         return time
-
-    def _property(self, values: syntax.PropertyValues, *, update: bool) -> Say:
-        name = self._file.resolve(values.property)
-        terms = tuple(self._value(values, value) for value in values.values)
-
-        def say(scope: Scope, subject: Subject, statements: Statements) -> bool:
-            said = False
-            for find in terms:
-                for term in find(scope, statements):
-                    statements.triples[subject, name, term] = None
-                    said = True
-            if said and update:
-                statements.replaces.add((subject, name))
-            return said
-
-        return say
-
-    # Values
-
-    def _value(self, values: syntax.PropertyValues, value: syntax.Value) -> Terms:
-        match value:
-            case syntax.XPathValue():
-                return self._literals(values, value, self._texts(value.xpath), (value.xpath,))
-            case syntax.TextValue():
-                holes = tuple(nodes(value.text, syntax.Hole))
-                fill = self._fill(value.text.parts, holes, lambda text: text)
-                return self._literals(values, value, fill, holes)
-            case syntax.Number():
-                kind = datatype_of(self._file, values, value, self._schema)
-                constant = (literal_maker(kind, None)(value.text),)
-                return lambda scope, statements: constant
-            case syntax.Name():
-                return self._links(value)
-            case syntax.BlankValue():
-                return self._blank(value)
-            case syntax.Variable():
-                raise AssertionError("parse refuses ?variables in mapping rules")
-        assert_never(value)
-
-    def _literals(
-        self,
-        values: syntax.PropertyValues,
-        value: syntax.XPathValue | syntax.TextValue,
-        find: Texts,
-        holes: tuple[syntax.Hole, ...],
-    ) -> Terms:
-        make = literal_maker(datatype_of(self._file, values, value, self._schema), value.language)
-
-        def literals(scope: Scope, statements: Statements) -> Iterable[Term]:
-            made, text = [], ""
-            try:
-                for text in find(scope):
-                    made.append(make(text))
-            except TermError as error:
-                what = f"{shown(self._file, self._file.resolve(values.property))}: {error.message}"
-                raise self._error(scope, holes[0], what, text) from None
-            return made
-
-        return literals
-
-    def _links(self, name: syntax.Name) -> Terms:
-        if name.is_constant:
-            constant = (self._file.resolve(name),)
-            return lambda scope, statements: constant
-        fill = self._iris(name)
-        return lambda scope, statements: [IRI(text) for text in fill(scope)]
-
-    def _blank(self, value: syntax.BlankValue) -> Terms:
-        classes = tuple(self._file.resolve(each) for each in value.classes)
-        say = tuple(self._property(each, update=False) for each in value.properties)
-
-        def blank(scope: Scope, statements: Statements) -> Iterable[Term]:
-            node = scope.harvest.blank_node()
-            said = [state(scope, node, statements) for state in say]
-            # A node none of whose values was found says nothing.
-            if say and not any(said):
-                return ()
-            for each in classes:
-                statements.triples[node, RDF_TYPE, each] = None
-            return (node,)
-
-        return blank
-
-    # Texts
-
-    def _iris(self, name: syntax.Name) -> Texts:
-        head = () if name.prefix is None else (self._file.prefix_map[name.prefix],)
-        return self._fill((*head, *name.parts), name.holes, encode_segment)
-
-    def _fill(
-        self,
-        parts: tuple[syntax.Part, ...],
-        holes: tuple[syntax.Hole, ...],
-        change: Callable[[str], str],
-    ) -> Texts:
-        """Templates: none if a hole finds nothing; several if the only hole finds several."""
-        if not holes:
-            constant = ["".join(part for part in parts if isinstance(part, str))]
-            return lambda scope: constant
-        if len(holes) == 1:
-            index = next(i for i, part in enumerate(parts) if isinstance(part, syntax.Hole))
-            before = "".join(part for part in parts[:index] if isinstance(part, str))
-            after = "".join(part for part in parts[index + 1 :] if isinstance(part, str))
-            only = self._texts(holes[0])
-            return lambda scope: [f"{before}{change(text)}{after}" for text in only(scope)]
-        pieces = tuple(
-            part if isinstance(part, str) else (part, self._texts(part)) for part in parts
-        )
-
-        def fill(scope: Scope) -> list[str]:
-            filled = []
-            for piece in pieces:
-                if isinstance(piece, str):
-                    filled.append(piece)
-                    continue
-                hole, find = piece
-                found = find(scope)
-                if not found:
-                    return []
-                if len(found) > 1:
-                    raise self._not_one(scope, (hole,), "expected one value beside another hole")
-                filled.append(change(found[0]))
-            return ["".join(filled)]
-
-        return fill
-
-    # XPath
-
-    def _texts(self, hole: syntax.Hole) -> Texts:
-        find, key = self._xpath(hole), hole.text
-        if key not in self._shared:
-            return lambda scope: texts(find(scope))
-
-        def remembered(scope: Scope) -> list[str]:
-            found = scope.found.get(key)
-            if found is None:
-                found = scope.found[key] = texts(find(scope))
-            return found
-
-        return remembered
-
-    def _nodes(self, hole: syntax.Hole) -> Callable[[Scope], Sequence[Element | str]]:
-        # The check saw to it that the expression finds nodes.
-        return cast(Callable[[Scope], Sequence[Element | str]], self._xpath(hole))
-
-    def _xpath(self, hole: syntax.Hole, text: str = "") -> Callable[[Scope], object]:
-        evaluate = compile_xpath(text or hole.text, self._namespaces)
-
-        def find(scope: Scope) -> object:
-            try:
-                return evaluate(scope.context, scope.variables)
-            except etree.XPathError as error:
-                what = f"not possible on this message: {error}"
-                raise self._error(scope, hole, what) from None
-
-        return find
-
-    # Errors
-
-    def _not_one(self, scope: Scope, holes: tuple[syntax.Hole, ...], expected: str) -> MappingError:
-        for hole in holes:
-            count = len(self._texts(hole)(scope))
-            if count != 1:
-                found = "nothing" if count == 0 else f"{count} values"
-                return self._error(scope, hole, f"found {found}, {expected}")
-        raise AssertionError("every hole found one value")
-
-    def _error(self, scope: Scope, hole: syntax.Hole, what: str, found: str = "") -> MappingError:
-        around = [node for node in scope.variables.values() if isinstance(node, Element)]
-        nearest = around[-1] if around else scope.context
-        line = line_of(hole, self._namespaces, scope.context, scope.variables, found)
-        return MappingError(
-            f"rule {self._rule.name}, {{{hole.text}}}, message line "
-            f"{line or nearest.sourceline}: {what}",
-            position=hole.position,
-        )

@@ -37,6 +37,11 @@ class Statements:
     triples: dict[Triple, None] = field(default_factory=dict)
     replaces: set[tuple[Subject, IRI]] = field(default_factory=set)
 
+    def add(self, more: Statements) -> None:
+        """Say what others say, too."""
+        self.triples |= more.triples
+        self.replaces |= more.replaces
+
 
 @dataclass(slots=True)
 class Harvest:
@@ -46,6 +51,7 @@ class Harvest:
     by_time: dict[Instant, Statements] = field(default_factory=dict)
     individuals: dict[Subject, None] = field(default_factory=dict)
     blank_nodes: int = 0
+    blank_names: dict[str, BlankNode] = field(default_factory=dict)
 
     def at(self, time: Instant) -> Statements:
         """The statements of one time."""
@@ -58,6 +64,13 @@ class Harvest:
         """A label that is the same whenever the message is mapped, and no other message's."""
         self.blank_nodes += 1
         return BlankNode(f"_:{self.message.id}b{self.blank_nodes}")
+
+    def named_node(self, name: str) -> BlankNode:
+        """The blank node that the message calls ``name``: one node, wherever rules say so."""
+        node = self.blank_names.get(name)
+        if node is None:
+            node = self.blank_names[name] = self.blank_node()
+        return node
 
 
 RunRule: TypeAlias = Callable[[Element, Harvest], bool]
@@ -94,7 +107,7 @@ class MappingPlan:
             if rule.root in (None, root.tag) and rule.run(root, harvest):
                 matched.append(rule.name)
         events = tuple(
-            Event(tuple(said.triples), time, message.id, frozenset(said.replaces))
+            Event(tuple(said.triples), time, message.id, frozenset(said.replaces), message.source)
             for time, said in sorted(harvest.by_time.items(), key=itemgetter(0))
             if said.triples
         )

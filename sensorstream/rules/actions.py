@@ -198,12 +198,13 @@ class ActionCompiler:
     def _literal(
         self, values: syntax.PropertyValues, value: syntax.Number | syntax.TextValue
     ) -> Find:
-        datatype = datatype_of(self._file, values, value, self._schema)
+        name = self._file.resolve(values.property)
+        datatype = datatype_of(self._file, name, value, self._schema)
         language = None if isinstance(value, syntax.Number) else value.language
         make = literal_maker(datatype, language)
         parts = (value.text,) if isinstance(value, syntax.Number) else value.text.parts
         text = compile_parts(parts, self._bound)
-        predicate = written(self._file, self._file.resolve(values.property))
+        predicate = written(self._file, name)
         position = value.position
         if text.is_constant:
             try:

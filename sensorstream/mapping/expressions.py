@@ -1,0 +1,210 @@
+"""Holes and templates to closures that give texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from lxml import etree
+
+from sensorstream.errors import MappingError, Position, TermError
+from sensorstream.language import syntax
+from sensorstream.language.printer import print_hole
+from sensorstream.language.walk import nodes
+from sensorstream.mapping.document import Element
+from sensorstream.mapping.functions import Tables
+from sensorstream.mapping.pipeline import compile_calls
+from sensorstream.mapping.scope import Scope, Texts
+from sensorstream.mapping.trace import Recorder
+from sensorstream.mapping.values import encode_segment
+from sensorstream.mapping.xpath import compile_xpath, line_of, texts
+
+
+class InvalidValue(MappingError):
+    """A value is there but is not what it should be; ``if valid`` takes it for a missing one."""
+
+
+class Expressions:
+    """Compiles the expressions of one rule; its methods return closures."""
+
+    def __init__(
+        self,
+        file: syntax.RuleFile,
+        rule: syntax.MappingRule,
+        tables: Tables,
+        recorder: Recorder | None,
+    ) -> None:
+        self._file = file
+        self._rule = rule
+        self._tables = tables
+        self._recorder = recorder
+        self._namespaces = file.namespace_map
+        uses = Counter(nodes(rule.actions, syntax.Hole))
+        self._shared = {hole for hole, count in uses.items() if count > 1}
+
+    # XPath
+
+    def nodes(self, hole: syntax.Hole) -> Callable[[Scope], Sequence[Element | str]]:
+        """The nodes that a path finds."""
+        # The check saw to it that the expression finds nodes.
+        return cast(Callable[[Scope], Sequence[Element | str]], self._xpath(hole))
+
+    def condition(self, hole: syntax.Hole) -> Callable[[Scope], object]:
+        """Whether an XPath is true, or any value comes out of its value functions."""
+        if hole.calls:
+            return self.texts(hole)
+        return self._xpath(hole, f"boolean({hole.text})")
+
+    def _xpath(self, hole: syntax.Hole, text: str = "") -> Callable[[Scope], object]:
+        evaluate = compile_xpath(text or hole.text, self._namespaces)
+
+        def find(scope: Scope) -> object:
+            try:
+                return evaluate(scope.context, scope.variables)
+            except etree.XPathError as error:
+                what = f"not possible on this message: {error}"
+                raise self.error(scope, hole, what) from None
+
+        recorder, rule = self._recorder, self._rule.name
+        if recorder is None:
+            return find
+
+        def recorded(scope: Scope) -> object:
+            result = find(scope)
+            recorder.evaluated(rule, hole, scope, result)
+            return result
+
+        return recorded
+
+    # Texts
+
+    def texts(self, hole: syntax.Hole) -> Texts:
+        """The values of a hole, after its value functions."""
+        find = self._values(hole)
+        if hole not in self._shared:
+            return find
+
+        # A string keeps its hash.
+        key = print_hole(hole)
+
+        def remembered(scope: Scope) -> list[str]:
+            found = scope.found.get(key)
+            if found is None:
+                found = scope.found[key] = find(scope)
+            return found
+
+        return remembered
+
+    def _values(self, hole: syntax.Hole) -> Texts:
+        find = self._xpath(hole)
+        change = compile_calls(hole.calls, self._tables) if hole.calls else None
+
+        def changed(scope: Scope) -> list[str]:
+            assert change is not None
+            found = texts(find(scope))
+            try:
+                return change(found)
+            except TermError as error:
+                raise self.error(
+                    scope, hole, error.message, _first_invalid(change, found), InvalidValue
+                ) from None
+
+        values: Texts = changed if change is not None else lambda scope: texts(find(scope))
+        recorder, rule = self._recorder, self._rule.name
+        if recorder is None:
+            return values
+
+        def recorded(scope: Scope) -> list[str]:
+            found = values(scope)
+            recorder.produced(rule, hole, scope, found)
+            return found
+
+        return recorded
+
+    def iris(self, name: syntax.Name) -> Texts:
+        """The IRIs of a name with holes."""
+        head = () if name.prefix is None else (self._file.prefix_map[name.prefix],)
+        return self.fill((*head, *name.parts), encode_segment)
+
+    def fill(self, parts: Sequence[syntax.Part], change: Callable[[str], str] = str) -> Texts:
+        """Templates: none if a hole finds nothing; several if the only hole finds several."""
+        holes = [part for part in parts if isinstance(part, syntax.Hole)]
+        if not holes:
+            constant = ["".join(part for part in parts if isinstance(part, str))]
+            return lambda scope: constant
+        if len(holes) == 1:
+            index = next(i for i, part in enumerate(parts) if isinstance(part, syntax.Hole))
+            before = "".join(part for part in parts[:index] if isinstance(part, str))
+            after = "".join(part for part in parts[index + 1 :] if isinstance(part, str))
+            only = self.texts(holes[0])
+            return lambda scope: [f"{before}{change(text)}{after}" for text in only(scope)]
+        pieces = tuple(
+            part if isinstance(part, str) else (part, self.texts(part)) for part in parts
+        )
+
+        def fill(scope: Scope) -> list[str]:
+            filled = []
+            for piece in pieces:
+                if isinstance(piece, str):
+                    filled.append(piece)
+                    continue
+                hole, find = piece
+                found = find(scope)
+                if not found:
+                    return []
+                if len(found) > 1:
+                    raise self.not_one(scope, (hole,), "expected one value beside another hole")
+                filled.append(change(found[0]))
+            return ["".join(filled)]
+
+        return fill
+
+    # Errors
+
+    def not_one(self, scope: Scope, holes: Sequence[syntax.Hole], expected: str) -> MappingError:
+        """The error of the first hole that found none or several."""
+        for hole in holes:
+            count = len(self.texts(hole)(scope))
+            if count != 1:
+                found = "nothing" if count == 0 else f"{count} values"
+                return self.error(scope, hole, f"found {found}, {expected}")
+        raise AssertionError("every hole found one value")
+
+    def error(
+        self,
+        scope: Scope,
+        hole: syntax.Hole,
+        what: str,
+        found: str = "",
+        kind: type[MappingError] = MappingError,
+    ) -> MappingError:
+        """An error of the message, at what a hole found there (at ``found``, of several)."""
+        line = line_of(hole, self._namespaces, scope.context, scope.variables, found)
+        return self.error_at(scope, hole.position, print_hole(hole), what, line, kind)
+
+    def error_at(
+        self,
+        scope: Scope,
+        position: Position,
+        written: str,
+        what: str,
+        line: int | None = None,
+        kind: type[MappingError] = MappingError,
+    ) -> MappingError:
+        """An error of the message at something that the rule says."""
+        around = [node for node in scope.variables.values() if isinstance(node, Element)]
+        nearest = around[-1] if around else scope.context
+        return kind(
+            f"rule {self._rule.name}, {written}, message line {line or nearest.sourceline}: {what}",
+            position=position,
+        )
+
+
+def _first_invalid(change: Callable[[list[str]], list[str]], found: Sequence[str]) -> str:
+    for text in found:
+        try:
+            change([text])
+        except TermError:
+            return text
+    return ""

@@ -1,0 +1,119 @@
+"""Value functions over times: from many ways of writing them to XSD's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Final, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from sensorstream.errors import LanguageError, TermError
+from sensorstream.language.syntax import Argument
+from sensorstream.mapping.functions.numbers import read_number
+
+Read: TypeAlias = Callable[[str], datetime]
+"""The time a text writes, without zone if it writes none; ``ValueError`` if it is another form."""
+
+_YEARS: Final = ("%Y", "%y", "%G", "%c", "%x")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def moment(formats: Sequence[Argument], zone: Argument | None) -> Callable[[str], str]:
+    """The first format that fits, as ``xsd:dateTime`` in UTC.
+
+    A time without a zone is one of ``zone`` (UTC without it); of a clock hour that comes twice
+    the first. A date without a time is its midnight.
+
+    Raises:
+        LanguageError: not a format of ``strptime``, or not a time zone.
+    """
+    readers = tuple(_reader(each) for each in formats)
+    here = UTC if zone is None else _zone(zone)
+    expected = _listed(formats)
+
+    def read(text: str) -> str:
+        found = _first(readers, text, expected)
+        if found.tzinfo is None:
+            found = found.replace(tzinfo=here)
+        return _written(found, text)
+
+    return read
+
+
+def day(formats: Sequence[Argument]) -> Callable[[str], str]:
+    """The first format that fits, as ``xsd:date`` without a zone.
+
+    Raises:
+        LanguageError: not a format of ``strptime``.
+    """
+    readers = tuple(_reader(each) for each in formats)
+    expected = _listed(formats)
+    return lambda text: _first(readers, text, expected).date().isoformat()
+
+
+def _first(readers: Sequence[Read], text: str, expected: str) -> datetime:
+    for reader in readers:
+        try:
+            return reader(text)
+        except (ValueError, OverflowError, TermError):
+            continue
+    raise TermError(f"'{text}' is not a time: expected {expected}")
+
+
+def _written(found: datetime, text: str) -> str:
+    try:
+        told = found.astimezone(UTC).replace(tzinfo=None).isoformat()
+    except OverflowError:
+        raise TermError(f"'{text}' is not a time: outside the years 1 to 9999") from None
+    if "." in told:
+        told = told.rstrip("0")
+    return f"{told}Z"
+
+
+def _listed(formats: Sequence[Argument]) -> str:
+    return " or ".join(each.text for each in formats)
+
+
+def _reader(written: Argument) -> Read:
+    if written.kind == "word":
+        return _WORDS[written.text]
+    form = written.text
+    try:
+        datetime.strptime("", form)  # noqa: DTZ007 (only to see whether it is a format)
+    except ValueError as error:
+        if not str(error).startswith("time data"):
+            raise LanguageError(
+                f"not a format of times: {error}", position=written.position
+            ) from None
+    if not any(year in form for year in _YEARS):
+        raise LanguageError(
+            f"the format '{form}' has no year: expected %Y or %y", position=written.position
+        )
+    # The zone is looked at by whoever asked.
+    return lambda text: datetime.strptime(text, form)  # noqa: DTZ007
+
+
+def _seconds(text: str) -> datetime:
+    return _EPOCH + timedelta(microseconds=int(read_number(text) * Decimal(1_000_000)))
+
+
+def _milliseconds(text: str) -> datetime:
+    return _EPOCH + timedelta(microseconds=int(read_number(text) * Decimal(1_000)))
+
+
+_WORDS: Final[dict[str, Read]] = {
+    "iso": datetime.fromisoformat,
+    "seconds": _seconds,
+    "milliseconds": _milliseconds,
+}
+
+
+def _zone(written: Argument) -> ZoneInfo:
+    try:
+        return ZoneInfo(written.text)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise LanguageError(
+            f"unknown time zone '{written.text}': expected e.g. Europe/Athens or UTC",
+            position=written.position,
+        ) from None

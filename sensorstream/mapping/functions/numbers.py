@@ -1,0 +1,140 @@
+"""Value functions over numbers: exact decimals, 28 significant digits where a division ends not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal, DecimalException
+from difflib import get_close_matches
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from sensorstream.errors import LanguageError, Position, TermError
+
+if TYPE_CHECKING:
+    from pint import UnitRegistry
+
+EachNumber: TypeAlias = Callable[[Decimal], Decimal]
+
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+"""XSD's decimals and doubles; the bound on the exponent bounds the digits that come out."""
+
+
+def read_number(text: str) -> Decimal:
+    """The number that a text writes in XSD's way.
+
+    Raises:
+        TermError: it writes none.
+    """
+    if not _NUMBER.fullmatch(text):
+        raise TermError(f"'{text}' is not a number: expected e.g. 7.4")
+    return Decimal(text)
+
+
+def write_number(number: Decimal) -> str:
+    """A number without exponent and without needless zeros: ``72``, not ``72.0``."""
+    written = format(number, "f")
+    if "." in written:
+        written = written.rstrip("0").rstrip(".")
+    return "0" if written == "-0" else written
+
+
+def arithmetic(operator: str, operand: Decimal, position: Position) -> EachNumber:
+    """``+``, ``-``, ``*`` or ``/`` with a constant.
+
+    Raises:
+        LanguageError: a division by zero.
+    """
+    if operator == "/" and not operand:
+        raise LanguageError("a division by zero", position=position)
+    return {
+        "+": lambda number: number + operand,
+        "-": lambda number: number - operand,
+        "*": lambda number: number * operand,
+        "/": lambda number: number / operand,
+    }[operator]
+
+
+def rounded(digits: int) -> EachNumber:
+    """To so many digits behind the point; halves away from zero."""
+    place = Decimal(1).scaleb(-digits)
+
+    def of(number: Decimal) -> Decimal:
+        try:
+            return number.quantize(place, ROUND_HALF_UP)
+        except DecimalException:
+            raise TermError(f"{number} has too many digits to round") from None
+
+    return of
+
+
+def formatted(decimal: str, thousands: str) -> Callable[[str], str]:
+    """A number as people write it, in XSD's way: ``1.234,5`` becomes ``1234.5``.
+
+    ``thousands`` must part groups of three, if it is there at all; a space stands for any.
+    """
+    group = r"[\s\u00a0\u202f]" if thousands == " " else re.escape(thousands)
+    whole = rf"[0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+" if thousands else "[0-9]+"
+    form = re.compile(rf"([+-]?)({whole})(?:{re.escape(decimal)}([0-9]+))?")
+
+    def read(text: str) -> str:
+        match = form.fullmatch(text)
+        if match is None:
+            example = f"1{thousands}234{decimal}5"
+            raise TermError(f"'{text}' is not a number: expected e.g. {example}")
+        sign, digits, fraction = match.groups()
+        return write_number(Decimal(f"{sign}{re.sub(r'[^0-9]', '', digits)}.{fraction or 0}"))
+
+    return read
+
+
+def conversion(source: str, target: str, position: Position) -> EachNumber:
+    """From one unit to another, exactly.
+
+    Raises:
+        LanguageError: a unit that pint does not know, or two of different dimensions.
+    """
+    import pint
+
+    registry = _registry()
+    for unit in (source, target):
+        try:
+            registry.parse_units(unit)
+        except pint.UndefinedUnitError:
+            close = get_close_matches(unit, list(registry), n=1, cutoff=0.7)
+            hint = f"did you mean {close[0]}?" if close else "expected one of pint's"
+            raise LanguageError(f"unknown unit '{unit}': {hint}", position=position) from None
+        except Exception:
+            # Its parser raises whatever comes up.
+            raise LanguageError(
+                f"'{unit}' is not a unit: expected e.g. km/h", position=position
+            ) from None
+    try:
+        at = [registry.Quantity(Fraction(x), source).to(target).magnitude for x in (0, 1)]
+    except pint.DimensionalityError as error:
+        raise LanguageError(
+            f"'{source}' cannot become '{target}': {error}", position=position
+        ) from None
+    except (TypeError, ArithmeticError, pint.PintError):
+        # Fractions have no logarithms, which is what all other conversions need.
+        raise LanguageError(
+            f"'{source}' cannot become '{target}': logarithmic units are not offered",
+            position=position,
+        ) from None
+    shift = Fraction(at[0])
+    scale = Fraction(at[1]) - shift
+
+    def converted(number: Decimal) -> Decimal:
+        exact = Fraction(number) * scale + shift
+        return Decimal(exact.numerator) / Decimal(exact.denominator)
+
+    return converted
+
+
+@cache
+def _registry() -> UnitRegistry[Fraction]:
+    # Half a second, which only deployments that convert units pay, when their rules are read.
+    import pint
+
+    return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)

@@ -1,0 +1,100 @@
+"""The value functions of a hole, put together and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from sensorstream.errors import LanguageError, TermError
+from sensorstream.language.syntax import Call
+from sensorstream.mapping.functions import Function, Kind, Tables, compile_call
+from sensorstream.model.datatypes import (
+    NUMERIC_TYPES,
+    XSD,
+    XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+)
+from sensorstream.model.terms import Literal
+
+_MOMENTS: Final = frozenset((XSD_DATE_TIME, XSD_DATE_TIME_STAMP))
+_TAKEN: Final = NUMERIC_TYPES | _MOMENTS | {XSD_DATE, XSD_BOOLEAN}
+_SUITABLE: Final = {
+    Kind.NUMBER: NUMERIC_TYPES,
+    Kind.TIME: _MOMENTS,
+    Kind.DAY: frozenset((XSD_DATE,)),
+}
+
+
+def compile_calls(calls: Sequence[Call], tables: Tables) -> Callable[[list[str]], list[str]]:
+    """All values through all functions, in order; ``TermError`` for an invalid one.
+
+    Raises:
+        LanguageError: one of the faults that ``call_faults`` lists.
+    """
+    steps = tuple(compile_call(call, tables).run for call in calls)
+    if len(steps) == 1:
+        return steps[0]
+
+    def run(values: list[str]) -> list[str]:
+        for step in steps:
+            values = step(values)
+        return values
+
+    return run
+
+
+def call_faults(
+    calls: Sequence[Call],
+    tables: Tables,
+    datatype: str | None = None,
+    make: Callable[[str], Literal] | None = None,
+) -> Iterator[LanguageError]:
+    """What is wrong with the functions of a hole.
+
+    Each must take what the one before gives, the value must suit its ``datatype`` in the end,
+    and so must the constants of ``default``: ``make`` makes the literal, where the value is
+    the hole's alone.
+    """
+    compiled: list[tuple[Call, Function]] = []
+    for call in calls:
+        try:
+            compiled.append((call, compile_call(call, tables)))
+        except LanguageError as error:
+            yield error
+    if len(compiled) < len(calls) or not compiled:
+        return
+    given = Kind.ANY
+    for call, function in compiled:
+        if given not in function.takes:
+            taken = " or ".join(kind.value for kind in Kind if kind in function.takes)
+            yield LanguageError(
+                f"{call.function} takes {taken}, not {given.value}", position=call.position
+            )
+            return
+        given = function.gives
+    if datatype in _TAKEN and datatype not in _SUITABLE.get(given, _TAKEN):
+        last = compiled[-1][0]
+        yield LanguageError(
+            f"{last.function} gives {given.value}, which is no xsd:{datatype.removeprefix(XSD)}",
+            position=last.position,
+        )
+        return
+    for index, (call, _) in enumerate(compiled):
+        if call.function == "default":
+            yield from _constant(call, [each for _, each in compiled[index:]], make)
+
+
+def _constant(
+    call: Call, functions: Sequence[Function], make: Callable[[str], Literal] | None
+) -> Iterator[LanguageError]:
+    values: list[str] = []
+    try:
+        for function in functions:
+            values = function.run(values)
+        if make is not None:
+            for value in values:
+                make(value)
+    except TermError as error:
+        yield LanguageError(f"the default is invalid: {error.message}", position=call.position)

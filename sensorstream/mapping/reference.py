@@ -1,0 +1,102 @@
+"""Reference data: what rules may look up that no message says.
+
+It is fixed when the rules are compiled, so that mapping needs nothing but rules and message and
+gives the same everywhere: in the server, on replay and in bulk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from sensorstream.errors import TermError
+from sensorstream.mapping.functions import Tables
+from sensorstream.model.datatypes import Value
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE, RDFS
+
+Find: TypeAlias = Callable[[Literal], tuple[IRI, ...]]
+_NOBODY: Final[tuple[IRI, ...]] = ()
+_OF_INDIVIDUALS: Final = frozenset((f"{OWL}NamedIndividual", f"{OWL}Thing"))
+_NO_TABLES: Final[Tables] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceData:
+    """Lookup tables by rule file, and the individuals of the ontology with their values.
+
+    An individual is what the ontology gives a type that is a class of its own (or
+    ``owl:NamedIndividual``, or ``owl:Thing``).
+    """
+
+    tables: Mapping[str, Tables] = field(default_factory=dict)
+    types: Mapping[IRI, frozenset[IRI]] = field(default_factory=dict)
+    values: Mapping[IRI, tuple[tuple[IRI, Literal], ...]] = field(default_factory=dict)
+
+    def tables_of(self, file: str) -> Tables:
+        """The tables that a rule file declares."""
+        return self.tables.get(file, _NO_TABLES)
+
+    def members(self, name: IRI, schema: Schema) -> frozenset[IRI]:
+        """The individuals told to be of a class or of one below it."""
+        classes = {name, *schema.subclasses(name)}
+        return frozenset(
+            each for each, types in self.types.items() if not classes.isdisjoint(types)
+        )
+
+    def members_by(self, name: IRI, key: IRI, schema: Schema) -> Find:
+        """A function from a value of ``key`` to the members of a class that have it.
+
+        Values are the same if they are the same number or time, or the same text.
+        """
+        members = self.members(name, schema)
+        found: dict[object, dict[IRI, None]] = {}
+        for individual, value in self.values.get(key, ()):
+            if individual in members:
+                for each in _keys(value):
+                    found.setdefault(each, {})[individual] = None
+        index = {each: tuple(individuals) for each, individuals in found.items()}
+
+        def find(value: Literal) -> tuple[IRI, ...]:
+            for each in _keys(value):
+                if each in index:
+                    return index[each]
+            return _NOBODY
+
+        return find
+
+
+NO_REFERENCE: Final = ReferenceData()
+
+
+def reference_data(tables: Mapping[str, Tables], triples: Iterable[Triple]) -> ReferenceData:
+    """Tables (by rule file, then name) and the individuals of an ontology's triples."""
+    types: dict[IRI, set[IRI]] = {}
+    values: dict[IRI, list[tuple[IRI, Literal]]] = {}
+    for subject, predicate, value in triples:
+        if not isinstance(subject, IRI):
+            continue
+        if predicate == RDF_TYPE and isinstance(value, IRI):
+            if value in _OF_INDIVIDUALS or not value.startswith((OWL, RDF, RDFS)):
+                types.setdefault(subject, set()).add(value)
+        elif isinstance(value, Literal):
+            values.setdefault(predicate, []).append((subject, value))
+    return ReferenceData(
+        tables,
+        {subject: frozenset(told) for subject, told in types.items()},
+        {predicate: tuple(told) for predicate, told in values.items()},
+    )
+
+
+def _keys(literal: Literal) -> tuple[object, ...]:
+    """What makes a literal the same as another: its value, then its text."""
+    try:
+        value: Value = literal.value
+    except TermError:
+        return (literal.lexical,)
+    if isinstance(value, str):
+        return (literal.lexical,)
+    # True == 1, but a truth is no number.
+    return ((isinstance(value, bool), value), literal.lexical)

@@ -1,0 +1,230 @@
+"""The values of a property to closures that give terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias, assert_never
+
+from sensorstream.errors import TermError
+from sensorstream.language import syntax
+from sensorstream.language.printer import print_value
+from sensorstream.language.vocabulary import shown
+from sensorstream.language.walk import nodes
+from sensorstream.mapping.check import datatype_of
+from sensorstream.mapping.expressions import Expressions, InvalidValue
+from sensorstream.mapping.plan import Statements
+from sensorstream.mapping.reference import ReferenceData
+from sensorstream.mapping.scope import Scope, Terms
+from sensorstream.mapping.values import literal_maker
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
+from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
+
+Say: TypeAlias = Callable[[Scope, Subject, Statements], bool]
+"""State properties of a subject; False if no value was found."""
+
+_NOTHING: Final[tuple[Term, ...]] = ()
+
+
+class SkipIndividual(Exception):
+    """A value is missing, and the rule says that the individual then is left out."""
+
+
+class ValueCompiler:
+    """Compiles the properties of one rule; its methods return closures."""
+
+    def __init__(
+        self,
+        file: syntax.RuleFile,
+        schema: Schema,
+        reference: ReferenceData,
+        expressions: Expressions,
+    ) -> None:
+        self._file = file
+        self._schema = schema
+        self._reference = reference
+        self._expressions = expressions
+
+    def property(self, values: syntax.PropertyValues, *, update: bool) -> Say:
+        """State a property; an update replaces its earlier values."""
+        name = self._file.resolve(values.property)
+        terms = tuple(self._value(name, value) for value in values.values)
+
+        def say(scope: Scope, subject: Subject, statements: Statements) -> bool:
+            said = False
+            for find in terms:
+                for term in find(scope, statements):
+                    statements.triples[subject, name, term] = None
+                    said = True
+            if said and update:
+                statements.replaces.add((subject, name))
+            return said
+
+        return say
+
+    def blank_node(self, name: syntax.BlankName) -> Callable[[Scope], list[BlankNode]]:
+        """The node that the message calls so; none if a hole finds nothing."""
+        fill = self._expressions.fill(name.parts)
+        return lambda scope: [scope.harvest.named_node(text) for text in fill(scope)]
+
+    def _value(self, name: IRI, value: syntax.Value) -> Terms:
+        match value:
+            case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
+                return self._literals(name, value)
+            case syntax.Name():
+                return self._links(value)
+            case syntax.BlankName():
+                find = self.blank_node(value)
+                return lambda scope, statements: find(scope)
+            case syntax.BlankValue():
+                return self._blank(value)
+            case syntax.ListValue():
+                return self._list(value)
+            case syntax.KnownName():
+                return self._known(value)
+            case syntax.KnownBy():
+                return self._known_by(value)
+            case syntax.Fallback():
+                return self._fallback(name, value)
+            case syntax.Variable():
+                raise AssertionError("parse refuses ?variables in mapping rules")
+        assert_never(value)
+
+    # Literals
+
+    def _literals(
+        self, name: IRI, value: syntax.XPathValue | syntax.TextValue | syntax.Number
+    ) -> Callable[[Scope, Statements], Sequence[Literal]]:
+        kind = datatype_of(self._file, name, value, self._schema)
+        if isinstance(value, syntax.Number):
+            constant = (literal_maker(kind, None)(value.text),)
+            return lambda scope, statements: constant
+        make = literal_maker(kind, value.language)
+        if isinstance(value, syntax.XPathValue):
+            find = self._expressions.texts(value.xpath)
+        else:
+            find = self._expressions.fill(value.text.parts)
+        hole = next(nodes(value, syntax.Hole), None)
+        error, what = self._expressions.error, shown(self._file, name)
+
+        def literals(scope: Scope, statements: Statements) -> list[Literal]:
+            made, text = [], ""
+            try:
+                for text in find(scope):
+                    made.append(make(text))
+            except TermError as fault:
+                assert hole is not None, "the check tries texts without holes"
+                raise error(scope, hole, f"{what}: {fault.message}", text, InvalidValue) from None
+            return made
+
+        return literals
+
+    # Links
+
+    def _links(self, name: syntax.Name) -> Callable[[Scope, Statements], Sequence[IRI]]:
+        if name.is_constant:
+            constant = (self._file.resolve(name),)
+            return lambda scope, statements: constant
+        fill = self._expressions.iris(name)
+        return lambda scope, statements: [IRI(text) for text in fill(scope)]
+
+    def _known(self, value: syntax.KnownName) -> Terms:
+        find, known = self._links(value.name), self._reference.types
+        return lambda scope, statements: [n for n in find(scope, statements) if n in known]
+
+    def _known_by(self, value: syntax.KnownBy) -> Terms:
+        name = self._file.resolve(value.property)
+        values = self._literals(name, value.value)
+        by = self._reference.members_by(self._file.resolve(value.class_name), name, self._schema)
+        return lambda scope, statements: [
+            individual for literal in values(scope, statements) for individual in by(literal)
+        ]
+
+    # Nodes without a name
+
+    def _blank(self, value: syntax.BlankValue) -> Terms:
+        classes = tuple(self._file.resolve(each) for each in value.classes)
+        say = tuple(self.property(each, update=False) for each in value.properties)
+
+        def blank(scope: Scope, statements: Statements) -> Sequence[Term]:
+            node = scope.harvest.blank_node()
+            said = [state(scope, node, statements) for state in say]
+            # A node none of whose values was found says nothing.
+            if say and not any(said):
+                return _NOTHING
+            for each in classes:
+                statements.triples[node, RDF_TYPE, each] = None
+            return (node,)
+
+        return blank
+
+    def _list(self, value: syntax.ListValue) -> Terms:
+        # The range of the property is that of the list, not of its members.
+        items = tuple(self._value(RDF_FIRST, item) for item in value.items)
+
+        def listed(scope: Scope, statements: Statements) -> Sequence[Term]:
+            members = [term for find in items for term in find(scope, statements)]
+            if not members:
+                return _NOTHING
+            cells = [scope.harvest.blank_node() for _ in members]
+            ends: list[Term] = [*cells[1:], RDF_NIL]
+            for cell, rest, member in zip(cells, ends, members, strict=True):
+                statements.triples[cell, RDF_FIRST, member] = None
+                statements.triples[cell, RDF_REST, rest] = None
+            return cells[:1]
+
+        return listed
+
+    # Missing and invalid values
+
+    def _fallback(self, name: IRI, value: syntax.Fallback) -> Terms:
+        first = self._value(name, value.value)
+        if value.if_valid:
+            first = _if_valid(first)
+        otherwise = self._otherwise(name, value)
+
+        def found(scope: Scope, statements: Statements) -> Sequence[Term]:
+            return first(scope, statements) or otherwise(scope, statements)
+
+        return found
+
+    def _otherwise(self, name: IRI, value: syntax.Fallback) -> Terms:
+        match value.otherwise:
+            case None:
+                return lambda scope, statements: _NOTHING
+            case syntax.Policy(kind="skip individual"):
+
+                def skip(scope: Scope, statements: Statements) -> Sequence[Term]:
+                    raise SkipIndividual
+
+                return skip
+            case syntax.Policy():
+                return self._reject(name, value)
+            case _:
+                return self._value(name, value.otherwise)
+
+    def _reject(self, name: IRI, value: syntax.Fallback) -> Terms:
+        expressions, position = self._expressions, value.value.position
+        written, what = print_value(value.value), shown(self._file, name)
+        kind = "no valid value" if value.if_valid else "no value"
+
+        def reject(scope: Scope, statements: Statements) -> Sequence[Term]:
+            raise expressions.error_at(
+                scope, position, written, f"{what}: found {kind}, which the rule rejects"
+            )
+
+        return reject
+
+
+def _if_valid(find: Terms) -> Terms:
+    def valid(scope: Scope, statements: Statements) -> Sequence[Term]:
+        # What a node or a list has said before its invalid value must not stay.
+        tried = Statements()
+        try:
+            found = find(scope, tried)
+        except InvalidValue:
+            return _NOTHING
+        statements.add(tried)
+        return found
+
+    return valid
