@@ -10,6 +10,7 @@
     ├── MessageError             one message; the system goes on
     │   ├── MalformedMessage     not well-formed XML, or XML we refuse (DOCTYPE, depth)
     │   ├── MessageTooLarge      more bytes than the limit
+    │   ├── InvalidMessage       not as its source's XML Schema says
     │   ├── MappingError         a rule matched, but a value is missing or invalid
     │   ├── Inconsistent         the message contradicts the ontology
     │   ├── RuleError            a semantic rule's action cannot be carried out
@@ -114,6 +115,12 @@ class MessageTooLarge(MessageError):
     """More bytes than the limit in the settings."""
 
     code = "message-too-large"
+
+
+class InvalidMessage(MessageError):
+    """The message does not conform to the XML Schema of its source."""
+
+    code = "invalid-message"
 
 
 class MappingError(MessageError):

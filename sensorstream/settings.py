@@ -64,10 +64,22 @@ class TimeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageSettings:
+    """``[messages]``."""
+
+    schema: Path | None = _setting(
+        None, "An XML Schema that every message must conform to; none takes them as they are."
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class SourceSettings:
     """``[sources.NAME]``: one source of messages, by the name its messages carry."""
 
     lateness: str = _setting("", "How far this source may be out of order; as time.lateness.")
+    schema: Path | None = _setting(
+        None, "The XML Schema of this source's messages, in place of messages.schema."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +161,7 @@ class Settings:
     ontology: OntologySettings = OntologySettings()
     rules: RuleSettings = RuleSettings()
     time: TimeSettings = TimeSettings()
+    messages: MessageSettings = MessageSettings()
     window: WindowSettings = WindowSettings()
     reasoning: ReasoningSettings = ReasoningSettings()
     history: HistorySettings = HistorySettings()
@@ -167,6 +180,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "ontology": OntologySettings,
     "rules": RuleSettings,
     "time": TimeSettings,
+    "messages": MessageSettings,
     "window": WindowSettings,
     "reasoning": ReasoningSettings,
     "history": HistorySettings,
@@ -330,6 +344,7 @@ def _flag(given: object, _folder: Path) -> bool:
 _READERS: Final[Mapping[str, Callable[[object, Path], object]]] = {
     "tuple[Path, ...]": _paths,
     "Path": _path,
+    "Path | None": _path,
     "str": _text,
     "int": _whole,
     "float": _number,

@@ -16,8 +16,10 @@ from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
 from sensorstream.mapping.reference import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.scope import Scope
+from sensorstream.mapping.split import compile_split
 from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
 from sensorstream.mapping.trace import Recorder
+from sensorstream.mapping.xsd import NO_SCHEMAS, MessageSchemas
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject
 from sensorstream.model.timeline import Instant, Timeline
@@ -29,10 +31,12 @@ def compile_mapping(
     schema: Schema,
     timeline: Timeline,
     reference: ReferenceData = NO_REFERENCE,
+    schemas: MessageSchemas = NO_SCHEMAS,
     recorder: Recorder | None = None,
 ) -> MappingPlan:
     """The mapping rules of several files as one plan, in their order.
 
+    Every document must conform to ``schemas`` before a rule sees it.
     A ``recorder`` hears of every expression that is evaluated; without one the plan holds no
     trace of tracing.
 
@@ -47,7 +51,9 @@ def compile_mapping(
             _Compiler(file, rule, schema, timeline, reference, recorder).planned()
             for file in listed
             for rule in file.mapping_rules
-        )
+        ),
+        compile_split(listed),
+        schemas,
     )
 
 

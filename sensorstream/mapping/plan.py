@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TypeAlias
 
+from sensorstream.errors import MappingError
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_unmatched
+from sensorstream.mapping.xsd import NO_SCHEMAS, MessageSchemas
 from sensorstream.model.events import Event, Message
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
@@ -21,13 +23,16 @@ class Mapped:
     ``matched`` names the rules whose ``on message`` found something, even if their conditions
     then kept them from acting. ``events`` are in time order, one for each distinct time.
     ``individuals`` are the named ones, in order of appearance. ``hint`` is empty unless no
-    rule matched; then it says the likely cause.
+    rule matched; then it says the likely cause. Of a document of several messages, each is
+    mapped on its own: ``events`` are one for each distinct time of each, and ``warnings`` name
+    the messages that were left out, and why.
     """
 
     matched: tuple[str, ...]
     events: tuple[Event, ...]
     individuals: tuple[Subject, ...]
     hint: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -60,6 +65,15 @@ class Harvest:
             statements = self.by_time[time] = Statements()
         return statements
 
+    def events(self) -> tuple[Event, ...]:
+        """What was said, one event for each time, in time order."""
+        message = self.message
+        return tuple(
+            Event(tuple(said.triples), time, message.id, frozenset(said.replaces), message.source)
+            for time, said in sorted(self.by_time.items(), key=itemgetter(0))
+            if said.triples
+        )
+
     def blank_node(self) -> BlankNode:
         """A label that is the same whenever the message is mapped, and no other message's."""
         self.blank_nodes += 1
@@ -77,6 +91,10 @@ RunRule: TypeAlias = Callable[[Element, Harvest], bool]
 """Apply a rule to a document; False if ``on message`` found nothing."""
 
 
+Split: TypeAlias = Callable[[Element], Sequence[Element]]
+"""The roots of the messages in a document; none if it is one message itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedRule:
     """A compiled rule. ``root`` is the tag a document's root must have, None for any."""
@@ -89,27 +107,81 @@ class PlannedRule:
 
 @dataclass(frozen=True, slots=True)
 class MappingPlan:
-    """The mapping rules of a deployment, ready to run; it holds no state of any message."""
+    """The mapping rules of a deployment, ready to run; it holds no state of any message.
+
+    ``split`` finds the messages of a document that may carry several; None where each document
+    is a message. ``schemas`` are what documents must conform to.
+    """
 
     rules: tuple[PlannedRule, ...]
+    split: Split | None = None
+    schemas: MessageSchemas = NO_SCHEMAS
 
     def apply(self, document: Document, message: Message) -> Mapped:
         """Apply every rule to the message (paper, section 4.1: on event if condition then action).
 
         Raises:
+            InvalidMessage: the document does not conform to its schema.
             MappingError: a value the rules need is missing or invalid. It names rule, XPath,
-                value, what was expected and the line of the message.
+                value, what was expected and the line of the message. Of several messages in one
+                document, all are so or match no rule.
         """
         root = document.getroot()
+        if self.schemas:
+            self.schemas.check(document, message.source)
+        parts = () if self.split is None else self.split(root)
+        if parts:
+            return self._apply_each(parts, message)
         harvest = Harvest(message)
+        matched = self._run(root, harvest)
+        return Mapped(
+            matched,
+            harvest.events(),
+            tuple(harvest.individuals),
+            "" if matched else self._hint(root),
+        )
+
+    def _apply_each(self, parts: Sequence[Element], message: Message) -> Mapped:
+        matched: dict[str, None] = {}
+        events: list[Event] = []
+        individuals: dict[Subject, None] = {}
+        warnings: list[str] = []
+        hints: list[str] = []
+        first_error: MappingError | None = None
+        harvest = Harvest(message)
+        for number, part in enumerate(parts, 1):
+            # What a part has said before its error must not stay, but labels go on.
+            harvest = Harvest(message, blank_nodes=harvest.blank_nodes)
+            which = f"message {number} of {len(parts)}, at line {part.sourceline}"
+            try:
+                found = self._run(part, harvest)
+            except MappingError as error:
+                first_error = first_error or error
+                warnings.append(f"{which}: {error}")
+                continue
+            if found:
+                matched.update(dict.fromkeys(found))
+                events += harvest.events()
+                individuals |= harvest.individuals
+            else:
+                hints.append(self._hint(part))
+                warnings.append(f"{which}: no mapping rule matched: {hints[-1]}")
+        if not matched and first_error is not None:
+            raise MappingError("; ".join(warnings), position=first_error.position)
+        return Mapped(
+            tuple(matched),
+            tuple(sorted(events, key=attrgetter("time"))),
+            tuple(individuals),
+            "" if matched else hints[0],
+            tuple(warnings) if matched else (),
+        )
+
+    def _run(self, root: Element, harvest: Harvest) -> tuple[str, ...]:
         matched = []
         for rule in self.rules:
             if rule.root in (None, root.tag) and rule.run(root, harvest):
                 matched.append(rule.name)
-        events = tuple(
-            Event(tuple(said.triples), time, message.id, frozenset(said.replaces), message.source)
-            for time, said in sorted(harvest.by_time.items(), key=itemgetter(0))
-            if said.triples
-        )
-        hint = "" if matched else why_unmatched(root, [rule.landmarks for rule in self.rules])
-        return Mapped(tuple(matched), events, tuple(harvest.individuals), hint)
+        return tuple(matched)
+
+    def _hint(self, root: Element) -> str:
+        return why_unmatched(root, [rule.landmarks for rule in self.rules])
