@@ -357,9 +357,10 @@ class Equals:
 
 @dataclass(frozen=True, slots=True)
 class OptionalSeq:
-    """``{ left } OPTIONALSEQ { right FILTER(condition) }`` (SeqRightJoin).
+    """``{ left FILTER(condition) } OPTIONALSEQ { right }`` (SeqRightJoin).
 
-    ``right`` must be there; ``left`` may have ended strictly before it starts.
+    ``right`` must be there; ``left`` may have ended strictly before it starts. The condition
+    belongs to the optional side, as in :class:`LeftJoin`, and sees both sides.
     """
 
     left: Pattern

@@ -1,0 +1,213 @@
+"""Groups of graph patterns from the parse tree.
+
+Source: SPARQL 1.1 Query, section 18.2.2; EP-SPARQL, section 4.2; for windows see ``streams``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lark import Token, v_args
+from lark.tree import Meta
+
+from sensorstream.model.terms import BlankNode
+from sensorstream.sparql.algebra import (
+    BGP,
+    And,
+    Equals,
+    EqualsOptional,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Join,
+    LeftJoin,
+    Minus,
+    OptionalSeq,
+    Pattern,
+    Seq,
+    Service,
+    TriplePattern,
+    Union,
+    Values,
+    Variable,
+)
+from sensorstream.sparql.building.expressions import ExpressionBuilder
+from sensorstream.sparql.building.terms import Triples
+from sensorstream.sparql.lexer import Source
+from sensorstream.sparql.walk import visible
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOfPatterns:
+    """What stands between two braces; its own filters are kept apart for OPTIONAL."""
+
+    pattern: Pattern
+    condition: Expression | None = None
+
+    @property
+    def whole(self) -> Pattern:
+        return self.pattern if self.condition is None else Filter(self.condition, self.pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class _Bind:
+    variable: Variable
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class _Optional:
+    group: GroupOfPatterns
+
+
+@dataclass(frozen=True, slots=True)
+class _Minus:
+    pattern: Pattern
+
+
+class PatternBuilder(ExpressionBuilder):
+    """The rules from ``group`` down to ``data_row``."""
+
+    def __init__(self, source: Source, base: str | None) -> None:
+        super().__init__(source, base)
+        self._blocks = 0
+        self._block_of: dict[BlankNode, int] = {}
+
+    def group(self, children: list[Any]) -> GroupOfPatterns:
+        pattern: Pattern = BGP()
+        condition: Expression | None = None
+        block: list[TriplePattern] = []
+        for child in children:
+            if isinstance(child, Triples):
+                block += child.patterns
+                continue
+            if isinstance(child, _Filter):
+                # A filter does not end a block of triples (section 5.2.2).
+                condition = (
+                    child.condition if condition is None else And(condition, child.condition)
+                )
+                continue
+            pattern = self._with_block(pattern, block)
+            block = []
+            match child:
+                case _Optional(GroupOfPatterns(right, of)):
+                    pattern = LeftJoin(pattern, right, of)
+                case _Minus(right):
+                    pattern = Minus(pattern, right)
+                case _Bind(variable, expression):
+                    if variable in visible(pattern):
+                        self.fail_at(
+                            _bound(variable),
+                            f"{variable} has a value already: BIND needs a new one",
+                        )
+                    pattern = Extend(pattern, variable, expression)
+                case _:
+                    pattern = joined(pattern, child)
+        return GroupOfPatterns(self._with_block(pattern, block), condition)
+
+    def _with_block(self, pattern: Pattern, block: list[TriplePattern]) -> Pattern:
+        return joined(pattern, self.block(tuple(block))) if block else pattern
+
+    def block(self, patterns: tuple[TriplePattern, ...]) -> BGP:
+        """A block of triple patterns, to which its blank nodes belong from now on.
+
+        Raises:
+            QueryError: a blank node belongs to another block (section 5.1.1).
+        """
+        self._blocks += 1
+        for triple in patterns:
+            for part in (triple.subject, triple.object):
+                if (
+                    isinstance(part, BlankNode)
+                    and self._block_of.setdefault(part, self._blocks) != self._blocks
+                ):
+                    self.fail_at(
+                        part,
+                        f"{part} stands in another block of triples already: "
+                        "use a variable to join them",
+                    )
+        return BGP(patterns)
+
+    # Elements
+
+    def filter(self, children: list[Expression]) -> _Filter:
+        return _Filter(self.without_aggregates(children[0], "FILTER"))
+
+    def bind(self, children: list[Any]) -> _Bind:
+        expression, variable = children
+        self._places[_bound(variable)] = self._places[variable]
+        return _Bind(variable, self.without_aggregates(expression, "BIND"))
+
+    def optional(self, children: list[GroupOfPatterns]) -> _Optional:
+        return _Optional(children[0])
+
+    def minus(self, children: list[GroupOfPatterns]) -> _Minus:
+        return _Minus(children[0].whole)
+
+    def graph(self, children: list[Any]) -> Pattern:
+        return Graph(children[0], children[1].whole)
+
+    def service(self, children: list[Any]) -> Pattern:
+        *silent, endpoint, group = children
+        return Service(endpoint, group.whole, silent=bool(silent))
+
+    def combined(self, children: list[Any]) -> Pattern:
+        first, *rest = children
+        left: GroupOfPatterns = first
+        for operator, right in zip(rest[::2], rest[1::2], strict=True):
+            left = GroupOfPatterns(_combined(operator, left, right))
+        return left.whole
+
+    def inline_data(self, children: list[Values]) -> Pattern:
+        return children[0]
+
+    def data_column(self, children: list[Any]) -> Values:
+        return Values((children[0],), tuple((value,) for value in children[1:]))
+
+    @v_args(meta=True)
+    def data_rows(self, meta: Meta, children: list[Any]) -> Values:
+        columns = tuple(child for child in children if isinstance(child, Variable))
+        rows = children[len(columns) :]
+        for offset, row in rows:
+            if len(row) != len(columns):
+                self.fail(offset, f"the row has {len(row)} values: expected {len(columns)}")
+        return Values(columns, tuple(row for _, row in rows))
+
+    @v_args(meta=True)
+    def data_row(self, meta: Meta, children: list[Any]) -> tuple[int, tuple[Any, ...]]:
+        return meta.start_pos, tuple(children)
+
+    def undef(self, children: list[Token]) -> None:
+        return None
+
+
+def joined(left: Pattern, right: Pattern) -> Pattern:
+    """``Join(left, right)``, simplified (section 18.2.2.8)."""
+    if left == BGP():
+        return right
+    return left if right == BGP() else Join(left, right)
+
+
+def _combined(operator: Token, left: GroupOfPatterns, right: GroupOfPatterns) -> Pattern:
+    match operator.type:
+        case "UNION":
+            return Union(left.whole, right.whole)
+        case "SEQ":
+            return Seq(left.whole, right.whole)
+        case "EQUALS":
+            return Equals(left.whole, right.whole)
+        case "OPTIONALSEQ":
+            return OptionalSeq(left.pattern, right.whole, left.condition)
+        case _:
+            return EqualsOptional(left.whole, right.pattern, right.condition)
+
+
+def _bound(variable: Variable) -> tuple[str, Variable]:
+    return "bind", variable

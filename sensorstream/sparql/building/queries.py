@@ -1,0 +1,312 @@
+"""Queries from the parse tree: solution modifiers and forms.
+
+Source: SPARQL 1.1 Query, sections 18.2.4 and 18.2.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+from lark import Token, v_args
+from lark.tree import Meta
+
+from sensorstream.model.terms import BlankNode
+from sensorstream.sparql.algebra import (
+    BGP,
+    Aggregate,
+    And,
+    Ask,
+    Construct,
+    Dataset,
+    Describe,
+    Distinct,
+    Exists,
+    Expression,
+    Extend,
+    Filter,
+    Group,
+    GroupKey,
+    OrderBy,
+    OrderCondition,
+    Pattern,
+    Project,
+    Query,
+    Reduced,
+    Registration,
+    Report,
+    Select,
+    Slice,
+    TriplePattern,
+    Values,
+    Variable,
+)
+from sensorstream.sparql.building.patterns import joined
+from sensorstream.sparql.building.streams import StreamBuilder
+from sensorstream.sparql.building.terms import Triples
+from sensorstream.sparql.walk import aggregates, replaced, variables, visible
+
+_Item = tuple[int, Variable, Expression | Aggregate | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _SelectClause:
+    items: tuple[_Item, ...] | None
+    """The offset, the name and how it is computed; None is ``*``."""
+    mark: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Modifiers:
+    keys: tuple[GroupKey, ...] | None = None
+    having: tuple[Any, ...] = ()
+    order: tuple[OrderCondition, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A query whose VALUES clause has not been read yet."""
+
+    kind: type[Select] | type[Ask] | type[Construct] | type[Describe]
+    where: Pattern
+    modifiers: _Modifiers
+    dataset: Dataset
+    report: Report | None
+    clause: _SelectClause | None = None
+    extra: Any = None
+
+
+class QueryBuilder(StreamBuilder):
+    """The rules from ``query`` down to the solution modifiers."""
+
+    def query(self, children: list[Any]) -> Query:
+        *registrations, form, values = children
+        registration: Registration | None = registrations[0] if registrations else None
+        pattern = self._modified(form.where, form.modifiers, values, form.clause)
+        made: Any
+        if form.kind is Construct:
+            made = Construct(form.extra, pattern)
+        elif form.kind is Describe:
+            terms = form.extra or tuple(
+                each for each in visible(pattern) if not each.name.startswith(".")
+            )
+            made = Describe(terms, pattern)
+        else:
+            made = form.kind(pattern)
+        dataset = replace(form.dataset, windows=tuple(self._windows.values()))
+        return Query(made, dataset, registration, form.report)
+
+    # Forms
+
+    def select_query(self, children: list[Any]) -> _Form:
+        clause, (dataset, report), where, modifiers = children
+        return _Form(Select, where.whole, modifiers, dataset, report, clause)
+
+    def sub_select(self, children: list[Any]) -> Pattern:
+        clause, where, modifiers, values = children
+        return self._modified(where.whole, modifiers, values, clause)
+
+    def construct(self, children: list[Any]) -> _Form:
+        template, (dataset, report), where, modifiers = children
+        return _Form(Construct, where.whole, modifiers, dataset, report, extra=template)
+
+    def construct_where(self, children: list[Any]) -> _Form:
+        (dataset, report), template, modifiers = children
+        where = self.block(template)
+        return _Form(Construct, where, modifiers, dataset, report, extra=template)
+
+    def template(self, children: list[Triples]) -> tuple[TriplePattern, ...]:
+        triples = children[0].patterns if children else ()
+        self.refuse_paths(triples, "the template of CONSTRUCT")
+        return triples
+
+    def describe_query(self, children: list[Any]) -> _Form:
+        split = next(number for number, child in enumerate(children) if _is_clauses(child))
+        terms = () if isinstance(children[0], Token) else tuple(children[:split])
+        dataset, report = children[split]
+        *where, modifiers = children[split + 1 :]
+        pattern = where[0].whole if where else BGP()
+        return _Form(Describe, pattern, modifiers, dataset, report, extra=terms)
+
+    def ask_query(self, children: list[Any]) -> _Form:
+        (dataset, report), where, modifiers = children
+        return _Form(Ask, where.whole, modifiers, dataset, report)
+
+    # Clauses
+
+    @v_args(meta=True)
+    def select_clause(self, meta: Meta, children: list[Any]) -> _SelectClause:
+        mark = ""
+        if isinstance(children[0], Token) and children[0].type != "STAR":
+            mark = children.pop(0).type
+        star = isinstance(children[0], Token)
+        return _SelectClause(None if star else tuple(children), mark, meta.start_pos)
+
+    @v_args(meta=True)
+    def select_item(self, meta: Meta, children: list[Any]) -> _Item:
+        *computed, variable = children
+        return meta.start_pos, variable, computed[0] if computed else None
+
+    def solution_modifier(self, children: list[tuple[str, Any]]) -> _Modifiers:
+        return _Modifiers(**dict(children))
+
+    def group_by(self, children: list[GroupKey]) -> tuple[str, Any]:
+        return "keys", tuple(children)
+
+    def group_key(self, children: list[Any]) -> GroupKey:
+        expression = self.without_aggregates(children[0], "GROUP BY")
+        if len(children) == 2:
+            self._places[_key(children[1])] = self._places[children[1]]
+            return GroupKey(expression, children[1])
+        return GroupKey(expression, expression if isinstance(expression, Variable) else None)
+
+    def having(self, children: list[Any]) -> tuple[str, Any]:
+        return "having", tuple(children)
+
+    def order_by(self, children: list[OrderCondition]) -> tuple[str, Any]:
+        return "order", tuple(children)
+
+    def order_condition(self, children: list[Any]) -> OrderCondition:
+        *direction, expression = children
+        return OrderCondition(expression, bool(direction) and direction[0].type == "DESC")
+
+    def limit(self, children: list[Token]) -> tuple[str, int]:
+        return "limit", int(children[0].value)
+
+    def offset(self, children: list[Token]) -> tuple[str, int]:
+        return "offset", int(children[0].value)
+
+    def values_clause(self, children: list[Values]) -> Values | None:
+        return children[0] if children else None
+
+    # Translation
+
+    def _modified(
+        self,
+        where: Pattern,
+        modifiers: _Modifiers,
+        values: Values | None,
+        clause: _SelectClause | None,
+    ) -> Pattern:
+        items = clause.items if clause is not None and clause.items is not None else ()
+        self._check_names(where, modifiers, items)
+        computed = tuple(expression for _, _, expression in items if expression is not None)
+        # The same aggregate is computed once.
+        found = dict.fromkeys(aggregates((*computed, modifiers.having, modifiers.order)))
+        if clause is not None and self._group_themselves(modifiers, found):
+            where, clause = self._luposdate(where, clause, items)
+            return self._modified(where, modifiers, values, clause)
+        pattern = where
+        grouped = modifiers.keys is not None or bool(found) or bool(modifiers.having)
+        named = {aggregate: Variable(f".agg{number}") for number, aggregate in enumerate(found)}
+        if grouped:
+            keys = modifiers.keys or ()
+            self._check_grouping(clause, keys)
+            pattern = Group(where, keys, tuple((name, of) for of, name in named.items()))
+        if modifiers.having:
+            pattern = Filter(reduce(And, _named(modifiers.having, named)), pattern)
+        if values is not None:
+            pattern = joined(pattern, values)
+        for _, variable, expression in items:
+            if expression is not None:
+                pattern = Extend(pattern, variable, _named(expression, named))
+        if modifiers.order:
+            pattern = OrderBy(pattern, _named(modifiers.order, named))
+        if clause is not None:
+            columns = visible(pattern) if clause.items is None else (item[1] for item in items)
+            pattern = Project(pattern, tuple(dict.fromkeys(columns)))
+            if clause.mark:
+                pattern = Distinct(pattern) if clause.mark == "DISTINCT" else Reduced(pattern)
+        if modifiers.limit is not None or modifiers.offset:
+            pattern = Slice(pattern, modifiers.offset, modifiers.limit)
+        return pattern
+
+    def _check_names(self, where: Pattern, modifiers: _Modifiers, items: tuple[_Item, ...]) -> None:
+        taken = set(visible(where))
+        for key in modifiers.keys or ():
+            if key.variable is not None and key.expression != key.variable:
+                if key.variable in taken:
+                    self.fail_at(
+                        _key(key.variable),
+                        f"{key.variable} has a value already: AS needs a new variable",
+                    )
+                taken.add(key.variable)
+        for offset, variable, expression in items:
+            if expression is not None and variable in taken:
+                self.fail(offset, f"{variable} has a value already: AS needs a new variable")
+            taken.add(variable)
+
+    def _check_grouping(self, clause: _SelectClause | None, keys: tuple[GroupKey, ...]) -> None:
+        """Section 11.4: what is neither a key nor aggregated has no one value in a group."""
+        if clause is None:
+            return
+        if clause.items is None:
+            self.fail(clause.offset, "SELECT * cannot be grouped: expected a list of variables")
+        known = {key.variable for key in keys}
+        for offset, variable, expression in clause.items:
+            used = {variable} if expression is None else _ungrouped(expression)
+            for each in sorted(used - known, key=str):
+                self.fail(offset, f"{each} is neither grouped by nor aggregated")
+            known.add(variable)
+
+    def _group_themselves(self, modifiers: _Modifiers, found: dict[Aggregate, None]) -> bool:
+        named = any(True for _ in aggregates((modifiers.having, modifiers.order)))
+        written = bool(found) and self.luposdate_aggregates.issuperset(found)
+        return written and modifiers.keys is None and not named
+
+    def _luposdate(
+        self, where: Pattern, clause: _SelectClause, items: tuple[_Item, ...]
+    ) -> tuple[Pattern, _SelectClause]:
+        """LUPOSDATE's queries have no GROUP BY: each solution gets the aggregates of its group.
+
+        A group are the solutions that agree in the selected variables, without those that are
+        aggregated: beside ``lupos:average(?bid)``, each ``?bid`` is kept (docs/stream-sparql.md).
+        """
+        aggregated = variables(tuple(expression for _, _, expression in items))
+        keys = [item for item in items if item[2] is None and item[1] not in aggregated]
+        inner = self._modified(
+            self._with_fresh_blanks(where),
+            _Modifiers(keys=tuple(GroupKey(variable, variable) for _, variable, _ in keys)),
+            None,
+            _SelectClause((*keys, *(item for item in items if item[2] is not None)), "", 0),
+        )
+        plain = tuple((offset, variable, None) for offset, variable, _ in items)
+        return joined(where, inner), replace(clause, items=plain)
+
+    def _with_fresh_blanks(self, pattern: Pattern) -> Pattern:
+        fresh: dict[BlankNode, BlankNode] = {}
+
+        def renamed(part: object) -> BlankNode | None:
+            if not isinstance(part, BlankNode):
+                return None
+            if part not in fresh:
+                fresh[part] = self._fresh_blank()
+            return fresh[part]
+
+        return replaced(pattern, renamed)
+
+
+def _named(expression: Any, named: dict[Aggregate, Variable]) -> Any:
+    return replaced(
+        expression, lambda part: named.get(part) if isinstance(part, Aggregate) else None
+    )
+
+
+def _ungrouped(expression: object) -> set[Variable]:
+    """The variables of an expression outside its aggregates and EXISTS."""
+    outside = replaced(
+        expression, lambda part: () if isinstance(part, Aggregate | Exists) else None
+    )
+    return set(variables(outside))
+
+
+def _key(variable: Variable) -> tuple[str, Variable]:
+    return "key", variable
+
+
+def _is_clauses(child: object) -> bool:
+    return isinstance(child, tuple) and len(child) == 2 and isinstance(child[0], Dataset)

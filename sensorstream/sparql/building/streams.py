@@ -1,0 +1,306 @@
+"""Datasets, windows, registrations and reports from the parse tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from lark import Token, v_args
+from lark.tree import Meta
+
+from sensorstream.errors import TermError
+from sensorstream.model.datatypes import (
+    NUMERIC_TYPES,
+    XSD_DATE_TIME,
+    XSD_STRING,
+    parse_duration,
+)
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.sparql.algebra import (
+    Dataset,
+    Pattern,
+    Registration,
+    Relation,
+    Report,
+    ReportKind,
+    Window,
+    WindowDefinition,
+    WindowKind,
+    WindowUnit,
+)
+from sensorstream.sparql.building.patterns import PatternBuilder
+from sensorstream.sparql.lexer import Source
+
+_XSD_DURATIONS: Final = (
+    XSD_STRING,
+    "http://www.w3.org/2001/XMLSchema#duration",
+    "http://www.w3.org/2001/XMLSchema#dayTimeDuration",
+)
+_SECOND: Final = timedelta(seconds=1)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_UNITS: Final = {
+    "ms": _MILLISECOND,
+    "s": _SECOND,
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+}
+
+
+class StreamBuilder(PatternBuilder):
+    """The rules that plain SPARQL lacks, and FROM, which windows extend."""
+
+    def __init__(self, source: Source, base: str | None) -> None:
+        super().__init__(source, base)
+        self._windows: dict[IRI, WindowDefinition] = {}
+
+    # Dataset
+
+    @v_args(meta=True)
+    def clauses(self, meta: Meta, children: list[Any]) -> tuple[Dataset, Report | None]:
+        reports = [child for child in children if isinstance(child, Report)]
+        if len(reports) > 1:
+            self.fail(meta.start_pos, "a query reports in one way: expected one REPORT or STREAM")
+        graphs = [child for child in children if not isinstance(child, Report)]
+        default = tuple(iri for kind, iri in graphs if kind == "default")
+        named = tuple(iri for kind, iri in graphs if kind == "named")
+        return Dataset(default, named), reports[0] if reports else None
+
+    def from_default(self, children: list[IRI]) -> tuple[str, IRI]:
+        return "default", children[0]
+
+    def from_named(self, children: list[Any]) -> tuple[str, IRI]:
+        return "named", children[-1]
+
+    # Windows
+
+    def from_window(self, children: list[Any]) -> tuple[str, IRI]:
+        name, *rest = (child for child in children if not isinstance(child, Token))
+        stream = rest.pop(0) if isinstance(rest[0], IRI) else None
+        offset, extent = rest.pop(0)
+        if name in self._windows:
+            self.fail_at(name, f"the window <{name}> is defined twice")
+        definition = replace(self._definition(extent, rest), name=name, stream=stream)
+        self._check(offset, definition)
+        self._windows[name] = definition
+        return "window", name
+
+    def _definition(
+        self, extent: dict[str, Any], options: list[tuple[int, str, Any]]
+    ) -> WindowDefinition:
+        made = dict(extent)
+        for offset, option, value in options:
+            if option == "instances_of" and made.get("unit") is WindowUnit.TRIPLES:
+                self.fail(offset, "a window of triples has no instances: expected INDIVIDUALS")
+            if option in made and made[option] != value:
+                self.fail(offset, f"{_OPTION_NAMES[option]} is said twice, or does not fit here")
+            made[option] = value
+        if "instances_of" in made:
+            made["unit"] = WindowUnit.INDIVIDUALS
+        if made.get("kind") is WindowKind.TUMBLING:
+            made["step"] = made["range"]
+        elif isinstance(step := made.get("step"), tuple):
+            offset, number, length = step
+            made["step"] = self._step(offset, (number, length), made.get("range"))
+        return WindowDefinition(IRI(""), **made)
+
+    def _step(
+        self, offset: int, span: tuple[Decimal | None, timedelta | None], of: object
+    ) -> timedelta | int:
+        if not isinstance(of, int):
+            return self._length(offset, span, _SECOND)
+        number, _ = span
+        if number is None or number != int(number):
+            self.fail(offset, "the window counts: expected a STEP that is a whole number")
+        return int(number)
+
+    def _check(self, offset: int, window: WindowDefinition) -> None:
+        for what, value in (("range", window.range), ("step", window.step)):
+            if value is not None and not value:
+                self.fail(offset, f"the window's {what} must be more than nothing")
+
+    @v_args(meta=True)
+    def window_range(self, meta: Meta, children: list[Any]) -> tuple[int, dict[str, Any]]:
+        word, *value = children
+        match word.type:
+            case "LANDMARK":
+                extent: dict[str, Any] = {"kind": WindowKind.LANDMARK}
+            case "RANGE":
+                extent = {"range": self._length(meta.start_pos, value[0], _SECOND)}
+            case "TRIPLES":
+                extent = {"range": int(value[0]), "unit": WindowUnit.TRIPLES}
+            case _:
+                extent = {"range": int(value[0]), "unit": WindowUnit.INDIVIDUALS}
+        return meta.start_pos, extent
+
+    @v_args(meta=True)
+    def of_individuals(self, meta: Meta, children: list[Token]) -> tuple[int, str, Any]:
+        return meta.start_pos, "unit", WindowUnit.INDIVIDUALS
+
+    @v_args(meta=True)
+    def of_class(self, meta: Meta, children: list[IRI]) -> tuple[int, str, Any]:
+        return meta.start_pos, "instances_of", children[0]
+
+    @v_args(meta=True)
+    def step(self, meta: Meta, children: list[Any]) -> tuple[int, str, Any]:
+        return meta.start_pos, "step", (meta.start_pos, *children[0])
+
+    @v_args(meta=True)
+    def tumbling(self, meta: Meta, children: list[Any]) -> tuple[int, str, Any]:
+        return meta.start_pos, "kind", WindowKind.TUMBLING
+
+    @v_args(meta=True)
+    def starting_at(self, meta: Meta, children: list[Literal]) -> tuple[int, str, Any]:
+        return meta.start_pos, "origin", children[0]
+
+    @v_args(meta=True)
+    def start(self, meta: Meta, children: list[Literal]) -> tuple[int, str, Any]:
+        return meta.start_pos, "start", children[0]
+
+    @v_args(meta=True)
+    def end(self, meta: Meta, children: list[Literal]) -> tuple[int, str, Any]:
+        return meta.start_pos, "end", children[0]
+
+    def named_window(self, children: list[Any]) -> Pattern:
+        name, group = children
+        if isinstance(name, IRI) and name not in self._windows:
+            self.fail_at(
+                name,
+                f"the window <{name}> is not defined: expected FROM NAMED WINDOW <{name}> ON …",
+            )
+        return Window(name, group.whole)
+
+    def typed_window(self, children: list[Any]) -> Pattern:
+        *parts, group = children
+        offset, extent = next(part for part in parts if isinstance(part[1], dict))
+        bounds = [part for part in parts if not isinstance(part[1], dict)]
+        definition = self._definition(extent, bounds)
+        self._check(offset, definition)
+        return Window(self._named(definition), group.whole)
+
+    def _named(self, definition: WindowDefinition) -> IRI:
+        """The name of a window that has none in the text; equal windows share it."""
+        number = 0
+        while True:
+            number += 1
+            name = IRI(f"urn:sensorstream:window:{number}")
+            named = replace(definition, name=name)
+            if self._windows.setdefault(name, named) == named:
+                return name
+
+    @v_args(meta=True)
+    def window_type(self, meta: Meta, children: list[Any]) -> tuple[int, dict[str, Any]]:
+        *of_class, word, value = children
+        extent: dict[str, Any] = {}
+        if of_class:
+            extent = {"unit": WindowUnit.INDIVIDUALS, "instances_of": of_class[0]}
+        if word.type == "SLIDINGDURATION":
+            extent["range"] = self._length(meta.start_pos, value, _MILLISECOND)
+        else:
+            extent["range"] = int(value)
+        return meta.start_pos, extent
+
+    # Lengths and times
+
+    @v_args(meta=True)
+    def span(self, meta: Meta, children: list[Any]) -> tuple[Decimal | None, timedelta | None]:
+        written, *datatype = children
+        if not isinstance(written, Token):
+            if datatype and datatype[0] not in _XSD_DURATIONS:
+                self.fail(meta.start_pos, f"<{datatype[0]}> is not a datatype of durations")
+            return None, self._duration(meta.start_pos, written)
+        if written.type != "DURATION":
+            return Decimal(written.value), None
+        if written.value.startswith("P"):
+            return None, self._duration(meta.start_pos, written.value)
+        digits = written.value.rstrip("mshd")
+        unit = _UNITS[written.value[len(digits) :]]
+        return None, self._length(meta.start_pos, (Decimal(digits), None), unit)
+
+    def _duration(self, offset: int, text: str) -> timedelta:
+        try:
+            return parse_duration(text)
+        except TermError as error:
+            self.fail(offset, error.message)
+
+    def _length(
+        self, offset: int, span: tuple[Decimal | None, timedelta | None], unit: timedelta
+    ) -> timedelta:
+        number, length = span
+        if length is not None:
+            return length
+        assert number is not None, "a span is a number or a length"
+        microseconds = number * (unit // _MICROSECOND)
+        try:
+            return timedelta(microseconds=int(microseconds))
+        except OverflowError:
+            self.fail(offset, f"{number} is too long a time")
+
+    @v_args(meta=True)
+    def instant(self, meta: Meta, children: list[Literal]) -> Literal:
+        literal = children[0]
+        if literal.datatype not in NUMERIC_TYPES and literal.datatype != XSD_DATE_TIME:
+            self.fail(
+                meta.start_pos, f"{literal} is not a time: expected a number or an xsd:dateTime"
+            )
+        try:
+            _ = literal.value
+        except TermError as error:
+            self.fail(meta.start_pos, error.message)
+        return literal
+
+    # Registrations and reports
+
+    def register(self, children: list[Any]) -> Registration:
+        word, name = children
+        relation = None if word.type == "QUERY" else Relation(word.type)
+        return Registration(name if isinstance(name, IRI) else str(name), relation)
+
+    @v_args(meta=True)
+    def report_milliseconds(self, meta: Meta, children: list[Any]) -> Report:
+        return self._periodic(meta.start_pos, children[0], _MILLISECOND)
+
+    def sliding_duration(self, children: list[Any]) -> Any:
+        return children[0]
+
+    @v_args(meta=True)
+    def report_every(self, meta: Meta, children: list[Any]) -> Report:
+        return self._periodic(meta.start_pos, children[0], _SECOND)
+
+    def _periodic(self, offset: int, span: Any, unit: timedelta) -> Report:
+        length = self._length(offset, span, unit)
+        if length <= timedelta(0):
+            self.fail(offset, "the time between two reports must be more than nothing")
+        return Report(ReportKind.PERIOD, length)
+
+    @v_args(meta=True)
+    def report_triples(self, meta: Meta, children: list[Token]) -> Report:
+        every = next(int(child.value) for child in children if child.type == "INTEGER")
+        if every < 1:
+            self.fail(
+                meta.start_pos, "the number of triples between two reports must be at least 1"
+            )
+        return Report(ReportKind.TRIPLES, every)
+
+    def report_change(self, children: list[Any]) -> Report:
+        return Report(ReportKind.CHANGE)
+
+    def report_close(self, children: list[Any]) -> Report:
+        return Report(ReportKind.WINDOW_CLOSE)
+
+    def report_instant(self, children: list[Any]) -> Report:
+        return Report(ReportKind.INSTANT)
+
+
+_OPTION_NAMES: Final = {
+    "unit": "OF INDIVIDUALS",
+    "instances_of": "OF",
+    "step": "STEP",
+    "kind": "TUMBLING",
+    "origin": "STARTING AT",
+    "start": "START",
+    "end": "END",
+}

@@ -1,0 +1,248 @@
+"""Terms, triples and paths from the parse tree."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, Final, NoReturn, TypeVar, cast
+
+from lark import Discard, Token, Transformer, v_args
+from lark.tree import Meta
+
+from sensorstream.errors import QueryError
+from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
+from sensorstream.sparql.algebra import (
+    Alternative,
+    Inverse,
+    NegatedSet,
+    OneOrMore,
+    Path,
+    PatternTerm,
+    Sequence,
+    TriplePattern,
+    Variable,
+    ZeroOrMore,
+    ZeroOrOne,
+)
+from sensorstream.sparql.iris import resolve
+from sensorstream.sparql.lexer import Source
+
+_Written = TypeVar("_Written")
+_ESCAPE: Final = re.compile(r"\\(.)", re.S)
+_ESCAPES: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+_LABEL: Final = re.compile(r"_:(\w+)")
+_REPEATS: Final[dict[str, type[ZeroOrOne | ZeroOrMore | OneOrMore]]] = {
+    "?": ZeroOrOne,
+    "*": ZeroOrMore,
+    "+": OneOrMore,
+}
+
+
+@dataclass(slots=True)
+class Node:
+    """A blank node or list written in brackets, with the triples inside them."""
+
+    term: PatternTerm
+    triples: list[TriplePattern] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Triples:
+    """A block of triples, as yet part of nothing."""
+
+    patterns: tuple[TriplePattern, ...]
+
+
+class TermBuilder(Transformer[Token, Any]):
+    """One method for each rule of the grammar, bottom up and from left to right."""
+
+    def __init__(self, source: Source, base: str | None) -> None:
+        super().__init__()
+        self.source = source
+        self.base_iri = base
+        self.prefixes: dict[str, str] = {}
+        # Where something was last written. A rule is built as soon as its text has been read,
+        # so the last place of a part is the place within the rule.
+        self._places: dict[object, int] = {}
+        self._labels = set(_LABEL.findall(source.text))
+        self._fresh = 0
+
+    # Faults
+
+    def fail(self, offset: int, message: str) -> NoReturn:
+        raise QueryError(message, position=self.source.position(offset))
+
+    def fail_at(self, thing: object, message: str) -> NoReturn:
+        self.fail(self._places.get(thing, 0), message)
+
+    def at(self, offset: int, thing: _Written) -> _Written:
+        """The thing, its place remembered."""
+        self._places[thing] = offset
+        return thing
+
+    # Prologue
+
+    def prologue(self, children: list[Any]) -> Any:
+        return Discard
+
+    def base(self, children: list[Token]) -> None:
+        self.base_iri = self._resolved(children[0].value[1:-1])
+
+    def prefix(self, children: list[Token]) -> None:
+        self.prefixes[children[0].value] = self._resolved(children[1].value[1:-1])
+
+    def _resolved(self, written: str) -> str:
+        return written if self.base_iri is None else resolve(self.base_iri, written)
+
+    # Terms
+
+    def variable(self, children: list[Token]) -> Variable:
+        token = children[0]
+        return self.at(token.start_pos or 0, Variable(token.value[1:]))
+
+    def iri(self, children: list[Token]) -> IRI:
+        token = children[0]
+        offset = token.start_pos or 0
+        if token.type == "IRIREF":
+            return self.at(offset, IRI(self._resolved(token.value[1:-1])))
+        namespace, local = token.value.split(":", 1)
+        start = self.prefixes.get(f"{namespace}:")
+        if start is None:
+            self.fail(offset, f"the prefix of '{token.value}' is not declared")
+        return self.at(offset, IRI(start + _ESCAPE.sub(r"\1", local)))
+
+    def a(self, children: list[Token]) -> IRI:
+        return RDF_TYPE
+
+    def nil(self, children: list[Token]) -> IRI:
+        return RDF_NIL
+
+    @v_args(meta=True)
+    def blank(self, meta: Meta, children: list[Token]) -> BlankNode:
+        node = BlankNode(children[0].value) if children else self._fresh_blank()
+        return self.at(meta.start_pos, node)
+
+    def _fresh_blank(self) -> BlankNode:
+        while f"b{self._fresh}" in self._labels:
+            self._fresh += 1
+        self._fresh += 1
+        return BlankNode(f"_:b{self._fresh - 1}")
+
+    def text(self, children: list[Token]) -> str:
+        token = children[0]
+        quotes = 3 if token.type == "LONG_TEXT" else 1
+        inner: str = token.value[quotes:-quotes]
+        if "\\" not in inner:
+            return inner
+        return _ESCAPE.sub(lambda match: _ESCAPES.get(match.group(1), match.group(1)), inner)
+
+    def rdf_literal(self, children: list[Any]) -> Literal:
+        lexical, *rest = children
+        if not rest:
+            return Literal(lexical)
+        if isinstance(rest[0], IRI):
+            return Literal(lexical, rest[0])
+        return Literal(lexical, language=rest[0].value[1:])
+
+    def number(self, children: list[Token]) -> Literal:
+        return number(children[0].value)
+
+    def boolean(self, children: list[Token]) -> Literal:
+        return Literal(children[0].value.lower(), XSD_BOOLEAN)
+
+    # Triples
+
+    def triples(self, children: list[list[TriplePattern]]) -> Triples:
+        return Triples(tuple(triple for each in children for triple in each))
+
+    def same_subject(self, children: list[Any]) -> list[TriplePattern]:
+        subject = _node(children[0])
+        if len(children) > 1:
+            _describe(subject, children[1])
+        return subject.triples
+
+    def property_list(self, children: list[Any]) -> list[Any]:
+        return children
+
+    def property(self, children: list[Any]) -> tuple[Any, ...]:
+        return tuple(children)
+
+    def object_list(self, children: list[Any]) -> list[Any]:
+        return children
+
+    @v_args(meta=True)
+    def blank_properties(self, meta: Meta, children: list[Any]) -> Node:
+        node = Node(self.at(meta.start_pos, self._fresh_blank()))
+        _describe(node, children[0])
+        return node
+
+    @v_args(meta=True)
+    def collection(self, meta: Meta, children: list[Any]) -> Node:
+        cells = [self.at(meta.start_pos, self._fresh_blank()) for _ in children]
+        list_of = Node(cells[0])
+        rests: list[PatternTerm] = [*cells[1:], RDF_NIL]
+        for cell, rest, member in zip(cells, rests, children, strict=True):
+            node = _node(member)
+            list_of.triples.append(TriplePattern(cell, RDF_FIRST, node.term))
+            list_of.triples += node.triples
+            list_of.triples.append(TriplePattern(cell, RDF_REST, rest))
+        return list_of
+
+    # Paths
+
+    @v_args(meta=True)
+    def alternative(self, meta: Meta, children: list[Path]) -> Path:
+        return self.at(meta.start_pos, reduce(Alternative, children))
+
+    @v_args(meta=True)
+    def sequence(self, meta: Meta, children: list[Any]) -> Path:
+        return self.at(meta.start_pos, cast(Path, reduce(Sequence, children[::2])))
+
+    @v_args(meta=True)
+    def inverse(self, meta: Meta, children: list[Any]) -> Path:
+        return self.at(meta.start_pos, Inverse(children[-1]))
+
+    @v_args(meta=True)
+    def repeated(self, meta: Meta, children: list[Any]) -> Path:
+        path: Path = _REPEATS[children[1].value](children[0])
+        return self.at(meta.start_pos, path)
+
+    @v_args(meta=True)
+    def negated_set(self, meta: Meta, children: list[NegatedSet]) -> Path:
+        return self.at(meta.start_pos, children[0])
+
+    def negated(self, children: list[tuple[bool, IRI]]) -> NegatedSet:
+        return NegatedSet(
+            tuple(iri for backward, iri in children if not backward),
+            tuple(iri for backward, iri in children if backward),
+        )
+
+    def one_in_set(self, children: list[Any]) -> tuple[bool, IRI]:
+        return len(children) == 2, children[-1]
+
+    def refuse_paths(self, triples: tuple[TriplePattern, ...], where: str) -> None:
+        """Fail at the first path that is more than a property."""
+        for triple in triples:
+            if not isinstance(triple.predicate, Variable | IRI):
+                self.fail_at(triple.predicate, f"a path cannot stand in {where}")
+
+
+def number(written: str) -> Literal:
+    """The literal that a number without quotes means."""
+    if "e" in written or "E" in written:
+        return Literal(written, XSD_DOUBLE)
+    return Literal(written, XSD_DECIMAL if "." in written else XSD_INTEGER)
+
+
+def _node(written: Any) -> Node:
+    return written if isinstance(written, Node) else Node(written)
+
+
+def _describe(node: Node, properties: list[tuple[Any, list[Any]]]) -> None:
+    for verb, objects in properties:
+        for each in map(_node, objects):
+            node.triples.append(TriplePattern(node.term, verb, each.term))
+            node.triples += each.triples

@@ -1,0 +1,150 @@
+"""Updates from the parse tree (SPARQL 1.1 Update, section 3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lark import Token
+
+from sensorstream.model.terms import IRI, BlankNode
+from sensorstream.sparql.algebra import (
+    Clear,
+    Create,
+    Dataset,
+    DeleteData,
+    DeleteWhere,
+    Drop,
+    GraphSet,
+    InsertData,
+    Load,
+    Modify,
+    Quad,
+    Transfer,
+    TriplePattern,
+    Update,
+    Variable,
+)
+from sensorstream.sparql.building.queries import QueryBuilder
+from sensorstream.sparql.building.terms import Triples
+from sensorstream.sparql.lexer import Source
+from sensorstream.sparql.walk import nodes
+
+_Quads = tuple[Quad, ...]
+
+
+class UpdateBuilder(QueryBuilder):
+    """The rules from ``update`` down to ``quads_of_graph``."""
+
+    def __init__(self, source: Source, base: str | None) -> None:
+        super().__init__(source, base)
+        self._used: set[BlankNode] = set()
+
+    def update(self, children: list[Any]) -> Update:
+        return Update(tuple(children))
+
+    def load(self, children: list[Any]) -> Load:
+        source, *target = _values(children)
+        return Load(source, target[0] if target else None, _silent(children))
+
+    def clear(self, children: list[Any]) -> Clear | Drop:
+        kind = Clear if children[0].type == "CLEAR" else Drop
+        return kind(children[-1], _silent(children))
+
+    def create(self, children: list[Any]) -> Create:
+        return Create(_values(children)[0], _silent(children))
+
+    def transfer(self, children: list[Any]) -> Transfer:
+        source, target = children[-2:]
+        silent = _silent(children)
+        return Transfer(children[0].type, source[0], target[0], silent)
+
+    def graph_set(self, children: list[Any]) -> IRI | GraphSet:
+        return children[0] if isinstance(children[0], IRI) else GraphSet(children[0].type)
+
+    def graph_or_default(self, children: list[Any]) -> tuple[IRI | None]:
+        return (children[0] if isinstance(children[0], IRI) else None,)
+
+    def insert_data(self, children: list[_Quads]) -> InsertData:
+        self._refuse_variables(children[0], "INSERT DATA")
+        self._leave(children[0])
+        return InsertData(children[0])
+
+    def delete_data(self, children: list[_Quads]) -> DeleteData:
+        self._refuse_variables(children[0], "DELETE DATA")
+        self._refuse_blank_nodes(children[0], "DELETE DATA")
+        return DeleteData(children[0])
+
+    def delete_where(self, children: list[_Quads]) -> DeleteWhere:
+        self._refuse_blank_nodes(children[0], "DELETE WHERE")
+        return DeleteWhere(children[0])
+
+    def modify(self, children: list[Any]) -> Modify:
+        parts = {child[0]: child[1] for child in children[:-1] if child[0] != "using"}
+        using = [child for child in children[:-1] if child[0] == "using"]
+        made = Modify(
+            parts.get("delete"),
+            parts.get("insert"),
+            children[-1].whole,
+            Dataset(
+                tuple(iri for _, named, iri in using if not named),
+                tuple(iri for _, named, iri in using if named),
+            ),
+            parts.get("with"),
+        )
+        self._leave(made)
+        return made
+
+    def with_graph(self, children: list[IRI]) -> tuple[str, IRI]:
+        return "with", children[0]
+
+    def delete(self, children: list[_Quads]) -> tuple[str, _Quads]:
+        self._refuse_blank_nodes(children[0], "DELETE")
+        return "delete", children[0]
+
+    def insert(self, children: list[_Quads]) -> tuple[str, _Quads]:
+        return "insert", children[0]
+
+    def using(self, children: list[Any]) -> tuple[str, bool, IRI]:
+        return "using", len(children) == 2, children[-1]
+
+    def quads(self, children: list[Any]) -> _Quads:
+        quads: list[Quad] = []
+        for child in children:
+            if isinstance(child, Triples):
+                quads += (Quad(triple) for triple in child.patterns)
+            else:
+                quads += child
+        triples: tuple[TriplePattern, ...] = tuple(quad.triple for quad in quads)
+        self.refuse_paths(triples, "the triples of an update")
+        return tuple(quads)
+
+    def quads_of_graph(self, children: list[Any]) -> list[Quad]:
+        graph, *triples = children
+        return [Quad(triple, graph) for each in triples for triple in each.patterns]
+
+    # Rules beyond the grammar (section 19.8, notes 5 to 11)
+
+    def _refuse_variables(self, quads: _Quads, where: str) -> None:
+        for part in nodes(quads):
+            if isinstance(part, Variable):
+                self.fail_at(part, f"{part} cannot stand in {where}: it takes no variables")
+
+    def _refuse_blank_nodes(self, quads: _Quads, where: str) -> None:
+        for part in nodes(quads):
+            if isinstance(part, BlankNode):
+                self.fail_at(part, f"a blank node cannot stand in {where}: expected a name")
+
+    def _leave(self, operation: object) -> None:
+        """A blank node's label belongs to one operation of a request."""
+        labels = {part for part in nodes(operation) if isinstance(part, BlankNode)}
+        for label in sorted(labels & self._used):
+            self.fail_at(label, f"{label} stands in another operation already")
+        self._used |= labels
+
+
+def _silent(children: list[Any]) -> bool:
+    return any(isinstance(child, Token) and child.type == "SILENT" for child in children)
+
+
+def _values(children: list[Any]) -> list[Any]:
+    return [child for child in children if not isinstance(child, Token)]

@@ -1,0 +1,244 @@
+"""Characters to tokens (SPARQL 1.1 Query, sections 19.2 and 19.8).
+
+Plain SPARQL has no words but its keywords, ``a``, ``true`` and ``false``: all else carries a
+mark (``?x``, ``ex:x``, ``@en``, ``_:x``). So a keyword of the extensions takes no name away
+from any SPARQL text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Final
+
+from lark import Token
+from lark.lexer import Lexer
+
+from sensorstream.errors import Position, QueryError
+
+_BASE: Final = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
+    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_START: Final = f"{_BASE}_"
+_CHARS: Final = f"{_START}0-9\u00b7\u0300-\u036f\u203f\u2040\\-"
+_ESCAPED: Final = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
+_PREFIX: Final = rf"(?:[{_BASE}](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*)?:"
+_LOCAL: Final = rf"(?:[{_START}:0-9]|{_ESCAPED})(?:[{_CHARS}:]|{_ESCAPED}|\.+(?=[{_CHARS}:%\\]))*"
+_NUMBER: Final = {
+    "DOUBLE": r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+",
+    "DECIMAL": r"[0-9]*\.[0-9]+",
+    "INTEGER": r"[0-9]+",
+}
+_AT_WORD_END: Final = rf"(?![{_CHARS}.]*:)(?!\w)"
+
+_TOKENS: Final = {
+    "SPACE": r"(?:[ \t\r\n]+|\#[^\r\n]*)+",
+    "IRIREF": r'<[^<>"{}|^`\\\x00-\x20]*>',
+    "VARIABLE": rf"[?$][{_START}0-9][{_START}0-9\u00b7\u0300-\u036f\u203f\u2040]*",
+    "LONG_TEXT": (
+        r"\"\"\"(?:\"{0,2}(?:[^\"\\]|\\[tbnrf\\\"']))*\"\"\""
+        r"|'''(?:'{0,2}(?:[^'\\]|\\[tbnrf\\\"']))*'''"
+    ),
+    "TEXT": r"\"(?:[^\"\\\n\r]|\\[tbnrf\\\"'])*\"|'(?:[^'\\\n\r]|\\[tbnrf\\\"'])*'",
+    "BLANK": rf"_:[{_START}0-9](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*",
+    "PREFIXED": f"{_PREFIX}{_LOCAL}",
+    "NAMESPACE": _PREFIX,
+    "LANGUAGE": r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*",
+    "DURATION": (
+        rf"(?:P(?=[0-9]|T[0-9])(?:[0-9]+[YMD])*(?:T(?:[0-9]+(?:\.[0-9]+)?[HMS])+)?"
+        rf"|[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h|d)){_AT_WORD_END}"
+    ),
+    "SIGNED": "[+-](?:" + "|".join(_NUMBER.values()) + ")",
+    **_NUMBER,
+    "WORD": r"[A-Za-z][A-Za-z0-9_]*",
+    "MARK": r"\^\^|&&|\|\||[!<>]=|[<>=!+\-*/^|?(){}\[\].,;]",
+}
+_PATTERN: Final = re.compile(
+    "|".join(f"(?P<{name}>{pattern})" for name, pattern in _TOKENS.items())
+)
+
+# Lark leaves tokens with an underscore out of the tree.
+MARKS: Final = {
+    "^^": "_DATATYPE",
+    "&&": "_AND",
+    "||": "_OR",
+    "!=": "UNEQUAL",
+    "<=": "AT_MOST",
+    ">=": "AT_LEAST",
+    "<": "LESS",
+    ">": "MORE",
+    "=": "EQUAL",
+    "!": "_BANG",
+    "+": "PLUS",
+    "-": "MINUS_SIGN",
+    "*": "STAR",
+    "/": "SLASH",
+    "^": "CARET",
+    "|": "_BAR",
+    "?": "QUESTION",
+    "(": "_PAREN",
+    ")": "_END_PAREN",
+    "{": "_BRACE",
+    "}": "_END_BRACE",
+    "[": "_BRACKET",
+    "]": "_END_BRACKET",
+    ".": "_DOT",
+    ",": "_COMMA",
+    ";": "_SEMICOLON",
+}
+_SILENT: Final = (
+    # SPARQL
+    *("BASE", "PREFIX", "SELECT", "AS", "CONSTRUCT", "WHERE", "DESCRIBE", "ASK", "FROM", "GROUP"),
+    *("BY", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES", "LOAD", "INTO", "CREATE", "TO"),
+    *("INSERT", "DATA", "DELETE", "WITH", "USING", "GRAPH", "OPTIONAL", "SERVICE", "BIND"),
+    *("MINUS", "FILTER", "EXISTS", "IN", "GROUP_CONCAT", "SEPARATOR"),
+    # Streams
+    *("REGISTER", "ON", "WINDOW", "STEP", "OF", "STARTING", "AT", "START", "END", "STREAM"),
+    *("INTERMEDIATERESULT", "DURATION", "REPORT", "CHANGE", "INSTANT", "CLOSE", "EVERY"),
+    *("TYPE", "INSTANCE", "TUMBLING"),
+)
+_KEPT: Final = (
+    # SPARQL
+    *("DISTINCT", "REDUCED", "NAMED", "UNDEF", "SILENT", "CLEAR", "DROP", "ADD", "MOVE", "COPY"),
+    *("DEFAULT", "ALL", "UNION", "NOT", "COUNT", "TRUE", "FALSE", "ASC", "DESC"),
+    # Streams
+    *("RSTREAM", "ISTREAM", "DSTREAM", "QUERY", "RANGE", "TRIPLES", "INDIVIDUALS", "LANDMARK"),
+    *("SLIDINGTRIPLES", "SLIDINGINSTANCES", "SLIDINGDURATION"),
+    *("SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL"),
+)
+KEYWORDS: Final = {word: f"_{word}" for word in _SILENT} | {word: word for word in _KEPT}
+AGGREGATES: Final = frozenset(("SUM", "MIN", "MAX", "AVG", "SAMPLE"))
+# The numbers of arguments that a built-in function takes (rule 121 and EP-SPARQL, section 4.1).
+FUNCTIONS: Final[dict[str, tuple[int, int | None]]] = {
+    **dict.fromkeys(
+        (
+            *("STR", "LANG", "DATATYPE", "IRI", "URI", "ABS", "CEIL", "FLOOR", "ROUND", "STRLEN"),
+            *("UCASE", "LCASE", "ENCODE_FOR_URI", "YEAR", "MONTH", "DAY", "HOURS", "MINUTES"),
+            *("SECONDS", "TIMEZONE", "TZ", "MD5", "SHA1", "SHA256", "SHA384", "SHA512", "ISIRI"),
+            *("ISURI", "ISBLANK", "ISLITERAL", "ISNUMERIC", "BOUND"),
+        ),
+        (1, 1),
+    ),
+    **dict.fromkeys(
+        (
+            *("LANGMATCHES", "CONTAINS", "STRSTARTS", "STRENDS", "STRBEFORE", "STRAFTER"),
+            *("STRLANG", "STRDT", "SAMETERM"),
+        ),
+        (2, 2),
+    ),
+    **dict.fromkeys(
+        ("RAND", "NOW", "UUID", "STRUUID", "GETDURATION", "GETSTARTTIME", "GETENDTIME"), (0, 0)
+    ),
+    **dict.fromkeys(("SUBSTR", "REGEX"), (2, 3)),
+    "BNODE": (0, 1),
+    "REPLACE": (3, 4),
+    "IF": (3, 3),
+    "CONCAT": (0, None),
+    "COALESCE": (0, None),
+}
+# What follows one of these in a registration is a name, even if it is a keyword.
+_NAMING: Final = frozenset(("QUERY", "RSTREAM", "ISTREAM", "DSTREAM"))
+
+_CODEPOINT: Final = re.compile(r"\\\\|\\u(?P<short>[0-9A-Fa-f]{4})|\\U(?P<long>[0-9A-Fa-f]{8})")
+
+
+class Source:
+    """A query's text, its codepoint escapes resolved, and the way back to lines and columns."""
+
+    __slots__ = ("_shifts", "_starts", "file", "text")
+
+    def __init__(self, text: str, file: str) -> None:
+        """Take a text; ``file`` names it in errors.
+
+        Raises:
+            QueryError: an escape such as ``\\uD800`` that is no character.
+        """
+        self.file = file
+        self._starts = [0, *(match.end() for match in re.finditer(r"\n", text))]
+        self._shifts: list[tuple[int, int]] = []
+        self.text = self._unescaped(text) if "\\u" in text or "\\U" in text else text
+
+    def _unescaped(self, text: str) -> str:
+        pieces: list[str] = []
+        length = done = 0
+        for match in _CODEPOINT.finditer(text):
+            code = match["short"] or match["long"]
+            if code is None:
+                continue
+            number = int(code, 16)
+            if number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:
+                raise QueryError(
+                    f"'{match.group()}' is not a character", position=self.position(match.start())
+                )
+            pieces += (text[done : match.start()], chr(number))
+            length += match.start() - done + 1
+            done = match.end()
+            self._shifts.append((length, done - length))
+        return "".join((*pieces, text[done:]))
+
+    def position(self, offset: int) -> Position:
+        """The place in the text as it was written; ``offset`` counts from 0 in ``self.text``."""
+        for start, shift in reversed(self._shifts):
+            if offset >= start:
+                offset += shift
+                break
+        line = bisect_right(self._starts, offset)
+        return Position(self.file, line, offset - self._starts[line - 1] + 1)
+
+
+def tokens(source: Source) -> Iterator[Token]:
+    """The tokens of a query; a token's text is as written.
+
+    Raises:
+        QueryError: a character that starts no token, or a string or IRI without its end.
+    """
+    text, offset, before = source.text, 0, ""
+    while offset < len(text):
+        match = _PATTERN.match(text, offset)
+        if match is None:
+            raise QueryError(_unreadable(text, offset), position=source.position(offset))
+        kind = match.lastgroup or ""
+        if kind != "SPACE":
+            written = match.group()
+            if kind == "MARK":
+                kind = MARKS[written]
+            elif kind == "WORD":
+                kind = "NAME" if before in _NAMING else _kind_of_word(written)
+            yield Token(kind, written, offset)
+            before = kind
+        offset = match.end()
+
+
+def _kind_of_word(word: str) -> str:
+    if word == "a":
+        return "_A"
+    upper = word.upper()
+    if upper in KEYWORDS:
+        return KEYWORDS[upper]
+    if upper in FUNCTIONS:
+        return "FUNCTION"
+    return "AGGREGATE" if upper in AGGREGATES else "NAME"
+
+
+def _unreadable(text: str, offset: int) -> str:
+    character = text[offset]
+    if character in "\"'":
+        return f"a string that starts here has no end, or a wrong escape: expected {character}"
+    if character == "_":
+        return "unexpected '_': expected a blank node such as _:b"
+    if character == "@":
+        return "unexpected '@': expected a language such as @en"
+    return f"{character!r} has no meaning here"
+
+
+class SparqlLexer(Lexer):
+    """The door through which Lark takes :func:`tokens`."""
+
+    def __init__(self, lexer_conf: object) -> None:
+        """Take Lark's configuration, of which nothing is needed."""
+
+    # Lark's older interface for custom lexers: it hands over what was given to parse().
+    def lex(self, data: Source) -> Iterator[Token]:  # type: ignore[override]
+        return tokens(data)

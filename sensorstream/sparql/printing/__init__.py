@@ -1,0 +1,21 @@
+"""Algebra to text.
+
+``parse_query(query_text(q)) == q`` for every query the parser can give, so an evaluator of plain
+SPARQL that is handed the text computes what the algebra says. The text is canonical: full IRIs,
+literals in their N-Triples form, each compound expression in brackets.
+"""
+
+from sensorstream.sparql.printing.patterns import expression_text, pattern_text
+from sensorstream.sparql.printing.queries import query_text
+from sensorstream.sparql.printing.terms import node_text, path_text
+from sensorstream.sparql.printing.updates import operation_text, update_text
+
+__all__ = [
+    "expression_text",
+    "node_text",
+    "operation_text",
+    "path_text",
+    "pattern_text",
+    "query_text",
+    "update_text",
+]

@@ -1,0 +1,337 @@
+"""Expressions, graph patterns and solution modifiers to text: each may hold the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.sparql.algebra import (
+    BGP,
+    Aggregate,
+    And,
+    Arithmetic,
+    Call,
+    Comparison,
+    Distinct,
+    Equals,
+    EqualsOptional,
+    Exists,
+    Expression,
+    Extend,
+    Filter,
+    FunctionCall,
+    Graph,
+    Group,
+    GroupKey,
+    In,
+    Join,
+    LeftJoin,
+    Minus,
+    Not,
+    OptionalSeq,
+    Or,
+    OrderBy,
+    OrderCondition,
+    Pattern,
+    Project,
+    Reduced,
+    Seq,
+    Service,
+    Sign,
+    Slice,
+    Union,
+    Values,
+    Variable,
+    Window,
+)
+from sensorstream.sparql.printing.terms import braces, node_text, triple_lines
+from sensorstream.sparql.walk import replaced
+
+_Node = TypeVar("_Node")
+
+# Expressions
+
+
+def expression_text(expression: Expression | Aggregate) -> str:
+    """An expression or aggregate; compound ones stand in brackets."""
+    match expression:
+        case Variable() | IRI() | Literal():
+            return node_text(expression)
+        case Or(left, right):
+            return _infix(left, "||", right)
+        case And(left, right):
+            return _infix(left, "&&", right)
+        case Comparison(operator, left, right) | Arithmetic(operator, left, right):
+            return _infix(left, operator, right)
+        case Not(Exists(pattern)):
+            return f"NOT EXISTS {group_text(pattern)}"
+        case Not(In(operand, choices)):
+            return f"({expression_text(operand)} NOT IN ({_list(choices)}))"
+        case Not(operand):
+            return f"(! {expression_text(operand)})"
+        case Sign(operator, operand):
+            return f"({operator} {expression_text(operand)})"
+        case In(operand, choices):
+            return f"({expression_text(operand)} IN ({_list(choices)}))"
+        case Call(name, arguments):
+            return f"{name}({_list(arguments)})"
+        case FunctionCall(function, arguments):
+            return f"{function.n3}({_list(arguments)})"
+        case Exists(pattern):
+            return f"EXISTS {group_text(pattern)}"
+        case Aggregate():
+            return _aggregate_text(expression)
+
+
+def _infix(left: Expression, operator: str, right: Expression) -> str:
+    return f"({expression_text(left)} {operator} {expression_text(right)})"
+
+
+def _list(expressions: tuple[Expression, ...]) -> str:
+    return ", ".join(map(expression_text, expressions))
+
+
+def _aggregate_text(aggregate: Aggregate) -> str:
+    of = "*" if aggregate.expression is None else expression_text(aggregate.expression)
+    separator = ""
+    if aggregate.separator is not None:
+        separator = f" ; SEPARATOR = {Literal(aggregate.separator).n3}"
+    distinct = "DISTINCT " if aggregate.distinct else ""
+    return f"{aggregate.name}({distinct}{of}{separator})"
+
+
+def constraint_text(expression: Expression | Aggregate) -> str:
+    """An expression in brackets."""
+    written = expression_text(expression)
+    # Only compound expressions begin with a bracket, and theirs ends where they do.
+    return written if written.startswith("(") else f"({written})"
+
+
+# Groups
+
+
+def pattern_text(pattern: Pattern) -> str:
+    """A pattern as a group in braces, over several lines."""
+    return "\n".join(braces("", content(pattern)))
+
+
+def group_text(pattern: Pattern) -> str:
+    """A pattern as a group in braces, on one line."""
+    return " ".join(line.strip() for line in braces("", content(pattern)))
+
+
+def content(pattern: Pattern) -> Iterator[str]:
+    """What stands between the braces of the group that means ``pattern``."""
+    if is_sub_select(pattern):
+        yield from select_lines(pattern)
+    elif isinstance(pattern, Filter):
+        yield from _elements(pattern.pattern)
+        yield f"FILTER {constraint_text(pattern.condition)}"
+    else:
+        yield from _elements(pattern)
+
+
+def _elements(pattern: Pattern) -> Iterator[str]:
+    """The elements of a group that has no filter of its own."""
+    match pattern:
+        case BGP(patterns):
+            yield from triple_lines(patterns)
+        case Join(left, right):
+            yield from _elements(left)
+            yield from _element(right)
+        case LeftJoin(left, right, condition):
+            yield from _elements(left)
+            yield from braces("OPTIONAL", _optional(right, condition))
+        case Minus(left, right):
+            yield from _elements(left)
+            yield from braces("MINUS", content(right))
+        case Extend(inner, variable, expression):
+            yield from _elements(inner)
+            yield f"BIND({expression_text(expression)} AS {variable})"
+        case _:
+            yield from _element(pattern)
+
+
+def _optional(pattern: Pattern, condition: Expression | None) -> Iterator[str]:
+    yield from _elements(pattern)
+    if condition is not None:
+        yield f"FILTER {constraint_text(condition)}"
+
+
+def _element(pattern: Pattern) -> Iterator[str]:
+    """One element of a group, which joins with those before it."""
+    match pattern:
+        case Graph(name, inner):
+            yield from braces(f"GRAPH {node_text(name)}", content(inner))
+        case Service(endpoint, inner, silent):
+            word = "SERVICE SILENT" if silent else "SERVICE"
+            yield from braces(f"{word} {node_text(endpoint)}", content(inner))
+        case Window(name, inner):
+            yield from braces(f"WINDOW {node_text(name)}", content(inner))
+        case Values():
+            yield from _values(pattern)
+        case Union() | Seq() | Equals() | OptionalSeq() | EqualsOptional():
+            yield from _combined(pattern)
+        case _:
+            yield from braces("", content(pattern))
+
+
+_COMBINING = {
+    Union: "UNION",
+    Seq: "SEQ",
+    Equals: "EQUALS",
+    OptionalSeq: "OPTIONALSEQ",
+    EqualsOptional: "EQUALSOPTIONAL",
+}
+
+
+def _combined(pattern: Union | Seq | Equals | OptionalSeq | EqualsOptional) -> Iterator[str]:
+    left, right = pattern.left, pattern.right
+    if isinstance(pattern, OptionalSeq):
+        # The optional side: its filter may not melt into that of the operator.
+        yield from braces("", _optional(left, pattern.condition))
+    elif isinstance(left, Union | Seq | Equals | OptionalSeq | EqualsOptional):
+        yield from _combined(left)
+    else:
+        yield from braces("", content(left))
+    yield _COMBINING[type(pattern)]
+    if isinstance(pattern, EqualsOptional):
+        yield from braces("", _optional(right, pattern.condition))
+    else:
+        yield from braces("", content(right))
+
+
+def _values(values: Values) -> Iterator[str]:
+    columns = " ".join(map(str, values.variables))
+    rows = (
+        f"({' '.join('UNDEF' if value is None else value.n3 for value in row)})"
+        for row in values.rows
+    )
+    yield from braces(f"VALUES ({columns})", rows)
+
+
+# Solution modifiers
+
+
+@dataclass(frozen=True, slots=True)
+class Modified:
+    """A pattern taken apart into what its clauses were."""
+
+    where: Pattern
+    limits: Slice | None = None
+    mark: str = ""
+    columns: tuple[Variable, ...] = ()
+    order: tuple[OrderCondition, ...] = ()
+    computed: tuple[Extend, ...] = ()
+    values: Values | None = None
+    having: Expression | None = None
+    group: Group | None = None
+
+
+def is_sub_select(pattern: Pattern) -> bool:
+    """Whether a pattern is what a SELECT gives."""
+    if isinstance(pattern, Slice):
+        pattern = pattern.pattern
+    if isinstance(pattern, Distinct | Reduced):
+        pattern = pattern.pattern
+    return isinstance(pattern, Project)
+
+
+def modified(pattern: Pattern) -> Modified:
+    """The clauses of a SELECT, or those that may follow any other query's group."""
+    limits: Slice | None = None
+    mark = ""
+    columns: tuple[Variable, ...] = ()
+    order: tuple[OrderCondition, ...] = ()
+    if isinstance(pattern, Slice):
+        limits, pattern = pattern, pattern.pattern
+    if isinstance(pattern, Distinct | Reduced):
+        mark, pattern = type(pattern).__name__.upper(), pattern.pattern
+    if isinstance(pattern, Project):
+        columns, pattern = pattern.variables, pattern.pattern
+    if isinstance(pattern, OrderBy):
+        order, pattern = pattern.conditions, pattern.pattern
+    where, computed, values, having, group = _grouped(pattern)
+    return Modified(where, limits, mark, columns, order, computed, values, having, group)
+
+
+def _grouped(
+    pattern: Pattern,
+) -> tuple[Pattern, tuple[Extend, ...], Values | None, Expression | None, Group | None]:
+    """What stands between WHERE and ORDER BY; without a group it is all WHERE."""
+    below: Pattern = pattern
+    computed: list[Extend] = []
+    values: Values | None = None
+    having: Expression | None = None
+    while isinstance(below, Extend):
+        computed.append(below)
+        below = below.pattern
+    if isinstance(below, Join) and isinstance(below.right, Values):
+        values, below = below.right, below.left
+    if isinstance(below, Filter):
+        having, below = below.condition, below.pattern
+    if not isinstance(below, Group):
+        return pattern, (), None, None, None
+    return below.pattern, tuple(reversed(computed)), values, having, below
+
+
+def select_lines(pattern: Pattern) -> Iterator[str]:
+    """A SELECT from its first word to its last, without dataset clauses."""
+    parts = modified(pattern)
+    yield select_text(parts)
+    yield from where_lines(parts)
+
+
+def select_text(parts: Modified) -> str:
+    """The SELECT clause."""
+    computed = {extend.variable: extend.expression for extend in parts.computed}
+    items = [
+        f"({expression_text(_with_aggregates(computed[column], parts.group))} AS {column})"
+        if column in computed
+        else str(column)
+        for column in parts.columns
+    ]
+    return " ".join(word for word in ("SELECT", parts.mark, *(items or "*")) if word)
+
+
+def where_lines(parts: Modified) -> Iterator[str]:
+    """The WHERE clause and all that follows it."""
+    yield from braces("WHERE", content(parts.where))
+    if parts.group is not None and parts.group.keys:
+        yield f"GROUP BY {' '.join(map(_key, parts.group.keys))}"
+    if parts.having is not None:
+        yield f"HAVING {constraint_text(_with_aggregates(parts.having, parts.group))}"
+    if parts.order:
+        conditions = (_with_aggregates(condition, parts.group) for condition in parts.order)
+        yield f"ORDER BY {' '.join(map(_order, conditions))}"
+    if parts.limits is not None:
+        if parts.limits.limit is not None:
+            yield f"LIMIT {parts.limits.limit}"
+        if parts.limits.offset:
+            yield f"OFFSET {parts.limits.offset}"
+    if parts.values is not None:
+        yield from _values(parts.values)
+
+
+def _key(key: GroupKey) -> str:
+    written = expression_text(key.expression)
+    if key.variable is None:
+        return f"({written})"
+    return str(key.variable) if key.variable == key.expression else f"({written} AS {key.variable})"
+
+
+def _order(condition: OrderCondition) -> str:
+    if condition.descending:
+        return f"DESC{constraint_text(condition.expression)}"
+    if isinstance(condition.expression, Variable):
+        return str(condition.expression)
+    return f"ASC{constraint_text(condition.expression)}"
+
+
+def _with_aggregates(node: _Node, group: Group | None) -> _Node:
+    if group is None:
+        return node
+    named = dict(group.aggregates)
+    return replaced(node, lambda part: named.get(part) if isinstance(part, Variable) else None)

@@ -1,0 +1,118 @@
+"""Ways through the algebra that need not know every node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
+
+from sensorstream.sparql.algebra import (
+    BGP,
+    Aggregate,
+    Distinct,
+    Exists,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Minus,
+    OrderBy,
+    Pattern,
+    Project,
+    Reduced,
+    Service,
+    Slice,
+    TriplePattern,
+    Values,
+    Variable,
+    Window,
+)
+
+_Node = TypeVar("_Node")
+
+
+def nodes(node: object) -> Iterator[object]:
+    """``node`` and all below it, from the top, left to right: patterns, expressions, terms."""
+    yield node
+    for child in _children(node):
+        yield from nodes(child)
+
+
+def _children(node: object) -> Iterator[object]:
+    if isinstance(node, tuple):
+        yield from node
+    elif is_dataclass(node):
+        for field in fields(node):
+            yield getattr(node, field.name)
+
+
+def variables(node: object) -> frozenset[Variable]:
+    """All variables that are mentioned in a node, at any depth."""
+    return frozenset(each for each in nodes(node) if isinstance(each, Variable))
+
+
+def replaced(node: _Node, change: Callable[[Any], object | None]) -> _Node:
+    """The node with everything replaced, from the top, for which ``change`` gives not None."""
+    changed = change(node)
+    if changed is not None:
+        return cast(_Node, changed)
+    if isinstance(node, tuple):
+        items = tuple(replaced(each, change) for each in node)
+        same = all(new is old for new, old in zip(items, node, strict=True))
+        return node if same else cast(_Node, items)
+    if is_dataclass(node) and not isinstance(node, Variable):
+        parts = {field.name: getattr(node, field.name) for field in fields(node)}
+        new = {name: replaced(part, change) for name, part in parts.items()}
+        if any(new[name] is not part for name, part in parts.items()):
+            return cast(_Node, replace(cast(Any, node), **new))
+    return node
+
+
+def aggregates(expression: object) -> Iterator[Aggregate]:
+    """The aggregates of an expression, left to right, without those of patterns inside it."""
+    if isinstance(expression, Aggregate):
+        yield expression
+    elif not isinstance(expression, Exists):
+        for child in _children(expression):
+            yield from aggregates(child)
+
+
+def visible(pattern: Pattern) -> tuple[Variable, ...]:
+    """The variables that are in scope after a pattern, in order of appearance.
+
+    Source: SPARQL 1.1 Query, section 18.2.1.
+    """
+    return tuple(dict.fromkeys(_visible(pattern)))
+
+
+def _visible(pattern: Pattern) -> Iterator[Variable]:
+    match pattern:
+        case BGP(patterns):
+            for triple in patterns:
+                yield from triple_variables(triple)
+        case Filter(_, inner) | Slice(inner) | Distinct(inner) | Reduced(inner) | OrderBy(inner):
+            yield from _visible(inner)
+        case Minus(left, _):
+            yield from _visible(left)
+        case Extend(inner, variable, _):
+            yield from _visible(inner)
+            yield variable
+        case Graph(name, inner) | Service(name, inner) | Window(name, inner):
+            if isinstance(name, Variable):
+                yield name
+            yield from _visible(inner)
+        case Values(columns, _) | Project(_, columns):
+            yield from columns
+        case Group(_, keys, computed):
+            yield from (key.variable for key in keys if key.variable is not None)
+            yield from (variable for variable, _ in computed)
+        case _:
+            yield from _visible(pattern.left)
+            yield from _visible(pattern.right)
+
+
+def triple_variables(triple: TriplePattern) -> Iterator[Variable]:
+    """The variables of a triple pattern, in its order; a variable may come twice."""
+    for part in (triple.subject, triple.predicate, triple.object):
+        if isinstance(part, Variable):
+            yield part
