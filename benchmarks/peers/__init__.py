@@ -1,0 +1,1 @@
+"""What the engine is measured against, each in a process of its own."""

@@ -1,0 +1,152 @@
+"""The systems that are measured: our engine in this process, its peers in processes of theirs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import psutil
+
+from benchmarks.peers.process import Peer
+from benchmarks.results import Step
+from benchmarks.scenario import NAMESPACE, PHASES
+from sensorstream.app.wiring import build_machine, read_deployment
+from sensorstream.engine.outcome import Status
+from sensorstream.kb.graph import Origin
+from sensorstream.model.events import Message
+from sensorstream.model.terms import IRI
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.settings import Settings
+
+
+class System(Protocol):
+    """Takes messages in and says what each cost."""
+
+    def steps(self, messages: Sequence[bytes]) -> list[Step]:
+        """Process some messages, in order."""
+
+    def types(self, individuals: Iterable[str]) -> dict[str, frozenset[str]]:
+        """The named classes of the scenario's ontology that each individual is known to have."""
+
+    def close(self) -> None:
+        """End its processes."""
+
+
+class Engine:
+    """Our engine, without journal and network: what the paper calls process time."""
+
+    def __init__(self, settings: Settings) -> None:
+        machine = build_machine(read_deployment(settings), time.perf_counter)
+        self._engine = machine.engine
+        self._number = 0
+
+    def steps(self, messages: Sequence[bytes]) -> list[Step]:
+        return [self._step(content) for content in messages]
+
+    def types(self, individuals: Iterable[str]) -> dict[str, frozenset[str]]:
+        kb = self._engine.kb
+        return {
+            name: frozenset(
+                str(value)
+                for _, _, value in kb.match(IRI(name), RDF_TYPE, None)
+                if value.startswith(NAMESPACE)
+            )
+            for name in individuals
+        }
+
+    def individuals(self) -> list[str]:
+        """The humans of the window."""
+        humans = self._engine.kb.match(None, RDF_TYPE, IRI(f"{NAMESPACE}Human"))
+        return [str(name) for name, _, _ in humans]
+
+    def window(self) -> str:
+        """The asserted triples of the window, as N-Triples."""
+        triples = self._engine.kb.triples(Origin.WINDOW)
+        return "".join(f"{s.n3} <{p}> {o.n3} .\n" for s, p, o in triples)
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def _step(self, content: bytes) -> Step:
+        self._number += 1
+        message = Message(f"m{self._number}", content, self._number)
+        outcome = self._engine.process(message, self._engine.read(content))
+        if outcome.status is not Status.ACCEPTED:
+            raise RuntimeError(f"{message.id} was {outcome.status.value}: {outcome.warnings}")
+        kb = self._engine.kb
+        asserted = kb.size(Origin.STATIC) + kb.size(Origin.WINDOW)
+        inferred = kb.size(Origin.INFERRED) + kb.size(Origin.STATIC_INFERRED)
+        return Step(self._number, outcome.timings, asserted, asserted + inferred)
+
+
+class PapersWay:
+    """Jena and Pellet as the paper runs them (:mod:`benchmarks.peers.jena_pellet`)."""
+
+    def __init__(
+        self, ontology: str, kind: str, size: int, *, rebuilt: bool = False, listing: bool = False
+    ) -> None:
+        self._number = 0
+        self._peer = Peer("jena_pellet")
+        try:
+            self._peer.ask(
+                "load", ontology=ontology, kind=kind, size=size, rebuilt=rebuilt, listing=listing
+            )
+        except BaseException:
+            self._peer.close()
+            raise
+
+    def fill(self, messages: Sequence[bytes], first: int) -> None:
+        """Bring messages in at once; the first of them is number ``first`` of the stream."""
+        self._peer.ask("fill", messages=[each.decode() for each in messages])
+        self._number = first + len(messages) - 1
+
+    def steps(self, messages: Sequence[bytes]) -> list[Step]:
+        answers = self._peer.ask("steps", messages=[each.decode() for each in messages])
+        steps = []
+        for answer in answers:
+            self._number += 1
+            seconds = {phase: answer[phase] for phase in PHASES}
+            steps.append(Step(self._number, seconds, int(answer["statements"])))
+        return steps
+
+    def types(self, individuals: Iterable[str]) -> dict[str, frozenset[str]]:
+        found = self._peer.ask("types", names=list(individuals))
+        return {name: frozenset(types) for name, types in found.items()}
+
+    def close(self) -> None:
+        self._peer.close()
+
+
+class CpuTime:
+    """CPU time that passes between :meth:`start` and :meth:`stop`, summed up in ``seconds``.
+
+    It is that of this process and of all that it started, threads of Java included. Systems run
+    one after the other, so what passes while one runs is its own.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._own = self._others = 0.0
+
+    def start(self) -> None:
+        """Begin to count."""
+        # Asking for the others' time costs some of our own.
+        self._others = _children_cpu()
+        self._own = time.process_time()
+
+    def stop(self) -> None:
+        """Add what passed since."""
+        own = time.process_time() - self._own
+        self.seconds += own + _children_cpu() - self._others
+
+
+def _children_cpu() -> float:
+    total = 0.0
+    for child in psutil.Process().children(recursive=True):
+        try:
+            times = child.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += times.user + times.system + times.children_user + times.children_system
+    return total
