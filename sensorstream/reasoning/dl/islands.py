@@ -1,7 +1,7 @@
 """Islands: the individuals that the asserted graphs connect, and what is asserted of them.
 
-Without nominals, keys and universal role the disjoint union of models is a model, so an
-individual's entailed types depend on its own island alone (docs/reasoning.md has the argument).
+Where the disjoint union of models is a model, what is entailed of an individual depends on its
+own island alone (docs/reasoning.md has the argument, and says where that is).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_T
 from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.terminology import Ends, Terminology
 
-_ASSERTED: Final = Origin.STATIC | Origin.WINDOW
+_ASSERTED: Final = int(Origin.STATIC | Origin.WINDOW)
 _EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
 _NO_ENDS: Final = Ends()
 # The datatype map of OWL 2 (Structural Specification, section 4), which both reasoners have.
@@ -55,12 +55,16 @@ class Island:
 class Islands:
     """Finds islands in a knowledge base; O(triples of the island) each."""
 
-    __slots__ = ("_joining", "_kb", "_terminology")
+    __slots__ = ("_ends", "_joining", "_joins", "_kb", "_terminology")
 
     def __init__(self, kb: KnowledgeBase, terminology: Terminology) -> None:
         self._kb = kb
         self._terminology = terminology
-        self._joining = terminology.linking | terminology.local.keys() | _EQUALITY
+        self._joins = terminology.linking | _EQUALITY
+        self._joining = self._joins | terminology.local.keys()
+        self._ends = [
+            (role, each.object) for role, each in terminology.local.items() if each.object
+        ]
 
     def touched(self, delta: Delta) -> dict[Subject, None]:
         """The individuals whose island a change of the window touches, gone ones included."""
@@ -81,9 +85,27 @@ class Islands:
         seen: set[Subject] = set()
         for node in nodes:
             if node not in seen and self._exists(node):
-                members = self._members([node])
-                seen.update(members)
-                yield Island(tuple(members), self._facts(members))
+                island = self.joined([node])
+                seen.update(island.members)
+                yield island
+
+    def joined(self, start: Iterable[Subject]) -> Island:
+        """Some individuals and all that is connected with them, as one island.
+
+        Raises:
+            Inconsistent: a literal is not in its datatype's lexical space.
+        """
+        told = self._members(start)
+        named = self._terminology.named
+        facts = IslandFacts([m if m in named else None for m in told], [], [], [], [], [])
+        numbers = {member: number for number, member in enumerate(told)}
+        for number, (node, triples) in enumerate(told.items()):
+            for triple in triples:
+                self._add(facts, triple, number, numbers)
+            for role, ends in self._ends:
+                if any(map(self._is_asserted, self._kb.match(None, role, node))):
+                    facts.types.extend((number, name) for name in ends)
+        return Island(tuple(told), facts)
 
     def whole(self) -> Island:
         """Every individual of window, static graph and axioms, as one island.
@@ -97,8 +119,7 @@ class Islands:
             start[s] = None
             if p in self._joining and not isinstance(o, Literal):
                 start[o] = None
-        members = self._members(start)
-        return Island(tuple(members), self._facts(members))
+        return self.joined(start)
 
     def _exists(self, node: Subject) -> bool:
         if any(self._is_asserted(t) for t in self._kb.match(node, None, None)):
@@ -106,39 +127,22 @@ class Islands:
         into = self._kb.match(None, None, node)
         return any(t[1] in self._joining and self._is_asserted(t) for t in into)
 
-    def _members(self, start: Iterable[Subject]) -> dict[Subject, int]:
-        """Everything connected with ``start``, numbered in the order it was found."""
-        linking = self._terminology.linking
-        members: dict[Subject, int] = {}
+    def _members(self, start: Iterable[Subject]) -> dict[Subject, list[Triple]]:
+        """Everything connected with ``start``, each with what is asserted of it."""
+        joins = self._joins
+        members: dict[Subject, list[Triple]] = {}
         ahead = list(start)
         for node in ahead:  # grows while it is read
             if node in members:
                 continue
-            members[node] = len(members)
-            for triple in self._kb.match(node, None, None):
-                _, p, o = triple
-                if isinstance(o, Literal) or (p not in linking and p not in _EQUALITY):
-                    continue
-                if self._is_asserted(triple):
-                    ahead.append(o)
+            told = [t for t in self._kb.match(node, None, None) if self._is_asserted(t)]
+            members[node] = told
+            ahead.extend(o for _, p, o in told if p in joins and not isinstance(o, Literal))
             # By property: thousands may point at a node by properties that do not join.
-            for role in (*linking, *_EQUALITY):
+            for role in joins:
                 into = self._kb.match(None, role, node)
                 ahead.extend(triple[0] for triple in into if self._is_asserted(triple))
         return members
-
-    def _facts(self, members: dict[Subject, int]) -> IslandFacts:
-        terminology = self._terminology
-        named = terminology.named
-        facts = IslandFacts([m if m in named else None for m in members], [], [], [], [], [])
-        for node, number in members.items():
-            for triple in self._kb.match(node, None, None):
-                if self._is_asserted(triple):
-                    self._add(facts, triple, number, members)
-            for role, ends in terminology.local.items():
-                if ends.object and any(map(self._is_asserted, self._kb.match(None, role, node))):
-                    facts.types.extend((number, name) for name in ends.object)
-        return facts
 
     def _add(
         self, facts: IslandFacts, triple: Triple, number: int, members: dict[Subject, int]
@@ -164,7 +168,7 @@ class Islands:
             facts.types.extend((number, name) for name in ends.subject)
 
     def _is_asserted(self, triple: Triple) -> bool:
-        return bool(self._kb.origins(triple) & _ASSERTED)
+        return self._kb.marks(triple) & _ASSERTED != 0
 
 
 def _checked(triple: Triple, value: Literal) -> tuple[str, str, str | None]:

@@ -74,7 +74,9 @@ class Apart:
 
 def set_apart(terminology: Terminology) -> Apart | None:
     """Set definitions aside if nothing links the individuals then; None if something does."""
-    if terminology.whole or any(not _EQUATING.isdisjoint(t) for t in terminology.axioms):
+    if terminology.whole or terminology.named:
+        return None
+    if any(not _EQUATING.isdisjoint(t) for t in terminology.axioms):
         return None
     reader = _Reader(terminology)
     definitions, rest = reader.definitions()

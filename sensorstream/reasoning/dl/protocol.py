@@ -44,9 +44,13 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What are the types of every member of these islands?"""
+    """What are the types of every member of these islands?
+
+    ``unnamed`` asks it of the axioms as they read where no individual is that they name.
+    """
 
     islands: list[IslandFacts]
+    unnamed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,7 @@ def encode(message: Message) -> bytes:
         body = [
             "ask",
             [(i.names, i.types, i.links, i.values, i.same, i.different) for i in message.islands],
+            message.unnamed,
         ]
     elif isinstance(message, Answer):
         body = ["answer", message.islands, message.error]
@@ -110,8 +115,8 @@ def decode(body: bytes) -> Message:
     match json.loads(body):
         case ["load", reasoner, axioms]:
             return Load(reasoner, axioms)
-        case ["ask", islands]:
-            return Ask([IslandFacts(*each) for each in islands])
+        case ["ask", islands, unnamed]:
+            return Ask([IslandFacts(*each) for each in islands], unnamed)
         case ["answer", islands, error]:
             return Answer(islands, error)
         case ["explain", axioms, triples, seconds]:

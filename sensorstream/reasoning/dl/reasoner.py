@@ -2,45 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
 
 from sensorstream.errors import Inconsistent, OntologyError, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
-from sensorstream.model.terms import IRI, Subject, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.terms import IRI, Literal, Subject, Triple
+from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.closure import Closure
+from sensorstream.reasoning.dl.claims import Claims
 from sensorstream.reasoning.dl.decisions import Decisions
 from sensorstream.reasoning.dl.islands import Island, Islands, names
+from sensorstream.reasoning.dl.memo import Answer, Memo
 from sensorstream.reasoning.dl.neighbours import set_apart
+from sensorstream.reasoning.dl.probes import triples_of
 from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.terminology import HELPER, Terminology
+from sensorstream.reasoning.dl.questions import Questions
+from sensorstream.reasoning.dl.sharing import Sharing
+from sensorstream.reasoning.dl.terminology import Terminology
 
-# A type that one of these graphs holds is no news.
-_KNOWN: Final = Origin.STATIC | Origin.WINDOW | Origin.STATIC_INFERRED
-# The time limit is for one question, so a big change is several.
-_AT_ONCE: Final = 64
-_NONE: Final[frozenset[IRI]] = frozenset()
+# What one of these graphs holds is no news.
+_KNOWN: Final = int(Origin.STATIC | Origin.WINDOW | Origin.STATIC_INFERRED)
+_REMEMBERED: Final = 4096
+_NO_TYPES: Final[frozenset[IRI]] = frozenset()
+_NO_TRIPLES: Final[frozenset[Triple]] = frozenset()
+_NO_NODES: Final[frozenset[Subject]] = frozenset()
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What the reasoner says of the individuals that a change concerns, gone ones included."""
+
+    types: dict[Subject, frozenset[IRI]]
+    triples: dict[Subject, frozenset[Triple]] = field(default_factory=dict)
+    names: dict[Subject, frozenset[Subject]] = field(default_factory=dict)
+    mainland: frozenset[Subject] = _NO_NODES
 
 
 class DlReasoner:
-    """Keeps every named class that each individual provably belongs to.
+    """Keeps all that follows of every individual: its classes, its values, its other names.
 
-    Per change the reasoner's process is asked about the islands of the changed individuals, or
-    about all individuals where ``terminology.whole`` says why. Inferred are the entailed types
-    that nobody asserted, and the triples of the properties above each asserted one.
+    Per change the reasoner's process is asked about the islands of the changed individuals.
+    Islands that named individuals, or ``terminology.whole``, may reach are asked about
+    together: they are the *mainland*. Answers to islands of equal shape are remembered;
+    ``remembered`` bounds how many (0: none).
     """
 
-    def __init__(self, terminology: Terminology, worker: Worker) -> None:
+    def __init__(
+        self, terminology: Terminology, worker: Worker, *, remembered: int = _REMEMBERED
+    ) -> None:
         self._terminology = terminology
         self._worker = worker
+        self._questions = Questions(terminology, worker, remembered)
         self._closure = Closure(terminology.schema, types=False)
         self._decisions = _decisions(terminology)
         self._types: dict[Subject, frozenset[IRI]] = {}
+        self._triples: dict[Subject, frozenset[Triple]] = {}
+        self._shares: dict[Subject, frozenset[Triple]] = {}
+        self._names: dict[Subject, frozenset[Subject]] = {}
+        self._mainland = _NO_NODES
+        self._claims = Claims()
+
+    @property
+    def memo(self) -> Memo:
+        """The remembered answers, which count their hits and misses."""
+        return self._questions.memo
 
     def start(self, kb: KnowledgeBase) -> None:
-        """Classify the axioms and derive the types of the static individuals.
+        """Classify the axioms and derive what follows of the static individuals.
 
         Raises:
             OntologyError: the axioms, or the static individuals with them, have no model.
@@ -52,38 +84,50 @@ class DlReasoner:
             raise OntologyError(f"the ontology cannot be reasoned with: {error}") from error
         if not consistent:
             raise OntologyError("the ontology contradicts itself: its axioms have no model")
+        terminology = self._terminology
         try:
-            terminology = self._terminology
             self._check_links(kb)
             known = (*terminology.individuals, *sorted(terminology.named))
-            found = self._decide(kb, self._ask(kb, dict.fromkeys(known)))
+            found = self._find(kb, dict.fromkeys(known))
+            types = self._decide(kb, found.types)
         except Inconsistent as error:
             raise OntologyError(f"the ontology contradicts itself: {error}") from None
+        self._names, self._mainland = found.names, found.mainland
+        sharing = Sharing(kb, terminology)
+        derived = {t: None for node, each in types.items() for t in _typed(node, each)}
+        for triples in found.triples.values():
+            derived.update(dict.fromkeys(sorted(triples)))
+        for node in self._names:
+            derived.update(dict.fromkeys(sharing.of(node, self._names)))
+        for triple in kb.triples(Origin.STATIC):
+            derived.update(dict.fromkeys(terminology.roles.conclusions(triple)))
         self._closure.start(kb)
-        kb.add(
-            Origin.STATIC_INFERRED,
-            (triple for node, types in found.items() for triple in _typed(node, types)),
-        )
+        kb.add(Origin.STATIC_INFERRED, derived)
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         if self._decisions is not None and self._decisions.are_spoilt_by(delta.added):
             self._decisions = None
-        touched = self._islands(kb).touched(delta)
-        if self._terminology.whole and touched:
-            touched.update(dict.fromkeys(self._types))
-        found = self._decide(kb, self._ask(kb, touched))
-        properties = self._closure.react(kb, delta)
+        found = self._find(kb, self._islands(kb).touched(delta))
+        # Nothing below fails: from here on the state may change.
         added: list[Triple] = []
         removed: list[Triple] = []
-        for node, types in found.items():
-            before = self._types.get(node, _NONE)
-            added += _typed(node, types - before)
-            removed += _typed(node, before - types)
-            if types:
-                self._types[node] = types
-            else:
-                self._types.pop(node, None)
+        for node, types in self._decide(kb, found.types).items():
+            before = self._types.get(node, _NO_TYPES)
+            if types != before:
+                added += _typed(node, types - before)
+                removed += _typed(node, before - types)
+                _put(self._types, node, types)
+        for node in found.types:
+            self._claim(self._triples, node, found.triples.get(node, _NO_TRIPLES))
+        self._share(kb, delta, found)
+        self._mainland = found.mainland
+        roles = self._terminology.roles
+        for triple in delta.removed:
+            self._claims.drop(roles.conclusions(triple))
+        for triple in delta.added:
+            self._claims.add(roles.conclusions(triple))
+        properties = self._claims.changes(delta.time)
         return Delta(delta.time, (*added, *properties.added), (*removed, *properties.removed))
 
     def close(self) -> None:
@@ -91,6 +135,10 @@ class DlReasoner:
         self._worker.close()
         self._closure.close()
         self._types.clear()
+        self._triples.clear()
+        self._shares.clear()
+        self._names.clear()
+        self._claims.clear()
 
     def _islands(self, kb: KnowledgeBase) -> Islands:
         if self._decisions is not None:
@@ -102,43 +150,114 @@ class DlReasoner:
         if decisions is not None and decisions.are_spoilt_by(kb.triples(Origin.STATIC)):
             self._decisions = None
 
-    def _ask(self, kb: KnowledgeBase, nodes: dict[Subject, None]) -> dict[Subject, frozenset[IRI]]:
-        """The entailed types of the nodes and of all that their islands hold."""
+    def _find(self, kb: KnowledgeBase, nodes: dict[Subject, None]) -> _Findings:
+        """What follows of the nodes and of all that their islands hold."""
         # A node that is in no island any more has no types.
-        found = dict.fromkeys(nodes, _NONE)
+        found = _Findings(dict.fromkeys(nodes, _NO_TYPES), mainland=self._mainland)
         if not nodes:
             return found
         search = self._islands(kb)
-        islands = [search.whole()] if self._terminology.whole else list(search.around(nodes))
-        for first in range(0, len(islands), _AT_ONCE):
-            asked = islands[first : first + _AT_ONCE]
-            answers = self._worker.ask([island.facts for island in asked])
-            for island, answer in zip(asked, answers, strict=True):
-                if answer is None:
-                    raise _inconsistent(island)
-                for member, types in zip(island.members, answer, strict=True):
-                    found[member] = frozenset(
-                        IRI(name) for name in types if not name.startswith(HELPER)
-                    )
+        free, attached = self._parted(search.around(nodes))
+        for island, answer in free:
+            _take(kb, found, island, answer)
+        if attached or not self._mainland.isdisjoint(found.types):
+            stays = self._mainland.difference(found.types)
+            start = dict.fromkeys(sorted(self._terminology.named | stays))
+            start.update((node, None) for island in attached for node in island.members)
+            whole = search.joined(start)
+            [answer] = self._questions.ask([whole])
+            _take(kb, found, whole, answer)
+            found.mainland = frozenset(whole.members)
         return found
 
+    def _parted(
+        self, islands: Iterable[Island]
+    ) -> tuple[list[tuple[Island, Answer]], list[Island]]:
+        """The islands that stand alone, with what follows of them; and those that do not."""
+        named = self._terminology.named
+        if self._terminology.whole:
+            return [], list(islands)
+        alone = list(islands)
+        if not named:
+            return list(zip(alone, self._questions.ask(alone), strict=True)), []
+        attached = [island for island in alone if not named.isdisjoint(island.members)]
+        alone = [island for island in alone if named.isdisjoint(island.members)]
+        free: list[tuple[Island, Answer]] = []
+        answers = self._questions.ask(alone)
+        for island, answer in zip(alone, answers, strict=True):
+            if answer is None:
+                raise _inconsistent(island)
+        # What follows even if there are no named individuals cannot depend on them, and no
+        # model of this island can concern them: docs/reasoning.md has the argument.
+        elsewhere = self._questions.ask(alone, unnamed=True)
+        for island, answer, without in zip(alone, answers, elsewhere, strict=True):
+            if without is not None and list(without) == list(answer or ()):
+                free.append((island, answer))
+            else:
+                attached.append(island)
+        return free, attached
+
     def _decide(
-        self, kb: KnowledgeBase, found: dict[Subject, frozenset[IRI]]
+        self, kb: KnowledgeBase, found: Mapping[Subject, frozenset[IRI]]
     ) -> dict[Subject, frozenset[IRI]]:
         """What to infer of the nodes found, and of those that look at them."""
-        inferred = {node: _news(kb, node, types) for node, types in found.items()}
+        inferred = {node: _new_types(kb, node, types) for node, types in found.items()}
         decisions = self._decisions
         if decisions is None:
             return inferred
         for node, decided in decisions.update(kb, found).items():
-            types = inferred.get(node, self._types.get(node, _NONE))
-            inferred[node] = (types - decisions.names) | _news(kb, node, decided)
+            types = inferred.get(node, self._types.get(node, _NO_TYPES))
+            inferred[node] = (types - decisions.names) | _new_types(kb, node, decided)
         return inferred
+
+    def _share(self, kb: KnowledgeBase, delta: Delta, found: _Findings) -> None:
+        """Keep what names of one individual share in step with the names and with the delta."""
+        before = {node: self._names[node] for node in found.types if node in self._names}
+        if not before and not found.names and not self._names:
+            return
+        sharing = Sharing(kb, self._terminology)
+        for node in found.types:
+            _put(self._names, node, found.names.get(node, _NO_NODES))
+        changed = {n for n in found.types if before.get(n) != self._names.get(n)}
+        for s, _, o in (*delta.added, *delta.removed):
+            changed.add(s)
+            if not isinstance(o, Literal):
+                changed.add(o)
+        for node in sorted(sharing.affected(changed, before, self._names)):
+            shares = sharing.of(node, self._names)
+            self._claim(self._shares, node, frozenset(_news(kb, shares)))
+
+    def _claim(
+        self,
+        held: dict[Subject, frozenset[Triple]],
+        node: Subject,
+        triples: frozenset[Triple],
+    ) -> None:
+        before = held.get(node, _NO_TRIPLES)
+        if triples != before:
+            self._claims.drop(sorted(before - triples))
+            self._claims.add(sorted(triples - before))
+            _put(held, node, triples)
 
 
 def _decisions(terminology: Terminology) -> Decisions | None:
     apart = set_apart(terminology)
     return None if apart is None else Decisions(apart)
+
+
+def _take(kb: KnowledgeBase, found: _Findings, island: Island, answer: Answer) -> None:
+    """Enter the answer about an island."""
+    if answer is None:
+        raise _inconsistent(island)
+    members = island.members
+    for number, (member, entailed) in enumerate(zip(members, answer, strict=True)):
+        found.types[member] = entailed.types
+        if entailed.links or entailed.values or entailed.same:
+            follow = triples_of(entailed, number, members, OWL_SAME_AS)
+            found.triples[member] = frozenset(_news(kb, follow))
+        if entailed.same:
+            others = {members[other] for other in entailed.same}
+            found.names[member] = frozenset(others | {member})
 
 
 def _inconsistent(island: Island) -> Inconsistent:
@@ -149,9 +268,21 @@ def _inconsistent(island: Island) -> Inconsistent:
     )
 
 
-def _news(kb: KnowledgeBase, node: Subject, types: Iterable[IRI]) -> frozenset[IRI]:
-    return frozenset(c for c in types if not kb.origins((node, RDF_TYPE, c)) & _KNOWN)
+def _news(kb: KnowledgeBase, triples: Iterable[Triple]) -> Iterator[Triple]:
+    return (triple for triple in triples if not kb.marks(triple) & _KNOWN)
+
+
+def _new_types(kb: KnowledgeBase, node: Subject, types: Iterable[IRI]) -> frozenset[IRI]:
+    return frozenset(c for c in types if not kb.marks((node, RDF_TYPE, c)) & _KNOWN)
 
 
 def _typed(node: Subject, types: frozenset[IRI]) -> list[Triple]:
     return [(node, RDF_TYPE, each) for each in sorted(types)]
+
+
+def _put(held: dict[Subject, frozenset[_T]], node: Subject, value: frozenset[_T]) -> None:
+    """Set an entry, or drop it where there is nothing to hold."""
+    if value:
+        held[node] = value
+    else:
+        held.pop(node, None)

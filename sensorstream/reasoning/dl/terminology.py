@@ -5,7 +5,7 @@ Source: OWL 2 Mapping to RDF Graphs, section 3.2; OWL 2 Direct Semantics, sectio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,16 +20,23 @@ from sensorstream.model.vocabulary import (
     OWL_SAME_AS,
     OWL_THING,
     RDF,
-    RDF_FIRST,
-    RDF_REST,
     RDF_TYPE,
     RDFS,
     RDFS_DOMAIN,
     RDFS_RANGE,
 )
+from sensorstream.reasoning.dl.gate import (
+    Axioms,
+    has_keys,
+    has_rules,
+    named_individuals,
+    why_whole,
+)
+from sensorstream.reasoning.dl.probes import PREFIX, Probes, written_values
+from sensorstream.reasoning.dl.roles import Roles, complex_roles, counts_individuals
 from sensorstream.reasoning.ontology import Ontology
 
-HELPER: Final = "urn:sensorstream:class:"
+HELPER: Final = PREFIX
 """Prefix of the names given to class expressions that individuals are typed with."""
 
 _SWRL: Final = "http://www.w3.org/2003/11/swrl"
@@ -45,15 +52,6 @@ _ANNOTATIONS: Final = frozenset(
 _DECLARATIONS: Final = frozenset(
     {f"{OWL}ObjectProperty", f"{OWL}DatatypeProperty", f"{RDF}Property", OWL_NAMED_INDIVIDUAL}
 )
-_NAMING_INDIVIDUALS: Final = {
-    IRI(f"{OWL}hasValue"): "an individual as value (owl:hasValue)",
-    IRI(f"{OWL}sourceIndividual"): "a negative property assertion",
-    IRI(f"{OWL}targetIndividual"): "a negative property assertion",
-}
-_LISTING_INDIVIDUALS: Final = {
-    IRI(f"{OWL}oneOf"): "an enumerated class (owl:oneOf)",
-    IRI(f"{OWL}distinctMembers"): "individuals told different (owl:AllDifferent)",
-}
 _NONE: Final[frozenset[IRI]] = frozenset()
 
 
@@ -71,8 +69,11 @@ class Terminology:
 
     A *linking* property joins two individuals into one island. A *local* one has no axiom but
     named domains and ranges: its ends are told their types instead, and stay apart. One that
-    is neither says nothing. ``whole`` is the reason why islands would be unsound here
-    ("" where they are sound); ``named`` are the individuals that axioms name.
+    is neither says nothing. ``named`` are the individuals that axioms name, ``whole`` gives
+    the reasons why islands would be unsound here ("" where they are sound).
+
+    ``roles`` is the told hierarchy of properties, ``probes`` ask for all that it leaves open;
+    their axioms are among the others.
     """
 
     axioms: tuple[Triple, ...]
@@ -84,6 +85,8 @@ class Terminology:
     data: frozenset[IRI]
     named: frozenset[Subject]
     whole: str
+    roles: Roles
+    probes: Probes
 
     @classmethod
     def of(cls, ontology: Ontology) -> Terminology:
@@ -110,22 +113,38 @@ class Terminology:
             axioms.append((name, RDF_TYPE, IRI(f"{OWL}Class")))
             axioms.append((name, IRI(f"{OWL}equivalentClass"), expression))
         mentioned, ends = mentions(axioms)
-        named = dict(_named_individuals(axioms))
+        linking = schema.object_properties & mentioned
+        data = schema.datatype_properties & (mentioned | ends.keys())
+        told = Axioms(axioms)
+        named = frozenset(named_individuals(told))
+        roles = Roles(told)
+        probes = _probes(told, roles, linking, data, named=bool(named))
         return cls(
-            axioms=tuple(axioms),
+            axioms=(*axioms, *probes.axioms),
             schema=schema,
             individuals=tuple(individuals),
             helpers=helpers,
-            linking=schema.object_properties & mentioned,
+            linking=linking,
             local={
                 p: told
                 for p, told in ends.items()
                 if p in schema.object_properties and p not in mentioned
             },
-            data=schema.datatype_properties & (mentioned | ends.keys()),
-            named=frozenset(named),
-            whole=_why_whole(axioms, named),
+            data=data,
+            named=named,
+            whole=", ".join(why_whole(told, schema.object_properties)),
+            roles=roles,
+            probes=probes,
         )
+
+
+def _probes(
+    axioms: Axioms, roles: Roles, linking: frozenset[IRI], data: frozenset[IRI], *, named: bool
+) -> Probes:
+    """What must be asked beside types: all that triples do not imply one by one."""
+    equality = named or has_keys(axioms) or has_rules(axioms) or counts_individuals(axioms, data)
+    asked = linking if equality else roles.above(complex_roles(axioms)) & linking
+    return Probes.of(asked, equality, written_values(axioms, roles, data))
 
 
 def _is_axiom(triple: Triple) -> bool:
@@ -158,34 +177,3 @@ def mentions(axioms: Iterable[Triple]) -> tuple[set[IRI], dict[IRI, Ends]]:
         else:
             mentioned.add(s)
     return mentioned, ends
-
-
-def _named_individuals(axioms: list[Triple]) -> Iterator[tuple[Subject, str]]:
-    """The individuals that axioms name, each with the construct that does."""
-    lists: dict[tuple[Term, IRI], Term] = {
-        (s, p): o for s, p, o in axioms if p in (RDF_FIRST, RDF_REST)
-    }
-    for _, p, o in axioms:
-        if (reason := _NAMING_INDIVIDUALS.get(p)) and not isinstance(o, Literal):
-            yield o, reason
-        elif reason := _LISTING_INDIVIDUALS.get(p):
-            node: Term | None = o
-            while node is not None:
-                member = lists.pop((node, RDF_FIRST), None)
-                if member is not None and not isinstance(member, Literal):
-                    yield member, reason
-                node = lists.get((node, RDF_REST)) if member is not None else None
-
-
-def _why_whole(axioms: list[Triple], named: dict[Subject, str]) -> str:
-    """The first construct that lets one island's facts reach another."""
-    for reason in named.values():
-        return reason
-    for triple in axioms:
-        if triple[1] == f"{OWL}hasKey":
-            return "a key (owl:hasKey)"
-        if f"{OWL}topObjectProperty" in triple:
-            return "the universal role (owl:topObjectProperty)"
-        if any(isinstance(term, IRI) and term.startswith(_SWRL) for term in triple):
-            return "a SWRL rule"
-    return ""

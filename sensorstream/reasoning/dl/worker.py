@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from sensorstream.reasoning.dl.gate import read_without_named
 from sensorstream.reasoning.dl.justification import Justifier
 from sensorstream.reasoning.dl.protocol import (
     Answer,
@@ -82,21 +83,33 @@ def start_java(home: Path, heap: int) -> None:
     )
 
 
-def load(request: Load) -> Engine:
-    """The reasoner that was asked for, with its axioms classified."""
+def load(request: Load) -> dict[bool, Engine]:
+    """The reasoner that was asked for, with its axioms classified.
+
+    Under True there is one for the axioms without the individuals that they name, if any.
+    """
+    made = _engine(request.reasoner)
     axioms = request.axioms.encode()
-    if request.reasoner == "pellet":
+    engines = {False: made(axioms)}
+    unnamed = read_without_named(axioms)
+    if unnamed is not None:
+        engines[True] = made(unnamed)
+    return engines
+
+
+def _engine(reasoner: str) -> Callable[[bytes], Engine]:
+    if reasoner == "pellet":
         from sensorstream.reasoning.dl.pellet import Pellet
 
-        return Pellet(axioms)
+        return Pellet
     from sensorstream.reasoning.dl.hermit import Hermit
 
-    return Hermit(axioms)
+    return Hermit
 
 
 def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> None:
     """Answer requests until there are no more."""
-    engine: Engine | None = None
+    engines: dict[bool, Engine] = {}
     justifier: Justifier | None = None
     while (request := read(receive)) is not None:
         if isinstance(request, Explain):
@@ -109,11 +122,11 @@ def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> N
             continue
         try:
             if isinstance(request, Load):
-                engine = load(request)
-                answer = Answer([[] if engine.is_consistent() else None])
+                engines = load(request)
+                answer = Answer([[] if engines[False].is_consistent() else None])
             else:
                 assert isinstance(request, Ask)
-                assert engine is not None
+                engine = engines[request.unnamed]
                 answer = Answer([engine.types(island) for island in request.islands])
         except Exception as error:  # Java's exceptions too: the owner decides what they mean
             answer = Answer([], _told(error))

@@ -78,33 +78,75 @@ def test_a_class_expression_of_an_individual_gets_a_name(tmp_path: Path) -> None
     assert (name, IRI("http://www.w3.org/2002/07/owl#equivalentClass"), expression) in found.axioms
 
 
+RULE = """
+[] a swrl:Imp ; swrl:body ( %s ) ; swrl:head ( [ a swrl:ClassAtom ; swrl:classPredicate :A ;
+    swrl:argument1 :x ] ) .
+:x a swrl:Variable . :y a swrl:Variable . :v a swrl:Variable .
+"""
+LINK = """[ a swrl:IndividualPropertyAtom ; swrl:propertyPredicate :p ;
+    swrl:argument1 %s ; swrl:argument2 %s ]"""
+VALUE = """[ a swrl:DatavaluedPropertyAtom ; swrl:propertyPredicate :d ;
+    swrl:argument1 %s ; swrl:argument2 :v ]"""
+
+
 @pytest.mark.parametrize(
     ("axiom", "reason"),
     [
-        (":A owl:equivalentClass [ owl:oneOf ( :anna :bob ) ] .", "owl:oneOf"),
-        (
-            ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ; owl:hasValue :anna ] .",
-            "owl:hasValue",
-        ),
-        ("[] a owl:AllDifferent ; owl:distinctMembers ( :anna :bob ) .", "owl:AllDifferent"),
-        (
-            """[] a owl:NegativePropertyAssertion ; owl:sourceIndividual :anna ;
-               owl:assertionProperty :p ; owl:targetIndividual :bob .""",
-            "negative property assertion",
-        ),
         (":A owl:hasKey ( :d ) .", "owl:hasKey"),
         (
             """:A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty owl:topObjectProperty ;
                owl:someValuesFrom :B ] .""",
             "owl:topObjectProperty",
         ),
-        ("[] a swrl:Imp ; swrl:body () ; swrl:head () .", "SWRL"),
+        ("owl:topObjectProperty rdfs:subPropertyOf :p .", "owl:topObjectProperty"),
+        # Two individuals with one value; one that the body does not speak of; a named one.
+        (RULE % (VALUE % ":x" + VALUE % ":y"), "SWRL"),
+        (RULE % (VALUE % ":y"), "SWRL"),
+        (RULE % (LINK % (":x", ":anna")), "SWRL"),
     ],
 )
 def test_what_joins_unconnected_individuals_asks_for_the_whole_window(
     tmp_path: Path, axiom: str, reason: str
 ) -> None:
     assert reason in terminology(tmp_path, axiom).whole
+
+
+@pytest.mark.parametrize(
+    "axiom",
+    [
+        # A key that asks for a common neighbour; rules whose individuals the body connects.
+        ":A owl:hasKey ( :d :p ) .",
+        RULE % (LINK % (":x", ":y") + VALUE % ":y"),
+        RULE % (VALUE % ":x"),
+        ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ; owl:maxCardinality 1 ] .",
+        "owl:bottomObjectProperty rdfs:label 'none' .",
+        ":p a owl:TransitiveProperty , owl:ReflexiveProperty .",
+        ":p a owl:FunctionalProperty , owl:InverseFunctionalProperty , owl:AsymmetricProperty .",
+        ":p owl:propertyDisjointWith :q .",
+    ],
+)
+def test_what_keeps_to_connected_individuals_leaves_islands_sound(
+    tmp_path: Path, axiom: str
+) -> None:
+    assert terminology(tmp_path, axiom).whole == ""
+
+
+@pytest.mark.parametrize(
+    "axiom",
+    [
+        ":A owl:equivalentClass [ owl:oneOf ( :anna :bob ) ] .",
+        """[] a owl:AllDifferent ; owl:distinctMembers ( :anna :bob ) .""",
+        "[] a owl:AllDifferent ; owl:members ( :anna :bob ) .",
+        """[] a owl:NegativePropertyAssertion ; owl:sourceIndividual :anna ;
+           owl:assertionProperty :p ; owl:targetIndividual :bob .""",
+        """:A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ; owl:hasValue :anna ] ,
+             [ a owl:Restriction ; owl:onProperty :p ; owl:hasValue :bob ] .""",
+    ],
+)
+def test_axioms_name_their_individuals(tmp_path: Path, axiom: str) -> None:
+    found = terminology(tmp_path, axiom)
+    assert found.named == {x("anna"), x("bob")}
+    assert found.whole == ""
 
 
 @pytest.mark.parametrize(
@@ -117,8 +159,3 @@ def test_what_joins_unconnected_individuals_asks_for_the_whole_window(
 )
 def test_values_and_assertions_leave_islands_sound(tmp_path: Path, axiom: str) -> None:
     assert terminology(tmp_path, axiom).whole == ""
-
-
-def test_axioms_name_their_individuals(tmp_path: Path) -> None:
-    found = terminology(tmp_path, ":A owl:equivalentClass [ owl:oneOf ( :anna :bob ) ] .")
-    assert found.named == {x("anna"), x("bob")}

@@ -1,0 +1,194 @@
+"""Fresh classes that turn questions about links, values and equality into questions of type.
+
+Tell the reasoner that individual b is of a class ``Tag`` of which nothing else is said. In the
+models where b alone is a ``Tag``, an individual is one exactly if it is b. So a = b follows if
+and only if ``Tag(a)`` does, and ``R(a, b)`` if and only if a is of ``∃R.Tag``; a value v of a
+property D follows if and only if ``∃D.{v}`` does. One question about types answers them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from sensorstream.model.vocabulary import (
+    OWL,
+    OWL_CLASS,
+    OWL_HAS_VALUE,
+    OWL_ON_PROPERTY,
+    OWL_RESTRICTION,
+    OWL_SOME_VALUES_FROM,
+    RDF_TYPE,
+    RDFS_SUBCLASS_OF,
+)
+from sensorstream.reasoning.dl.gate import Axioms
+from sensorstream.reasoning.dl.protocol import IslandFacts
+from sensorstream.reasoning.dl.roles import Roles
+
+PREFIX: Final = "urn:sensorstream:class:"
+"""Prefix of the names of classes that are ours."""
+
+_WIDTH: Final = 8
+"""How many individuals are tagged at a time; a bigger island takes several questions."""
+
+_NONE: Final[frozenset[IRI]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Entailed:
+    """What follows of one member of an island; members are numbers."""
+
+    types: frozenset[IRI] = frozenset()
+    links: frozenset[tuple[IRI, int]] = frozenset()
+    values: frozenset[tuple[IRI, Literal]] = frozenset()
+    same: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """The probing classes of one terminology.
+
+    ``roles`` are the object properties whose values are asked for; ``equality`` tells whether
+    axioms can make individuals equal. The mappings say what each class means.
+    """
+
+    roles: tuple[IRI, ...] = ()
+    equality: bool = False
+    axioms: tuple[Triple, ...] = ()
+    tags: Mapping[str, int] = field(default_factory=dict)
+    sights: Mapping[str, tuple[IRI, int]] = field(default_factory=dict)
+    values: Mapping[str, tuple[IRI, Literal]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, roles: Iterable[IRI], equality: bool, values: Iterable[tuple[IRI, Literal]]
+    ) -> Probes:
+        """Probes for these properties, and for these values of datatype properties."""
+        asked = tuple(sorted(roles))
+        tags: dict[str, int] = {}
+        sights: dict[str, tuple[IRI, int]] = {}
+        told: dict[str, tuple[IRI, Literal]] = {}
+        axioms: list[Triple] = []
+
+        def include(name: IRI, prop: IRI, kind: IRI, filler: Term) -> None:
+            node = BlankNode(f"_:probe{len(axioms)}")
+            axioms.extend(
+                (
+                    (name, RDF_TYPE, OWL_CLASS),
+                    (node, RDF_TYPE, OWL_RESTRICTION),
+                    (node, OWL_ON_PROPERTY, prop),
+                    (node, kind, filler),
+                    (node, RDFS_SUBCLASS_OF, name),
+                )
+            )
+
+        for number in range(_WIDTH if asked or equality else 0):
+            tag = IRI(f"{PREFIX}tag-{number}")
+            tags[tag] = number
+            axioms.append((tag, RDF_TYPE, OWL_CLASS))
+            for place, role in enumerate(asked):
+                name = IRI(f"{PREFIX}sees-{place}-{number}")
+                sights[name] = role, number
+                include(name, role, OWL_SOME_VALUES_FROM, tag)
+        for place, (prop, value) in enumerate(values):
+            name = IRI(f"{PREFIX}value-{place}")
+            told[name] = prop, value
+            include(name, prop, OWL_HAS_VALUE, value)
+        return cls(asked, equality, tuple(axioms), tags, sights, told)
+
+    def questions(self, facts: IslandFacts) -> list[IslandFacts]:
+        """What to ask the reasoner about an island."""
+        if not self.tags:
+            return [facts]
+        names = list(self.tags)
+        return [
+            replace(
+                facts,
+                types=[
+                    *facts.types,
+                    *(
+                        (n, names[n - first])
+                        for n in range(first, min(first + _WIDTH, len(facts.names)))
+                    ),
+                ],
+            )
+            for first in range(0, len(facts.names), _WIDTH)
+        ]
+
+    def read(self, answers: list[list[list[str]]], facts: IslandFacts) -> list[Entailed]:
+        """What the answers to :meth:`questions` say of every member."""
+        equal = None if self.equality else _told_equal(facts)
+        return [
+            self._member([answer[n] for answer in answers], n, equal)
+            for n in range(len(facts.names))
+        ]
+
+    def _member(
+        self, answers: list[list[str]], number: int, equal: list[frozenset[int]] | None
+    ) -> Entailed:
+        types = frozenset(IRI(each) for each in answers[0] if not each.startswith(PREFIX))
+        if not self.tags and not self.values:
+            return Entailed(types, same=frozenset() if equal is None else equal[number])
+        links: set[tuple[IRI, int]] = set()
+        same: set[int] = set()
+        values: set[tuple[IRI, Literal]] = set()
+        for block, answer in enumerate(answers):
+            for name in answer:
+                if (tag := self.tags.get(name)) is not None:
+                    same.add(block * _WIDTH + tag)
+                elif sight := self.sights.get(name):
+                    links.add((sight[0], block * _WIDTH + sight[1]))
+                elif value := self.values.get(name):
+                    values.add(value)
+        if equal is None:
+            same.discard(number)
+        else:
+            same = set(equal[number])
+        return Entailed(types, frozenset(links), frozenset(values), frozenset(same))
+
+
+def _told_equal(facts: IslandFacts) -> list[frozenset[int]]:
+    """For each member the others it is told to be, directly or over several."""
+    group = {n: {n} for n in range(len(facts.names))}
+    for one, other in facts.same:
+        if group[one] is not group[other]:
+            group[one] |= group[other]
+            for each in group[other]:
+                group[each] = group[one]
+    return [frozenset(group[n] - {n}) for n in group]
+
+
+def written_values(
+    axioms: Axioms, roles: Roles, data: frozenset[IRI]
+) -> Iterator[tuple[IRI, Literal]]:
+    """The values that axioms can force upon a datatype property, each with the property.
+
+    A value that follows and is not asserted is one that axioms write: in ``owl:hasValue`` of a
+    property at or below it, or in an enumeration, whose members any axiom may narrow to one.
+    """
+    found: dict[tuple[IRI, Literal], None] = {}
+    for s, p, o in axioms.triples:
+        if p == OWL_HAS_VALUE and isinstance(o, Literal):
+            role = axioms.value(s, OWL_ON_PROPERTY)
+            if isinstance(role, IRI):
+                found.update(((each, o), None) for each in sorted(roles.above({role}) & data))
+        elif p == f"{OWL}oneOf":
+            for member in axioms.members(o):
+                if isinstance(member, Literal):
+                    found.update(((each, member), None) for each in sorted(data))
+    yield from found
+
+
+def triples_of(
+    entailed: Entailed, number: int, members: tuple[Subject, ...], same_as: IRI
+) -> Iterator[Triple]:
+    """The property values and equalities that follow of one member."""
+    node = members[number]
+    for role, other in entailed.links:
+        yield node, role, members[other]
+    for prop, value in entailed.values:
+        yield node, prop, value
+    for other in entailed.same:
+        yield node, same_as, members[other]

@@ -1,0 +1,68 @@
+"""Asking the reasoner's process about islands, as few times as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from sensorstream.reasoning.dl.gate import Axioms
+from sensorstream.reasoning.dl.islands import Island
+from sensorstream.reasoning.dl.memo import Answer, Memo, Shape
+from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.dl.protocol import IslandFacts
+from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.dl.value_classes import ValueClasses
+
+# The time limit is for one exchange, so a big change is several.
+_AT_ONCE: Final = 64
+
+
+class Questions:
+    """What follows for the members of islands, asked of a process or remembered."""
+
+    __slots__ = ("_probes", "_worker", "memo")
+
+    def __init__(self, terminology: Terminology, worker: Worker, remembered: int) -> None:
+        classes = ValueClasses(Axioms(terminology.axioms), terminology.schema.object_properties)
+        self.memo = Memo(classes, remembered)
+        self._probes = terminology.probes
+        self._worker = worker
+
+    def ask(self, islands: Sequence[Island], *, unnamed: bool = False) -> list[Answer]:
+        """The answer about each island; ``unnamed`` as in :meth:`.Worker.ask`.
+
+        Raises:
+            ReasonerError: the process failed.
+        """
+        answers: list[Answer] = [None] * len(islands)
+        open_: dict[int, Shape | None] = {}
+        for number, island in enumerate(islands):
+            shape = self.memo.shape(island.facts, unnamed)
+            known = None if shape is None else self.memo.look_up(shape)
+            if known is None:
+                open_[number] = shape
+            else:
+                (answers[number],) = known
+        asked = self._exchange([islands[number].facts for number in open_], unnamed)
+        for (number, shape), answer in zip(open_.items(), asked, strict=True):
+            answers[number] = answer
+            if shape is not None:
+                self.memo.store(shape, answer)
+        return answers
+
+    def _exchange(self, islands: Sequence[IslandFacts], unnamed: bool) -> list[Answer]:
+        questions = [(n, each) for n, f in enumerate(islands) for each in self._probes.questions(f)]
+        told: list[list[list[list[str]]] | None] = [[] for _ in islands]
+        for first in range(0, len(questions), _AT_ONCE):
+            part = questions[first : first + _AT_ONCE]
+            answers = self._worker.ask([facts for _, facts in part], unnamed=unnamed)
+            for (number, _), answer in zip(part, answers, strict=True):
+                so_far = told[number]
+                if answer is None or so_far is None:
+                    told[number] = None
+                else:
+                    so_far.append(answer)
+        return [
+            None if answer is None else self._probes.read(answer, facts)
+            for answer, facts in zip(told, islands, strict=True)
+        ]

@@ -1,0 +1,125 @@
+"""Values that no axiom can tell apart.
+
+Data ranges are built from datatypes, facets and enumerations with union, intersection and
+complement. Two values that lie alike with regard to every number and text the axioms write,
+and to every datatype, are in the same ranges. Where axioms compare values with each other, by
+counting them or as keys, every value is a class of its own.
+
+Source: OWL 2 Structural Specification, sections 4 and 7 (value spaces of different primitive
+datatypes are disjoint; integers are decimals).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable
+from decimal import Decimal
+from typing import Final
+
+from sensorstream.errors import TermError
+from sensorstream.model.datatypes import (
+    INTEGER_TYPES,
+    XSD,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_INTEGER,
+    XSD_STRING,
+    parse,
+)
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.vocabulary import OWL, OWL_ON_PROPERTY, RDF, RDF_TYPE
+from sensorstream.reasoning.dl.gate import Axioms, has_keys, has_rules
+
+_EXACT: Final = INTEGER_TYPES | {XSD_DECIMAL}
+# Where the bounded integer types of XSD begin and end.
+_BOUNDS: Final = (
+    *(bound for bits in (8, 16, 32, 64) for bound in (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)),
+    *(2**bits - 1 for bits in (8, 16, 32, 64)),
+    *(-1, 0, 1),
+)
+_TEXT_FACETS: Final = frozenset(
+    {*(f"{XSD}{word}" for word in ("length", "minLength", "maxLength", "pattern"))}
+    | {f"{RDF}langRange"}
+)
+_TEXT_TYPES: Final = frozenset(
+    f"{XSD}{word}"
+    for word in ("normalizedString", "token", "language", "Name", "NCName", "NMTOKEN")
+)
+_COMPARING: Final = frozenset(
+    f"{OWL}{word}"
+    for word in (
+        *("minCardinality", "maxCardinality", "cardinality"),
+        *("minQualifiedCardinality", "maxQualifiedCardinality", "qualifiedCardinality"),
+    )
+)
+_DISJOINT: Final = frozenset(
+    f"{OWL}{word}" for word in ("propertyDisjointWith", "AllDisjointProperties")
+)
+_UNIVERSAL: Final = frozenset(f"{OWL}{word}" for word in ("topDataProperty", "bottomDataProperty"))
+
+
+class ValueClasses:
+    """Classes of values under one set of axioms; ``objects`` are the object properties."""
+
+    __slots__ = ("_by_value", "_exact", "_inexact", "_texts", "_texts_by_value")
+
+    def __init__(self, axioms: Axioms, objects: frozenset[IRI]) -> None:
+        self._by_value = _compares_values(axioms, objects)
+        terms = {term for triple in axioms.triples for term in triple}
+        written = [term for term in terms if isinstance(term, Literal)]
+        exact = {_number(t) for t in written if t.datatype in _EXACT}
+        if not terms.isdisjoint(INTEGER_TYPES - {XSD_INTEGER}):
+            exact.update(_BOUNDS)
+        self._exact = sorted(exact)
+        self._inexact = sorted(
+            {float(t.lexical) for t in written if t.datatype == XSD_DOUBLE} - {math.nan}
+        )
+        self._texts = frozenset(t.lexical for t in written)
+        self._texts_by_value = not (_TEXT_FACETS | _TEXT_TYPES).isdisjoint(terms)
+
+    def of(self, lexical: str, datatype: str, language: str | None) -> Hashable:
+        """The class of a valid literal."""
+        if self._by_value or language is not None:
+            return lexical, datatype, language
+        if datatype in _EXACT:
+            try:
+                number = int(lexical) if datatype != XSD_DECIMAL else Decimal(lexical)
+            except ValueError:  # more digits than Python reads
+                return lexical, datatype
+            place = bisect_left(self._exact, number), bisect_right(self._exact, number)
+            return datatype, number == round(number), place
+        if datatype == XSD_DOUBLE:
+            real = float(lexical)
+            # Zeros of both signs are equal and not identical: not decided here.
+            if real and not math.isnan(real):
+                place = bisect_left(self._inexact, real), bisect_right(self._inexact, real)
+                return datatype, math.isinf(real), place
+        elif datatype == XSD_STRING and not self._texts_by_value:
+            return datatype, lexical if lexical in self._texts else None
+        return lexical, datatype
+
+
+def _number(written: Literal) -> int | Decimal:
+    value = parse(written.lexical, written.datatype)
+    assert isinstance(value, int | Decimal)
+    return value
+
+
+def _compares_values(axioms: Axioms, objects: frozenset[IRI]) -> bool:
+    if has_keys(axioms) or has_rules(axioms):
+        return True
+    for s, p, o in axioms.triples:
+        if p in _COMPARING and axioms.value(s, OWL_ON_PROPERTY) not in objects:
+            return True
+        if p == RDF_TYPE and o == f"{OWL}FunctionalProperty" and s not in objects:
+            return True
+        if p in _DISJOINT or o in _DISJOINT or not _UNIVERSAL.isdisjoint((s, p, o)):
+            return True
+    try:
+        for triple in axioms.triples:
+            if isinstance(triple[2], Literal):
+                _ = triple[2].value
+    except TermError:
+        return True
+    return False
