@@ -9,6 +9,8 @@ from sensorstream.model.terms import IRI
 RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
 OWL: Final = "http://www.w3.org/2002/07/owl#"
+SENSORSTREAM: Final = "urn:sensorstream:mapping#"
+"""What RML and stylesheets say in our own words: the time of an event, updates and the like."""
 
 RDF_FIRST: Final = IRI(f"{RDF}first")
 RDF_NIL: Final = IRI(f"{RDF}nil")

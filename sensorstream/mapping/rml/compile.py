@@ -35,9 +35,10 @@ from sensorstream.mapping.rml.model import (
     TriplesMap,
 )
 from sensorstream.mapping.rml.paths import absolute, from_document
+from sensorstream.mapping.terms import SkipIndividual
 from sensorstream.mapping.values import encode_segment, literal_maker
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, iri
+from sensorstream.model.terms import IRI, Literal, Subject, Term, iri
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
@@ -92,10 +93,6 @@ class Row:
         return Row(node, self.root, self.harvest, self.parents)
 
 
-class _NoIndividual(Exception):
-    """A value is missing without which the subject shall not be there."""
-
-
 Texts: TypeAlias = Callable[[Row], list[str]]
 Terms: TypeAlias = Callable[[Row], Iterable[Term]]
 
@@ -125,7 +122,7 @@ class _MapCompiler:
                     continue
                 try:
                     pairs = [pair for each in properties for pair in each(row)]
-                except _NoIndividual:
+                except SkipIndividual:
                     continue
                 if not pairs and not classes:
                     continue
@@ -211,7 +208,7 @@ class _MapCompiler:
             if found:
                 return found
             if skip:
-                raise _NoIndividual
+                raise SkipIndividual
             raise self._term_error(row, term_map, "found nothing, but ss:missing says reject", "")
 
         return needed
@@ -253,11 +250,11 @@ class _MapCompiler:
 
             def new(row: Row) -> Iterable[Term]:
                 path = row.root.getroottree().getpath(row.node)
-                return (_blank_node(row, f"{inner} {path}"),)
+                return (row.harvest.named_node(f"{inner} {path}"),)
 
             return new
         find = self._values(expression, str)
-        return lambda row: [_blank_node(row, text) for text in find(row)]
+        return lambda row: [row.harvest.named_node(text) for text in find(row)]
 
     def _literals(self, term_map: TermMap) -> Terms:
         assert term_map.expression is not None
@@ -404,12 +401,6 @@ def _first_hole(expression: Expression | None) -> Hole | None:
             return next((part for part in parts if isinstance(part, Hole)), None)
         case _:
             return None
-
-
-def _blank_node(row: Row, label: str) -> BlankNode:
-    """The node of that label in this message."""
-    encoded = re.sub(r"[^A-Za-z0-9]", lambda match: f"-{ord(match.group()):x}-", label)
-    return BlankNode(f"_:{row.harvest.message.id}n{encoded}")
 
 
 @lru_cache(maxsize=256)

@@ -28,9 +28,9 @@ from sensorstream.mapping.rml.model import (
 )
 from sensorstream.mapping.rml.template import parse_template
 from sensorstream.mapping.rml.turtle import MappingGraph
-from sensorstream.mapping.rml.vocabulary import RML, SENSORSTREAM, short
+from sensorstream.mapping.rml.vocabulary import RML, short
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
-from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.vocabulary import RDF_TYPE, SENSORSTREAM
 
 
 def _rml(*names: str) -> tuple[IRI, ...]:

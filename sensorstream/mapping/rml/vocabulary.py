@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from sensorstream.model.terms import IRI
+from sensorstream.model.vocabulary import SENSORSTREAM
 
 RML: Final = "http://w3id.org/rml/"
-SENSORSTREAM: Final = "urn:sensorstream:mapping#"
-"""What RML cannot say: the time of an event, updates, the name of a rule."""
 
 _R2RML: Final = "http://www.w3.org/ns/r2rml#"
 _OLDER: Final = (

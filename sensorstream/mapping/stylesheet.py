@@ -1,0 +1,206 @@
+"""Reading stylesheets: everything that can be wrong with one before the first message comes.
+
+Source: XSLT 1.0 (W3C, 1999). A stylesheet may hold one element of ours at its top, which says what
+messages it is for: ``<ss:message path="/Message" at="@time"/>``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import pyoxigraph as ox
+from lxml import etree
+
+from sensorstream.errors import LanguageError, Position
+from sensorstream.language.syntax import Hole
+from sensorstream.mapping import xpath
+from sensorstream.mapping.document import Element
+from sensorstream.model.vocabulary import SENSORSTREAM
+
+_XSL: Final = "http://www.w3.org/1999/XSL/Transform"
+_MESSAGE: Final = f"{{{SENSORSTREAM}}}message"
+_DECLARED: Final = ("path", "source", "at", "transformation")
+_FORMATS: Final = {
+    ("xml", ""): ox.RdfFormat.RDF_XML,
+    ("xml", "application/rdf+xml"): ox.RdfFormat.RDF_XML,
+    ("text", ""): ox.RdfFormat.TURTLE,
+    ("text", "text/turtle"): ox.RdfFormat.TURTLE,
+    ("text", "application/n-triples"): ox.RdfFormat.N_TRIPLES,
+}
+# A message must give the same result whenever it is mapped.
+_CHANGING: Final = (
+    ("http://exslt.org/dates-and-times", r"[\w-]+\(\s*\)", "reads the clock"),
+    ("http://exslt.org/math", r"random\(", "makes random numbers"),
+    ("http://exslt.org/dynamic", r"[\w-]+\(", "runs text as XPath"),
+)
+# What libxslt says of every failure, beside the reason.
+_NO_REASON: Final = re.compile(r"runtime error|unknown error|XPath evaluation returned no result")
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """``ss:message``: which messages a stylesheet is for; what is empty was not given.
+
+    ``path`` must find something, ``source`` be the message's, ``at`` finds the time from there;
+    ``transformation`` is an IRI by which messages may ask for the stylesheet.
+    """
+
+    path: str = ""
+    source: str = ""
+    at: str = ""
+    transformation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stylesheet:
+    """A stylesheet that can be run. ``position`` is that of its declaration."""
+
+    file: str
+    transform: etree.XSLT
+    format: ox.RdfFormat
+    declaration: Declaration
+    namespaces: dict[str, str]
+    position: Position
+
+
+def read_stylesheet(content: bytes, file: str) -> Stylesheet:
+    """Check and compile a stylesheet; ``file`` names it in errors.
+
+    Raises:
+        LanguageError: no XML, no XSLT 1.0, a part that lies in another file, an XPath that is
+            none, or a function whose result is not the message's alone. It has the line.
+    """
+    tree = _parse(content, file)
+    _check(tree, file)
+    etree.clear_error_log()
+    # The stubs of lxml know no access control.
+    forbidden = cast(Any, etree.XSLTAccessControl).DENY_ALL
+    try:
+        transform = etree.XSLT(tree, access_control=forbidden)
+    except etree.XSLTParseError as error:
+        place = Position(file, line_of(error) or 1, 1)
+        raise LanguageError(f"not XSLT 1.0: {reason_of(error)}", position=place) from None
+    declared = _declared(tree, file)
+    element = tree if declared is None else declared
+    namespaces = {prefix: uri for prefix, uri in element.nsmap.items() if prefix}
+    position = _place(file, element)
+    declaration = _declaration(declared, namespaces, position)
+    return Stylesheet(file, transform, _format(tree, file), declaration, namespaces, position)
+
+
+def _parse(content: bytes, file: str) -> Element:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        tree = etree.fromstring(content, parser, base_url=file)
+    except etree.XMLSyntaxError as error:
+        line, column = error.position
+        reason = (error.msg or "empty").partition(", line")[0]
+        place = Position(file, line or 1, max(column, 1))
+        raise LanguageError(f"not well-formed XML: {reason}", position=place) from None
+    if tree.getroottree().docinfo.internalDTD is not None:
+        raise LanguageError(
+            "a DOCTYPE is refused: expected namespaces and text written out",
+            position=Position(file, 1, 1),
+        )
+    if tree.tag not in (f"{{{_XSL}}}stylesheet", f"{{{_XSL}}}transform"):
+        raise _fault(file, tree, f"{tree.tag} is no stylesheet: expected xsl:stylesheet")
+    return tree
+
+
+def _check(tree: Element, file: str) -> None:
+    if tree.get("version") not in ("1.0", "1.1"):
+        raise _fault(file, tree, f"version {tree.get('version')}: expected XSLT 1.0")
+    for element in tree.iter(etree.Element):
+        name = etree.QName(element)
+        if name.namespace == _XSL and name.localname in ("import", "include"):
+            raise _fault(file, element, f"xsl:{name.localname}: expected all in one stylesheet")
+        prefixes = {prefix: uri for prefix, uri in element.nsmap.items() if prefix}
+        for attribute, written in element.attrib.items():
+            text = str(written)
+            for prefix, uri in prefixes.items():
+                for changing, pattern, why in _CHANGING:
+                    found = uri == changing and re.search(rf"\b{prefix}:{pattern}", text)
+                    if found:
+                        raise _fault(
+                            file,
+                            element,
+                            f"{found.group()}… {why}: expected what the message alone decides",
+                        )
+            if name.namespace == _XSL and attribute in ("select", "test"):
+                try:
+                    etree.XPath(text, namespaces=prefixes or None)
+                except etree.XPathSyntaxError as error:
+                    reason = str(error).lower()
+                    raise _fault(file, element, f"'{text}' is not XPath 1.0: {reason}") from None
+
+
+def _format(tree: Element, file: str) -> ox.RdfFormat:
+    output = tree.find(f"{{{_XSL}}}output")
+    if output is None:
+        return ox.RdfFormat.RDF_XML
+    method, media_type = output.get("method", "xml"), output.get("media-type", "")
+    found = _FORMATS.get((method, media_type))
+    if found is None:
+        raise _fault(
+            file,
+            output,
+            f"output {method} {media_type}".rstrip()
+            + ": expected xml (RDF/XML), or text as text/turtle or application/n-triples",
+        )
+    return found
+
+
+def _declared(tree: Element, file: str) -> Element | None:
+    elements = tree.findall(_MESSAGE)
+    if len(elements) > 1:
+        raise _fault(file, elements[1], "a second ss:message: expected one")
+    for element in elements:
+        for attribute in element.attrib:
+            if attribute not in _DECLARED:
+                listed = ", ".join(_DECLARED)
+                raise _fault(file, element, f"ss:message {attribute!s}: expected {listed}")
+        return element
+    return None
+
+
+def _declaration(
+    element: Element | None, namespaces: dict[str, str], position: Position
+) -> Declaration:
+    if element is None:
+        return Declaration()
+    declaration = Declaration(*(element.get(name, "").strip() for name in _DECLARED))
+    for name, text in (("path", declaration.path), ("at", declaration.at)):
+        hole = Hole(text, position=position)
+        for fault in xpath.faults(hole, namespaces, (), nodes=name == "path") if text else ():
+            what = fault.message.partition(": expected 'xmlns")[0]
+            raise LanguageError(f"ss:message {name}: {what}", position=position)
+    return declaration
+
+
+def _fault(file: str, element: Element, what: str) -> LanguageError:
+    return LanguageError(what, position=_place(file, element))
+
+
+def _place(file: str, element: Element) -> Position:
+    line = element.sourceline
+    return Position(file, line if isinstance(line, int) else 1, 1)
+
+
+def _entries(error: etree.XSLTError) -> list[Any]:
+    return list(error.error_log)
+
+
+def reason_of(error: etree.XSLTError) -> str:
+    """What libxslt says first that is a reason."""
+    reasons = [entry.message for entry in _entries(error) if not _NO_REASON.match(entry.message)]
+    found = reasons[0] if reasons else str(error)
+    if "infinite template recursion" in found:
+        return "templates call each other without end"
+    return str(found.strip())
+
+
+def line_of(error: etree.XSLTError) -> int | None:
+    """The line of the stylesheet where it failed."""
+    return next((entry.line for entry in _entries(error) if entry.line > 0), None)
