@@ -1,0 +1,48 @@
+"""Engines to feed by hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.engine.engine import Engine
+from sensorstream.settings import OntologySettings, RuleSettings, Settings
+
+Deploy = Callable[..., Deployment]
+Start = Callable[[Deployment], Engine]
+
+
+@pytest.fixture
+def deploy(tmp_path: Path) -> Deploy:
+    """Read a deployment of an ontology and rules, with any settings."""
+
+    def read(ontology: str, rules: str, **sections: object) -> Deployment:
+        (tmp_path / "o.ttl").write_text(ontology)
+        (tmp_path / "r.rules").write_text(rules)
+        settings = Settings(
+            tmp_path / "sensorstream.toml",
+            ontology=OntologySettings((tmp_path / "o.ttl",)),
+            rules=RuleSettings((tmp_path / "r.rules",), 4),
+        )
+        return read_deployment(replace(settings, **sections))  # type: ignore[arg-type]
+
+    return read
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start engines; they are stopped at the end."""
+    engines: list[Engine] = []
+
+    def new(deployment: Deployment) -> Engine:
+        engines.append(build_machine(deployment, time.perf_counter).engine)
+        return engines[-1]
+
+    yield new
+    for engine in engines:
+        engine.close()
