@@ -63,13 +63,14 @@ def command(config: Path, as_json: bool) -> None:
 
 def faults(settings: Settings) -> Iterator[SensorStreamError]:
     """Everything wrong with what the settings name, as far as one fault does not hide another."""
+    from sensorstream.app.mapping_files import is_rule_file, mapping_file_faults
     from sensorstream.language.parser import parse
     from sensorstream.mapping.check import check as mapping_faults
     from sensorstream.reasoning.ontology import load_ontology
     from sensorstream.rules.compile import rule_faults
 
     files: list[RuleFile] = []
-    for path in settings.rules.files:
+    for path in filter(is_rule_file, settings.rules.files):
         try:
             files.append(parse(path.read_text(encoding="utf-8"), str(path)))
         except SensorStreamError as error:
@@ -83,6 +84,7 @@ def faults(settings: Settings) -> Iterator[SensorStreamError]:
         return
     yield from mapping_faults(files, schema)
     yield from rule_faults(files, schema, settings.time.timeline)
+    yield from mapping_file_faults(files, settings.rules.files, schema, settings.time.timeline)
 
 
 def _summary(settings: Settings) -> str:

@@ -31,6 +31,7 @@ def command(messages: tuple[str, ...], config: Path, as_json: bool) -> None:
     server is needed and nothing is kept. Exits with 1 if no rule matches a message, or one
     cannot be mapped.
     """
+    from sensorstream.app.mapping_files import with_mapping_files
     from sensorstream.app.wiring import read_rules
     from sensorstream.cli.console import print_json
     from sensorstream.cli.sources import sources
@@ -42,7 +43,10 @@ def command(messages: tuple[str, ...], config: Path, as_json: bool) -> None:
     settings = load_settings(config)
     timeline = settings.time.timeline
     files = read_rules(settings.rules.files)
-    plan = compile_mapping(files, load_ontology(settings.ontology.files).schema, timeline)
+    schema = load_ontology(settings.ontology.files).schema
+    plan = with_mapping_files(
+        compile_mapping(files, schema, timeline), files, settings.rules.files, schema, timeline
+    )
     prefixes = {"xsd": XSD} | {each.name: each.iri for file in files for each in file.prefixes}
     arrival = timeline.of(SystemClock().now())
     answers: list[dict[str, object]] = []

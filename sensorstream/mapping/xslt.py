@@ -137,7 +137,7 @@ class _Transformation:
 
     def _output(self, root: Element) -> bytes:
         try:
-            result = self._stylesheet.transform(root.getroottree())
+            result = self._stylesheet.transform(root)
         except etree.XSLTError as error:
             line = line_of(error)
             at = Position(self._stylesheet.file, line, 1) if line else None
