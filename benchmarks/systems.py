@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
 
 import psutil
 
@@ -19,6 +19,8 @@ from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.settings import Settings
 
+T = TypeVar("T")
+
 
 class System(Protocol):
     """Takes messages in and says what each cost."""
@@ -29,6 +31,9 @@ class System(Protocol):
     def types(self, individuals: Iterable[str]) -> dict[str, frozenset[str]]:
         """The named classes of the scenario's ontology that each individual is known to have."""
 
+    def cpu(self) -> float:
+        """CPU seconds so far of all its processes and threads."""
+
     def close(self) -> None:
         """End its processes."""
 
@@ -37,9 +42,11 @@ class Engine:
     """Our engine, without journal and network: what the paper calls process time."""
 
     def __init__(self, settings: Settings) -> None:
-        machine = build_machine(read_deployment(settings), time.perf_counter)
+        deployment = read_deployment(settings)
+        machine, self._processes = _started_by(lambda: build_machine(deployment, time.perf_counter))
         self._engine = machine.engine
         self._number = 0
+        self._asked = 0
 
     def steps(self, messages: Sequence[bytes]) -> list[Step]:
         return [self._step(content) for content in messages]
@@ -65,6 +72,9 @@ class Engine:
         triples = self._engine.kb.triples(Origin.WINDOW)
         return "".join(f"{s.n3} <{p}> {o.n3} .\n" for s, p, o in triples)
 
+    def cpu(self) -> float:
+        return time.process_time() + _cpu(self._processes)
+
     def close(self) -> None:
         self._engine.close()
 
@@ -74,10 +84,15 @@ class Engine:
         outcome = self._engine.process(message, self._engine.read(content))
         if outcome.status is not Status.ACCEPTED:
             raise RuntimeError(f"{message.id} was {outcome.status.value}: {outcome.warnings}")
+        if self._engine.degraded:
+            raise RuntimeError(f"the reasoner is away: {self._engine.degraded}")
+        # A process that was asked has read its question.
+        asked = sum(process.io_counters().read_count for process in self._processes)
+        remembered, self._asked = bool(self._processes) and asked == self._asked, asked
         kb = self._engine.kb
         asserted = kb.size(Origin.STATIC) + kb.size(Origin.WINDOW)
         inferred = kb.size(Origin.INFERRED) + kb.size(Origin.STATIC_INFERRED)
-        return Step(self._number, outcome.timings, asserted, asserted + inferred)
+        return Step(self._number, outcome.timings, asserted, asserted + inferred, remembered)
 
 
 class PapersWay:
@@ -87,7 +102,7 @@ class PapersWay:
         self, ontology: str, kind: str, size: int, *, rebuilt: bool = False, listing: bool = False
     ) -> None:
         self._number = 0
-        self._peer = Peer("jena_pellet")
+        self._peer, self._processes = _started_by(lambda: Peer("jena_pellet"))
         try:
             self._peer.ask(
                 "load", ontology=ontology, kind=kind, size=size, rebuilt=rebuilt, listing=listing
@@ -114,39 +129,20 @@ class PapersWay:
         found = self._peer.ask("types", names=list(individuals))
         return {name: frozenset(types) for name, types in found.items()}
 
+    def cpu(self) -> float:
+        return _cpu(self._processes)
+
     def close(self) -> None:
         self._peer.close()
 
 
-class CpuTime:
-    """CPU time that passes between :meth:`start` and :meth:`stop`, summed up in ``seconds``.
-
-    It is that of this process and of all that it started, threads of Java included. Systems run
-    one after the other, so what passes while one runs is its own.
-    """
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._own = self._others = 0.0
-
-    def start(self) -> None:
-        """Begin to count."""
-        # Asking for the others' time costs some of our own.
-        self._others = _children_cpu()
-        self._own = time.process_time()
-
-    def stop(self) -> None:
-        """Add what passed since."""
-        own = time.process_time() - self._own
-        self.seconds += own + _children_cpu() - self._others
+def _started_by(make: Callable[[], T]) -> tuple[T, list[psutil.Process]]:
+    """What ``make`` returns, and the processes that it started."""
+    before = set(psutil.Process().children(recursive=True))
+    made = make()
+    return made, [p for p in psutil.Process().children(recursive=True) if p not in before]
 
 
-def _children_cpu() -> float:
-    total = 0.0
-    for child in psutil.Process().children(recursive=True):
-        try:
-            times = child.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system + times.children_user + times.children_system
-    return total
+def _cpu(processes: Sequence[psutil.Process]) -> float:
+    """CPU seconds so far, threads of Java and processes that have ended included."""
+    return sum(sum(process.cpu_times()[:4]) for process in processes)
