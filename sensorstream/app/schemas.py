@@ -59,7 +59,7 @@ def _check_references(label: str, path: Path, folder: Path, seen: set[Path]) -> 
             _check_references(label, target, folder, seen)
 
 
-def _parse(label: str, path: Path) -> etree._ElementTree:  # noqa: SLF001 (it has no other name)
+def _parse(label: str, path: Path) -> etree._ElementTree:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         document = etree.parse(str(path), parser)
