@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint conformance bench clean
 
 demo: $(READY)  ## the main job, live, on embedded defaults; ends by itself
 	$(BIN)/sensorstream demo
@@ -17,6 +17,9 @@ lint: $(READY)  ## format, style, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+conformance: $(READY)  ## the W3C suites, category by category, into docs/conformance.md
+	$(BIN)/python -m tests.w3c.conformance
 
 bench: $(READY)  ## the paper's scenario: phase times and their ratios
 	$(BIN)/python -m benchmarks

@@ -600,6 +600,8 @@ class Query:
     dataset: Dataset = Dataset()
     registration: Registration | None = None
     report: Report | None = None
+    base: IRI | None = None
+    """What ``IRI("text")`` resolves against; None also where that function is not called."""
 
 
 # Updates (SPARQL 1.1 Update, section 3)
@@ -651,6 +653,8 @@ class Modify:
     pattern: Pattern
     using: Dataset = Dataset()
     graph: IRI | None = None
+    base: IRI | None = None
+    """As in :class:`Query`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from lark import Token, v_args
 from lark.tree import Meta
 
+from sensorstream.model.terms import IRI
 from sensorstream.sparql.algebra import (
     Aggregate,
     And,
@@ -58,6 +59,7 @@ class ExpressionBuilder(TermBuilder):
     def __init__(self, source: Source, base: str | None) -> None:
         super().__init__(source, base)
         self.luposdate_aggregates: set[Aggregate] = set()
+        self._makes_iris = False
 
     def any_of(self, children: list[Expression]) -> Expression:
         return reduce(Or, children)
@@ -129,7 +131,9 @@ class ExpressionBuilder(TermBuilder):
             )
         if name == "BOUND" and not isinstance(arguments[0], Variable):
             self.fail(token.start_pos, "BOUND takes a variable: expected e.g. BOUND(?x)")
-        return Call(_SAME_FUNCTION.get(name, name), arguments)
+        name = _SAME_FUNCTION.get(name, name)
+        self._makes_iris |= name == "IRI"
+        return Call(name, arguments)
 
     def exists(self, children: list[Any]) -> Expression:
         found = Exists(children[-1].whole)
@@ -161,6 +165,11 @@ class ExpressionBuilder(TermBuilder):
         if any(True for _ in aggregates(expression)):
             self.fail(offset, f"{name} cannot be taken of another aggregate")
         return self.at(offset, Aggregate(name, expression, distinct, separator))
+
+    def run_time_base(self) -> IRI | None:
+        """The base IRI, if a function that has been read since the last call needs it."""
+        needed, self._makes_iris = self._makes_iris, False
+        return IRI(self.base_iri) if needed and self.base_iri is not None else None
 
     def without_aggregates(self, expression: _Of, where: str) -> _Of:
         """The expression, which must not aggregate.

@@ -98,7 +98,7 @@ class QueryBuilder(StreamBuilder):
         else:
             made = form.kind(pattern)
         dataset = replace(form.dataset, windows=tuple(self._windows.values()))
-        return Query(made, dataset, registration, form.report)
+        return Query(made, dataset, registration, form.report, self.run_time_base())
 
     # Forms
 

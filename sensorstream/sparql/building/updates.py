@@ -66,7 +66,7 @@ class UpdateBuilder(QueryBuilder):
 
     def insert_data(self, children: list[_Quads]) -> InsertData:
         self._refuse_variables(children[0], "INSERT DATA")
-        self._leave(children[0])
+        self._refuse_known_labels(children[0])
         return InsertData(children[0])
 
     def delete_data(self, children: list[_Quads]) -> DeleteData:
@@ -81,7 +81,9 @@ class UpdateBuilder(QueryBuilder):
     def modify(self, children: list[Any]) -> Modify:
         parts = {child[0]: child[1] for child in children[:-1] if child[0] != "using"}
         using = [child for child in children[:-1] if child[0] == "using"]
-        made = Modify(
+        # A blank node of a pattern belongs to its operation.
+        self._block_of.clear()
+        return Modify(
             parts.get("delete"),
             parts.get("insert"),
             children[-1].whole,
@@ -90,9 +92,8 @@ class UpdateBuilder(QueryBuilder):
                 tuple(iri for _, named, iri in using if named),
             ),
             parts.get("with"),
+            self.run_time_base(),
         )
-        self._leave(made)
-        return made
 
     def with_graph(self, children: list[IRI]) -> tuple[str, IRI]:
         return "with", children[0]
@@ -134,9 +135,9 @@ class UpdateBuilder(QueryBuilder):
             if isinstance(part, BlankNode):
                 self.fail_at(part, f"a blank node cannot stand in {where}: expected a name")
 
-    def _leave(self, operation: object) -> None:
-        """A blank node's label belongs to one operation of a request."""
-        labels = {part for part in nodes(operation) if isinstance(part, BlankNode)}
+    def _refuse_known_labels(self, quads: _Quads) -> None:
+        """A blank node that is inserted as data belongs to one operation of a request."""
+        labels = {part for part in nodes(quads) if isinstance(part, BlankNode)}
         for label in sorted(labels & self._used):
             self.fail_at(label, f"{label} stands in another operation already")
         self._used |= labels

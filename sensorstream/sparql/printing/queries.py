@@ -40,6 +40,8 @@ def query_text(query: Query) -> str:
 
 def _lines(query: Query) -> Iterator[str]:
     form = query.form
+    if query.base is not None:
+        yield f"BASE {query.base.n3}"
     if query.registration is not None:
         yield registration_text(query.registration)
     clauses = [*dataset_lines(query.dataset)]

@@ -60,6 +60,8 @@ def _lines(operation: Operation) -> Iterator[str]:
 
 
 def _modify(operation: Modify) -> Iterator[str]:
+    if operation.base is not None:
+        yield f"BASE {operation.base.n3}"
     if operation.graph is not None:
         yield f"WITH {operation.graph.n3}"
     if operation.delete is not None:

@@ -1,0 +1,102 @@
+"""Write docs/conformance.md: how many tests of the W3C suites pass, category by category.
+
+``make conformance`` runs it; pytest runs the same tests one by one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+from tests.w3c.checks import fault
+from tests.w3c.deviations import DEVIATIONS
+from tests.w3c.manifests import MISSING, OUTSIDE, Case, QueryCase, SyntaxCase, cases
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "conformance.md"
+
+_INTRODUCTION: Final = """# Conformance
+
+How the stream SPARQL of this project (docs/stream-sparql.md) does on the W3C's test suites for
+SPARQL 1.0 and 1.1. This page is written by `make conformance`, which needs the suites beside the
+repository (`../shared/suites/w3c/sparql`).
+
+What a test shows:
+
+- **Syntax**: a positive text is read; printed and read again it means the same. A negative text is
+  refused.
+- **Query**: the text is read, its algebra printed, and the printed text run on Oxigraph. The
+  answer equals the suite's: the same solutions, equally often, blank nodes up to their names,
+  in order where the query says ORDER BY.
+- **Update**: as for queries; the data afterwards are isomorphic to the suite's.
+
+"""
+
+
+def main() -> int:
+    """Run every test and write the page."""
+    if not cases():
+        print(MISSING, file=sys.stderr)
+        return 2
+    outcome: dict[Case, str] = {}
+    for case in cases():
+        wrong = fault(case)
+        if wrong is not None:
+            print(f"{case.label}: {wrong}", file=sys.stderr)
+        outcome[case] = "failed" if wrong else "deviates" if _deviates(case) else "passed"
+    PAGE.write_text(_INTRODUCTION + "\n".join((*_table(outcome), "", *_deviations(), *_outside())))
+    failed = sum(each == "failed" for each in outcome.values())
+    print(f"{len(outcome)} tests, {failed} failed: {PAGE}")
+    return 1 if failed else 0
+
+
+def _deviates(case: Case) -> bool:
+    return case.label in DEVIATIONS
+
+
+def _kind(case: Case) -> str:
+    if isinstance(case, SyntaxCase):
+        return "syntax, positive" if case.positive else "syntax, negative"
+    return "query" if isinstance(case, QueryCase) else "update"
+
+
+def _table(outcome: dict[Case, str]) -> list[str]:
+    lines = [
+        "| category | kind | tests | passed | as Oxigraph, not as the suite | failed |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for case, how in outcome.items():
+        counts.setdefault((case.category, _kind(case)), Counter())[how] += 1
+    for (category, kind), count in counts.items():
+        lines.append(f"| {category} | {kind} | {_numbers(count)} |")
+    lines.append(f"| **all** | | {_numbers(sum(counts.values(), Counter()))} |")
+    return lines
+
+
+def _numbers(count: Counter[str]) -> str:
+    columns = (count.total(), count["passed"], count["deviates"], count["failed"])
+    return " | ".join(map(str, columns))
+
+
+def _deviations() -> list[str]:
+    lines = [
+        "## As Oxigraph, not as the suite",
+        "",
+        "On these tests Oxigraph does not give the suite's result for the original text either.",
+        "The printed text gives what the original text gives.",
+        "",
+        "| test | reason |",
+        "|---|---|",
+    ]
+    return [*lines, *(f"| {label} | {reason} |" for label, reason in DEVIATIONS.items()), ""]
+
+
+def _outside() -> list[str]:
+    lines = ["## Not run", "", "| category | reason |", "|---|---|"]
+    return [*lines, *(f"| {name} | {reason} |" for name, reason in OUTSIDE.items()), ""]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,214 @@
+"""The W3C's SPARQL test suites, read from their manifests.
+
+The suites lie beside the repository. Their tests are run by a command (``conformance``) and,
+one by one, by pytest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlparse
+
+import pyoxigraph as ox
+import pytest
+
+SUITES: Final = Path(__file__).parents[3] / "shared" / "suites" / "w3c" / "sparql"
+VERSIONS: Final = ("sparql10", "sparql11")
+MISSING: Final = f"the W3C suites are not beside the repository: expected {SUITES}"
+
+# What these categories test is not the language: who answers, how, and what is inferred first.
+OUTSIDE: Final = {
+    "entailment": "what is inferred before a query is asked is not part of the language",
+    "graph-store-protocol": "HTTP, not the language",
+    "http-rdf-update": "HTTP, not the language",
+    "protocol": "HTTP, not the language",
+    "service-description": "HTTP, not the language",
+    "service": "federation: a query cannot call other endpoints",
+}
+
+_MF: Final = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
+_QT: Final = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
+_UT: Final = "http://www.w3.org/2009/sparql/tests/test-update#"
+_RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
+
+_SYNTAX: Final = {
+    "PositiveSyntaxTest": (True, False),
+    "PositiveSyntaxTest11": (True, False),
+    "NegativeSyntaxTest": (False, False),
+    "NegativeSyntaxTest11": (False, False),
+    "PositiveUpdateSyntaxTest11": (True, True),
+    "NegativeUpdateSyntaxTest11": (False, True),
+}
+_EVALUATION: Final = ("QueryEvaluationTest", "CSVResultFormatTest")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test; ``category`` is its folder, such as ``sparql11/aggregates``."""
+
+    name: str
+    category: str
+    text: Path
+
+    @property
+    def base(self) -> str:
+        """The IRI of the document that holds the text."""
+        return self.text.as_uri()
+
+    @property
+    def label(self) -> str:
+        return f"{self.category}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxCase(Case):
+    """A text that can be read, or must not be."""
+
+    positive: bool
+    update: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Files to load: of the default graph, and of named ones."""
+
+    default: tuple[Path, ...] = ()
+    named: tuple[tuple[str, Path], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryCase(Case):
+    """A query, its data and its result; ``lax`` results may repeat solutions or not."""
+
+    data: Data
+    result: Path
+    lax: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateCase(Case):
+    """A request, the data before it and the data after it."""
+
+    before: Data
+    after: Data
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Every test of the language, in the order of the manifests; none without the suites."""
+    return tuple(
+        case
+        for version in VERSIONS
+        if (SUITES / version).is_dir()
+        for case in _cases_of(SUITES / version)
+    )
+
+
+def query_cases() -> tuple[QueryCase, ...]:
+    """The tests that evaluate a query."""
+    return tuple(case for case in cases() if isinstance(case, QueryCase))
+
+
+def update_cases() -> tuple[UpdateCase, ...]:
+    """The tests that evaluate an update."""
+    return tuple(case for case in cases() if isinstance(case, UpdateCase))
+
+
+def syntax_cases() -> tuple[SyntaxCase, ...]:
+    """The tests that read a text."""
+    return tuple(case for case in cases() if isinstance(case, SyntaxCase))
+
+
+def parameters(found: tuple[Case, ...]) -> list[object]:
+    """Cases for ``pytest.mark.parametrize``; without the suites one that is skipped."""
+    if not found:
+        return [pytest.param(None, marks=pytest.mark.skip(reason=MISSING))]
+    return [pytest.param(case, id=case.label) for case in found]
+
+
+def _cases_of(version: Path) -> Iterator[Case]:
+    for manifest in sorted(version.glob("*/manifest.ttl")):
+        if manifest.parent.name not in OUTSIDE:
+            yield from _Manifest(manifest).cases()
+
+
+class _Manifest:
+    def __init__(self, file: Path) -> None:
+        self._category = f"{file.parent.parent.name}/{file.parent.name}"
+        self._graph = ox.Store()
+        self._graph.load(
+            path=file, format=ox.RdfFormat.TURTLE, base_iri=file.as_uri(), lenient=True
+        )
+
+    def cases(self) -> Iterator[Case]:
+        (entries,) = self._graph.quads_for_pattern(None, ox.NamedNode(f"{_MF}entries"), None)
+        for entry in self._members(entries.object):
+            kind = self._iri(entry, f"{_RDF}type").removeprefix(_MF)
+            action = self._one(entry, f"{_MF}action")
+            result = self._one(entry, f"{_MF}result")
+            assert action is not None
+            if kind in _SYNTAX:
+                positive, update = _SYNTAX[kind]
+                yield SyntaxCase(*self._case(entry, action), positive, update)
+            elif kind == "UpdateEvaluationTest":
+                text = self._one(action, f"{_UT}request")
+                assert text is not None
+                assert result is not None
+                before, after = self._data(action, _UT), self._data(result, _UT)
+                yield UpdateCase(*self._case(entry, text), before, after)
+            elif kind in _EVALUATION:
+                text = self._one(action, f"{_QT}query")
+                assert text is not None
+                assert result is not None
+                lax = self._one(entry, f"{_MF}resultCardinality") is not None
+                case = self._case(entry, text)
+                yield QueryCase(*case, self._data(action, _QT), _path(result), lax)
+            else:
+                raise ValueError(f"{self._category}: a test of the unknown kind {kind}")
+
+    def _case(self, entry: object, text: object) -> tuple[str, str, Path]:
+        assert isinstance(entry, ox.NamedNode)
+        return entry.value.rpartition("#")[2], self._category, _path(text)
+
+    def _data(self, node: object, vocabulary: str) -> Data:
+        named = []
+        for graph in self._all(node, f"{vocabulary}graphData"):
+            file = self._one(graph, f"{vocabulary}graph")
+            label = self._one(graph, f"{_RDFS}label")
+            if file is None:
+                named.append((_value(graph), _path(graph)))
+            else:
+                named.append((_value(file if label is None else label), _path(file)))
+        default = tuple(map(_path, self._all(node, f"{vocabulary}data")))
+        return Data(default, tuple(named))
+
+    def _members(self, cell: object) -> Iterator[object]:
+        while cell != ox.NamedNode(f"{_RDF}nil"):
+            yield self._one(cell, f"{_RDF}first")
+            cell = self._one(cell, f"{_RDF}rest")
+
+    def _all(self, node: object, verb: str) -> list[object]:
+        if not isinstance(node, ox.NamedNode | ox.BlankNode):
+            return []
+        found = self._graph.quads_for_pattern(node, ox.NamedNode(verb), None)
+        return sorted((quad.object for quad in found), key=str)
+
+    def _one(self, node: object, verb: str) -> object | None:
+        return next(iter(self._all(node, verb)), None)
+
+    def _iri(self, node: object, verb: str) -> str:
+        return _value(self._one(node, verb))
+
+
+def _value(node: object) -> str:
+    assert isinstance(node, ox.NamedNode | ox.Literal)
+    return node.value
+
+
+def _path(node: object) -> Path:
+    return Path(unquote(urlparse(_value(node)).path))
