@@ -42,6 +42,8 @@ class Peer:
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        if self._process.poll() is not None:
+            raise PeerFailed(f"{self._module}: the process ended before '{operation}'")
         request = json.dumps({"operation": operation, **arguments})
         try:
             self._process.stdin.write(request.encode() + b"\n")
