@@ -5,14 +5,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Hashable, Iterable
 from itertools import count
-from typing import TypeVar
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.network.dispatch import Dispatcher
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
 
-N = TypeVar("N", bound=Node)
 Listener = Callable[[list[Row], list[Row]], None]
 """Told what was added to an operator's output, and what removed; the two may overlap."""
 
@@ -83,6 +81,11 @@ class Network:
             source.consumers.remove(node)
             source.users -= 1
             self.drop(source)
+
+    def sweep(self) -> None:
+        """Drop all operators that nobody uses: what is left of a query that failed to compile."""
+        for node in sorted(self._nodes.values(), key=lambda each: -each.depth):
+            self.drop(node)
 
     def settle(self) -> None:
         """End an instant: let every operator concerned take in what has changed below it."""

@@ -1,0 +1,1 @@
+"""Continuous queries over streams: windows, instants and reports around the network."""

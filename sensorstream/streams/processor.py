@@ -1,0 +1,278 @@
+"""Streams in, reports out: the windows, the instants, and the queries over them.
+
+Events come in order of time (:class:`sensorstream.streams` takes disorder out before). Time
+moves by the events, or by :meth:`StreamProcessor.advance` when a stream falls silent. Between
+two events every instant at which a window is computed, lets something go, or a report is due
+is worked off, in order: what a query reports does not depend on when the next event comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.timeline import Instant
+from sensorstream.network.compile import Compiler, Sources, UnsupportedQuery
+from sensorstream.network.expressions.compile import NotIncremental
+from sensorstream.network.network import Network
+from sensorstream.network.node import Node
+from sensorstream.network.reevaluate import Reevaluated
+from sensorstream.sparql.algebra import Query
+from sensorstream.streams.agenda import Agenda
+from sensorstream.streams.lengths import Lengths
+from sensorstream.streams.query import ContinuousQuery
+from sensorstream.streams.report import Sink
+from sensorstream.streams.window import StreamWindow, WindowShape
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEvent:
+    """A graph that a stream says at a time."""
+
+    time: Instant
+    triples: tuple[Triple, ...]
+    stream: IRI | None = None
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a processor has seen."""
+
+    events: int = 0
+    triples: int = 0
+    late: int = 0
+    """Events before the present: they are left out."""
+
+
+class StreamProcessor:
+    """Runs continuous queries; owned by one thread.
+
+    ``default`` is the graph that patterns outside WINDOW match, ``named`` what GRAPH does.
+    ``instant`` reads an instant that a query writes (a number or ``xsd:dateTime``), ``second``
+    is the length of a second on the time line. What happens costs what it concerns, however
+    many queries there are.
+    """
+
+    def __init__(
+        self,
+        default: TripleIndex,
+        named: Mapping[IRI, TripleIndex] | None = None,
+        *,
+        instant: Callable[[Literal], Instant],
+        second: int,
+    ) -> None:
+        self.network = Network()
+        self.queries: dict[str, ContinuousQuery] = {}
+        self.counts = Counts()
+        self.now: Instant | None = None
+        self._default = default
+        self._named = dict(named or {})
+        self._instant = instant
+        self._second = second
+        self._windows: dict[WindowShape, StreamWindow] = {}
+        self._readers: dict[StreamWindow, list[ContinuousQuery]] = {}
+        self._of_stream: dict[IRI | None, list[StreamWindow]] = {}
+        self._agenda = Agenda()
+        # The queries that the present instant may make report.
+        self._stirred: dict[ContinuousQuery, None] = {}
+
+    # -- queries ----------------------------------------------------------------------------
+
+    def register(self, name: str, text: str, query: Query, sink: Sink) -> ContinuousQuery:
+        """Start a query; it begins with the present content of the graphs and shared windows.
+
+        Raises:
+            UnsupportedQuery: it asks for something that no stream can answer, or the name is
+                taken.
+        """
+        if name in self.queries:
+            raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
+        lengths = Lengths(self._instant, self._second)
+        windows = {each.name: self._open(lengths.shape(each)) for each in query.dataset.windows}
+        contents = {name: window.index for name, window in windows.items()}
+        try:
+            root, reason = self._compile(query, Sources(self._default, self._named, contents))
+            running = ContinuousQuery(
+                name,
+                text,
+                query,
+                root,
+                list(windows.values()),
+                lengths.schedule(query),
+                sink,
+                reason,
+            )
+        except BaseException:
+            self.network.sweep()
+            self._close(windows.values())
+            raise
+        for window in running.windows:
+            self._readers[window].append(running)
+        running.start(self.now)
+        self._agenda.note(running)
+        self.network.listen(root, running.changed)
+        running.on_change = partial(self._stirred.__setitem__, running, None)
+        self.queries[name] = running
+        return running
+
+    def unregister(self, name: str) -> None:
+        """Stop a query; what only it used is given back.
+
+        Raises:
+            KeyError: no query has that name.
+        """
+        running = self.queries.pop(name)
+        self.network.leave(running.root, running.changed)
+        for window in running.windows:
+            self._readers[window].remove(running)
+        self._stirred.pop(running, None)
+        self._agenda.forget(running)
+        self._close(running.windows)
+
+    def _compile(self, query: Query, sources: Sources) -> tuple[Node, str]:
+        pattern = query.form.pattern
+        try:
+            return Compiler(self.network, sources).compile(pattern), ""
+        except NotIncremental as error:
+            self.network.sweep()
+            node = self.network.share(
+                ("anew", pattern, tuple(map(id, sources.indexes()))),
+                lambda: Reevaluated(pattern, sources, self.network.dispatcher),
+            )
+            return node, error.message
+
+    def _open(self, shape: WindowShape) -> StreamWindow:
+        window = self._windows.get(shape)
+        if window is None:
+            window = self._windows[shape] = StreamWindow(shape)
+            self._readers[window] = []
+            self._of_stream.setdefault(shape.stream, []).append(window)
+            if self.now is not None:
+                window.wind(self.now)
+                self._agenda.note(window)
+        return window
+
+    def _close(self, windows: Iterable[StreamWindow]) -> None:
+        for window in windows:
+            if not self._readers.get(window, True):
+                shape = window.shape
+                del self._readers[window], self._windows[shape]
+                self._agenda.forget(window)
+                self._of_stream[shape.stream].remove(window)
+
+    # -- time -------------------------------------------------------------------------------
+
+    def push(self, event: StreamEvent) -> bool:
+        """An event happens.
+
+        Returns:
+            Whether it was taken in: one before the present is late and left out.
+        """
+        if self.now is not None and event.time < self.now:
+            self.counts.late += 1
+            return False
+        self._move_to(event.time)
+        self.counts.events += 1
+        self.counts.triples += len(event.triples)
+        streams = (event.stream, None) if event.stream is not None else (None,)
+        for stream in streams:
+            for window in self._of_stream.get(stream, ()):
+                window.take(event.time, event.triples)
+                self._agenda.note(window)
+                self._stir_readers(window, len(event.triples))
+        self._end_instant(event.time)
+        return True
+
+    def settle(self, time: Instant) -> None:
+        """The graphs outside the windows have changed: one instant."""
+        self._move_to(time)
+        self._end_instant(time)
+
+    def advance(self, time: Instant) -> None:
+        """Time has come so far: nothing before ``time`` will happen any more."""
+        if self.now is None or time > self.now:
+            self._move_to(time)
+            self._end_instant(time)
+
+    def finish(self) -> None:
+        """The streams have ended: windows with a step report once more, at its next multiple."""
+        ends = {query: query.closes for query in self.queries.values()}
+        last = max((end for end in ends.values() if end is not None), default=None)
+        if last is None:
+            return
+        while (due := self._agenda.next) is not None and due <= last:
+            self._work_off(due)
+            self._end_instant(due, {q for q, end in ends.items() if end is not None and due <= end})
+
+    @property
+    def next_due(self) -> Instant | None:
+        """When the next window is computed or lets something go, or a report is due."""
+        return self._agenda.next
+
+    def _move_to(self, time: Instant) -> None:
+        """Work off all instants before a time, and what expires at it."""
+        if self.now is None:
+            for window in self._windows.values():
+                window.wind(time)
+                self._agenda.note(window)
+            for query in self.queries.values():
+                query.start(time)
+                self._agenda.note(query)
+        while (due := self._agenda.next) is not None and due < time:
+            if self._work_off(due, time):
+                self._end_instant(due)
+        if self._agenda.next == time:
+            for each in self._agenda.take(time):
+                # What closes at this time waits for all that happens at it.
+                if isinstance(each, StreamWindow) and each.closes is None:
+                    each.expire(time)
+                self._agenda.note(each)
+        self.now = time
+
+    def _work_off(self, time: Instant, until: Instant | None = None) -> bool:
+        """Compute what is due at a time.
+
+        Returns:
+            Whether anything was: a window that is empty, and whose readers are silent, goes on
+            to the first step at or after ``until`` at once.
+        """
+        self.now = time
+        worked = False
+        for each in self._agenda.take(time):
+            if isinstance(each, ContinuousQuery):
+                each.come_due()
+                self._stirred[each] = None
+            elif each.closes is None:
+                each.expire(time)
+            elif until is not None and each.idle and not self._is_heard(each):
+                each.wind(until)
+                self._agenda.note(each)
+                continue
+            else:
+                each.close()
+                self._stir_readers(each, 0)
+            self._agenda.note(each)
+            worked = True
+        return worked
+
+    def _is_heard(self, window: StreamWindow) -> bool:
+        return any(query.speaks_in_silence for query in self._readers[window])
+
+    def _stir_readers(self, window: StreamWindow, triples: int) -> None:
+        for query in self._readers[window]:
+            query.arrived(triples)
+            self._stirred[query] = None
+
+    def _end_instant(
+        self, time: Instant, reporting: Container[ContinuousQuery] | None = None
+    ) -> None:
+        self.now = time
+        self.network.settle()
+        stirred = list(self._stirred)
+        self._stirred.clear()
+        for query in stirred:
+            if query.is_due() and (reporting is None or query in reporting):
+                query.report(time)

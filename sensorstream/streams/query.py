@@ -1,0 +1,229 @@
+"""One continuous query while it runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sensorstream.model.terms import Triple
+from sensorstream.model.timeline import Instant
+from sensorstream.network.compile import order_of
+from sensorstream.network.node import Node
+from sensorstream.network.rows import Row, net, slots_of
+from sensorstream.sparql.algebra import (
+    Ask,
+    Construct,
+    Distinct,
+    OrderBy,
+    Pattern,
+    Project,
+    Query,
+    Reduced,
+    Relation,
+    ReportKind,
+    Slice,
+)
+from sensorstream.streams.report import Operation, Report, Sink, instantiated
+from sensorstream.streams.window import StreamWindow
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When a query reports, and what.
+
+    ``relation`` None reports additions and removals. ``period`` is the length between two
+    reports by time, in units of the time line; ``triples`` the number of arrived triples.
+    """
+
+    kind: ReportKind
+    relation: Relation | None
+    period: int | None = None
+    triples: int | None = None
+
+
+class ContinuousQuery:
+    """Gathers the changes of an operator's output until it is time to report them."""
+
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        query: Query,
+        root: Node,
+        windows: Sequence[StreamWindow],
+        schedule: Schedule,
+        sink: Sink,
+        reason: str = "",
+    ) -> None:
+        self.name = name
+        self.text = text
+        self.query = query
+        self.root = root
+        self.windows = tuple(windows)
+        self.schedule = schedule
+        self.reason = reason
+        """Why the query is evaluated anew instead of kept in step; empty if it is."""
+        self.due: Instant | None = None
+        """The next report by time."""
+        self.reports = 0
+        self.last_report: Instant | None = None
+        self.on_change: Callable[[], None] | None = None
+        self._sink = sink
+        self._added: list[Row] = []
+        self._removed: list[Row] = []
+        self._arrived = 0
+        self._computed = sum(window.computed for window in windows)
+        self._period_is_over = False
+        form = query.form
+        self._triples = None
+        self._constructed: Counter[Triple] = Counter()
+        if isinstance(form, Construct):
+            self._triples = instantiated(form.template, root.variables)
+            self._constructed.update(self._triples(root.rows()))
+        self._key = _order(query, root)
+        self._answer: bool | None = None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of its rows, in order."""
+        return self.root.variables
+
+    def changed(self, added: list[Row], removed: list[Row]) -> None:
+        """The operator's output has changed."""
+        self._added += added
+        self._removed += removed
+        if self.on_change is not None:
+            self.on_change()
+
+    def start(self, now: Instant | None) -> None:
+        """Time begins, or the query does: its first report by time is the next multiple."""
+        period = self.schedule.period
+        if period is not None and now is not None:
+            self.due = now + -now % period
+
+    def arrived(self, triples: int) -> None:
+        """So many triples have come into one of its windows."""
+        self._arrived += triples
+
+    def come_due(self) -> None:
+        """The time of its next report has come."""
+        assert self.due is not None
+        assert self.schedule.period is not None
+        self.due += self.schedule.period
+        self._period_is_over = True
+
+    @property
+    def closes(self) -> Instant | None:
+        """The last of the next steps of its windows and its own next report by time."""
+        dues = [self.due, *(window.closes for window in self.windows)]
+        return max((each for each in dues if each is not None), default=None)
+
+    @property
+    def speaks_in_silence(self) -> bool:
+        """Whether it reports at a window's step even if nothing has changed."""
+        return self.schedule.relation is Relation.RSTREAM and (
+            next(iter(self.root.rows()), None) is not None
+        )
+
+    def is_due(self) -> bool:
+        """Whether the instant that ends now is one to report at; ask once an instant."""
+        computed = sum(window.computed for window in self.windows)
+        closed = computed > self._computed
+        self._computed = computed
+        over, self._period_is_over = self._period_is_over, False
+        match self.schedule.kind:
+            case ReportKind.PERIOD:
+                return over
+            case ReportKind.TRIPLES:
+                assert self.schedule.triples is not None
+                enough = self._arrived >= self.schedule.triples
+                self._arrived %= self.schedule.triples
+                return enough
+            case ReportKind.WINDOW_CLOSE:
+                return closed
+        return closed or bool(self._added or self._removed)
+
+    def result(self) -> list[Row]:
+        """The whole result as it is now, in the order the query asks for."""
+        rows = list(self.root.rows())
+        if self._key is not None:
+            rows.sort(key=self._key)
+        return rows
+
+    def graph(self) -> list[Triple]:
+        """The whole result of a CONSTRUCT query as it is now."""
+        assert self._triples is not None
+        return list(dict.fromkeys(self._triples(self.root.rows())))
+
+    def report(self, time: Instant) -> None:
+        """Give out what the relation asks for."""
+        added, removed = self._added, self._removed
+        self._added, self._removed = [], []
+        if added and removed:
+            weights = net(added, removed)
+            added = [row for row, n in weights.items() for _ in range(n)]
+            removed = [row for row, n in weights.items() for _ in range(-n)]
+        self.reports += 1
+        self.last_report = time
+        if isinstance(self.query.form, Ask):
+            self._report_answer(time)
+        elif self._triples is not None:
+            self._report_graph(time, self._triples(added), self._triples(removed))
+        else:
+            self._report_rows(time, added, removed)
+
+    def _report_rows(self, time: Instant, added: list[Row], removed: list[Row]) -> None:
+        if self.schedule.relation is Relation.RSTREAM:
+            self._give(time, Operation.RESULT, self.result())
+            return
+        if removed and self.schedule.relation is not Relation.ISTREAM:
+            self._give(time, Operation.REMOVED, removed)
+        if added and self.schedule.relation is not Relation.DSTREAM:
+            if self._key is not None:
+                added.sort(key=self._key)
+            self._give(time, Operation.ADDED, added)
+
+    def _give(self, time: Instant, operation: Operation, rows: list[Row]) -> None:
+        self._sink(Report(self.name, time, operation, self.variables, rows))
+
+    def _report_graph(self, time: Instant, added: list[Triple], removed: list[Triple]) -> None:
+        counts = self._constructed
+        before = {triple: triple in counts for triple in (*added, *removed)}
+        counts.update(added)
+        counts.subtract(removed)
+        come = [t for t, was in before.items() if not was and counts[t] > 0]
+        gone = [t for t, was in before.items() if was and counts[t] <= 0]
+        for triple in before:
+            if counts[triple] <= 0:
+                del counts[triple]
+        if self.schedule.relation is Relation.RSTREAM:
+            self._give_graph(time, Operation.RESULT, list(counts))
+            return
+        if gone and self.schedule.relation is not Relation.ISTREAM:
+            self._give_graph(time, Operation.REMOVED, gone)
+        if come and self.schedule.relation is not Relation.DSTREAM:
+            self._give_graph(time, Operation.ADDED, come)
+
+    def _give_graph(self, time: Instant, operation: Operation, triples: list[Triple]) -> None:
+        self._sink(Report(self.name, time, operation, triples=triples))
+
+    def _report_answer(self, time: Instant) -> None:
+        answer = next(iter(self.root.rows()), None) is not None
+        if answer != self._answer or self.schedule.relation is Relation.RSTREAM:
+            self._answer = answer
+            self._sink(Report(self.name, time, Operation.RESULT, answer=answer))
+
+
+def _order(query: Query, root: Node) -> Callable[[Row], Any] | None:
+    pattern: Pattern | None = query.form.pattern
+    while pattern is not None:
+        match pattern:
+            case OrderBy(_, conditions):
+                return order_of(conditions, slots_of(root.variables))
+            case Project(inner, _) | Distinct(inner) | Reduced(inner) | Slice(inner, _, _):
+                pattern = inner
+            case _:
+                pattern = None
+    return None

@@ -1,0 +1,143 @@
+"""After every instant the network's answer is Oxigraph's answer on the same graphs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.network.compile import Compiler, Sources
+from sensorstream.network.expressions.compile import NotIncremental
+from sensorstream.network.network import Network
+from sensorstream.network.reevaluate import Reevaluated
+from sensorstream.network.rows import Row
+from sensorstream.network.scope import in_scope
+from sensorstream.sparql.algebra import Pattern, Project, Variable
+from tests.network.oracle import GRAPHS, Oracle, patterns, subtract, triples, values
+
+Change = tuple[Triple, IRI | None]
+changes = st.lists(
+    st.lists(st.tuples(triples, st.sampled_from((None, None, None, *GRAPHS))), max_size=4),
+    min_size=1,
+    max_size=6,
+)
+
+
+class World:
+    """Graphs that a network and Oxigraph both hold."""
+
+    def __init__(self) -> None:
+        self.default = TripleIndex()
+        self.named = {name: TripleIndex() for name in GRAPHS}
+        self.oracle = Oracle()
+        self.network = Network()
+
+    @property
+    def sources(self) -> Sources:
+        return Sources(self.default, self.named)
+
+    def toggle(self, change: Change) -> None:
+        """Put a triple in where it is missing, take it out where it is there."""
+        triple, graph = change
+        index = self.default if graph is None else self.named[graph]
+        if triple in index:
+            index.discard(triple)
+            self.oracle.remove(triple, graph)
+        else:
+            index.add(triple)
+            self.oracle.add(triple, graph)
+
+
+def selected(pattern: Pattern) -> Project:
+    names = sorted(in_scope(pattern))
+    return Project(pattern, tuple(map(Variable, names)))
+
+
+def follow(world: World, project: Project, stream: list[list[Change]], fallback: bool) -> None:
+    """Hold the network against Oxigraph after every instant, by its deltas and as a whole."""
+    try:
+        node = (
+            world.network.share(
+                "anew", lambda: Reevaluated(project, world.sources, world.network.dispatcher)
+            )
+            if fallback
+            else Compiler(world.network, world.sources).compile(project)
+        )
+    except NotIncremental:
+        assume(False)
+        return
+    answer: Counter[tuple[Any, ...]] = values(node.rows())
+    assert answer == world.oracle.answer(project)
+
+    def listen(added: list[Row], removed: list[Row]) -> None:
+        answer.update(values(added))
+        answer.subtract(values(removed))
+
+    world.network.listen(node, listen)
+    for instant in stream:
+        for change in instant:
+            world.toggle(change)
+        world.network.settle()
+        expected = world.oracle.answer(project)
+        assert subtract(answer) == expected
+        assert values(node.rows()) == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(before=changes, pattern=patterns(), stream=changes)
+def test_a_pattern_is_kept_in_step(
+    before: list[list[Change]], pattern: Pattern, stream: list[list[Change]]
+) -> None:
+    world = World()
+    for instant in before:
+        for change in instant:
+            world.toggle(change)
+    follow(world, selected(pattern), stream, fallback=False)
+
+
+@settings(max_examples=40, deadline=None)
+@given(pattern=patterns(), stream=changes)
+def test_what_is_evaluated_anew_is_right_too(pattern: Pattern, stream: list[list[Change]]) -> None:
+    follow(World(), selected(pattern), stream, fallback=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(first=patterns(depth=2), second=patterns(depth=2), stream=changes)
+def test_queries_come_and_go_while_others_run(
+    first: Pattern, second: Pattern, stream: list[list[Change]]
+) -> None:
+    world = World()
+    compiler = Compiler(world.network, world.sources)
+    try:
+        one = compiler.compile(selected(first))
+        world.network.listen(one, _deaf)
+        other = compiler.compile(selected(second))
+        world.network.listen(other, _deaf)
+    except NotIncremental:
+        assume(False)
+        return
+    for instant in stream:
+        for change in instant:
+            world.toggle(change)
+        world.network.settle()
+    world.network.leave(one, _deaf)
+    follow(world, selected(second), stream, fallback=False)
+    world.network.leave(other, _deaf)
+
+
+@settings(max_examples=30, deadline=None)
+@given(pattern=patterns())
+def test_a_network_without_queries_holds_nothing(pattern: Pattern) -> None:
+    world = World()
+    node = Compiler(world.network, world.sources).compile(selected(pattern))
+    world.network.listen(node, _deaf)
+    world.network.leave(node, _deaf)
+    assert len(world.network) == 0
+
+
+def _deaf(_added: list[Row], _removed: list[Row]) -> None:
+    """Hear nothing."""
