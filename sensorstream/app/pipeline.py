@@ -20,7 +20,14 @@ from sensorstream.clock import Clock
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.engine import Engine, Reading
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import HistoryError, MalformedMessage, SensorStreamError, Unavailable
+from sensorstream.errors import (
+    Contradiction,
+    HistoryError,
+    Inconsistent,
+    MalformedMessage,
+    SensorStreamError,
+    Unavailable,
+)
 from sensorstream.history.records import (
     Effects,
     EntryKind,
@@ -52,6 +59,18 @@ class _Waiting:
     future: Future[Outcome] = field(default_factory=Future)
 
 
+@dataclass(slots=True)
+class _Change:
+    """Something else than a message that changes the engine, between two messages."""
+
+    kind: EntryKind
+    content: bytes
+    source: str
+    check: Callable[[], object]
+    apply: Callable[[Message], Outcome]
+    future: Future[Outcome] = field(default_factory=Future)
+
+
 def message_id(seq: int) -> str:
     """The id of the journal's message number ``seq``."""
     return f"m{seq}"
@@ -70,12 +89,18 @@ def effects_of(entries: Sequence[JournalEntry], outcomes: Sequence[Outcome]) -> 
         superseded=tuple(s for each in every for s in each.superseded),
         alerts=tuple(a for each in every for a in each.alerts),
         statuses=tuple(
-            MessageStatus(entry.seq, outcome.status, _reason(outcome))
+            MessageStatus(
+                entry.seq,
+                outcome.status,
+                _reason(outcome),
+                _contradiction(outcome),
+                outcome.degraded,
+            )
             for entry, outcome in zip(entries, outcomes, strict=True)
         ),
         raised_at=entries[-1].received_at,
         settled=tuple(
-            Settled(each.message.id, each.status, _reason(each))
+            Settled(each.message.id, each.status, _reason(each), _contradiction(each))
             for outcome in outcomes
             for each in outcome.released
         ),
@@ -90,6 +115,11 @@ def _in_order(outcome: Outcome) -> Iterator[Outcome]:
 
 def _reason(outcome: Outcome) -> str | None:
     return "; ".join(outcome.warnings) or None
+
+
+def _contradiction(outcome: Outcome) -> Contradiction | None:
+    error = outcome.rejection
+    return error.contradiction if isinstance(error, Inconsistent) else None
 
 
 class Pipeline:
@@ -122,7 +152,9 @@ class Pipeline:
         self._on_commit = on_commit
         self._reopen = reopen
         self._seq = self._checkpoint_seq = store.last_seq()
-        self._queue: queue.Queue[_Waiting | None] = queue.Queue(_QUEUE)
+        self._queue: queue.Queue[_Waiting | _Change | None] = queue.Queue(_QUEUE)
+        # A change that was met while a group was collected: its turn is after the group.
+        self._change: _Change | None = None
         self._gate = Lock()
         self._stopping = False
         self._halt = Event()
@@ -175,6 +207,27 @@ class Pipeline:
             waiting = _Waiting(content, source, self._engine.read(content))
         except MalformedMessage as error:
             return _failed(error)
+        return self._enqueue(waiting)
+
+    def change(
+        self,
+        kind: EntryKind,
+        check: Callable[[], object],
+        apply: Callable[[Message], Outcome],
+        *,
+        content: bytes = b"",
+        source: str = "",
+    ) -> Future[Outcome]:
+        """Change the engine between two messages, as an entry of the journal.
+
+        ``check`` and ``apply`` are called in the pipeline's thread, holding the lock: the first
+        before anything is written, the second with the journal's entry. Replaying the entry must
+        make the same change. The future raises what ``check`` raises, and the rejection of the
+        outcome.
+        """
+        return self._enqueue(_Change(kind, content, source, check, apply))
+
+    def _enqueue(self, waiting: _Waiting | _Change) -> Future[Outcome]:
         # A sender that goes away cannot call back what the journal may hold already.
         waiting.future.set_running_or_notify_cancel()
         with self._gate:
@@ -193,7 +246,10 @@ class Pipeline:
             while (group := self._take()) is not None:
                 if group:
                     self._work(group)
-                else:
+                change, self._change = self._change, None
+                if change is not None:
+                    self._exchange(change)
+                elif not group:
                     self._tick()
                 self._metrics.waiting.set(self._queue.qsize())
             self._checkpoint()
@@ -210,6 +266,9 @@ class Pipeline:
         except queue.Empty:
             return group
         while first is not None:
+            if isinstance(first, _Change):
+                self._change = first
+                return group
             group.append(first)
             if len(group) >= _GROUP:
                 break
@@ -257,6 +316,33 @@ class Pipeline:
             else:
                 waiting.future.set_exception(outcome.rejection)
         self._settle_down(outcomes)
+
+    def _exchange(self, change: _Change) -> None:
+        try:
+            with self.lock:
+                change.check()
+        except SensorStreamError as error:
+            change.future.set_exception(error)
+            return
+        try:
+            entry = self._entry(1, self._clock.now(), change.kind, change.content, change.source)
+            self._journal([entry])
+            with self.lock:
+                try:
+                    outcome = change.apply(entry.message)
+                except SensorStreamError as error:
+                    outcome = self._engine.reject(entry.message, error)
+            self._commit([entry], [outcome])
+        except BaseException as error:
+            change.future.set_exception(Unavailable(f"the change could not be made: {error}"))
+            raise
+        # Or a replay would have to make the change again.
+        self._checkpoint()
+        if outcome.rejection is None:
+            change.future.set_result(outcome)
+        else:
+            change.future.set_exception(outcome.rejection)
+        self._settle_down([outcome])
 
     def _tick(self) -> None:
         """Let the clock release what waits for silent sources, if it is time."""
@@ -347,6 +433,8 @@ class Pipeline:
     def _drain(self) -> None:
         with self._gate:
             self._stopping = True
+        if self._change is not None:
+            self._change.future.set_exception(Unavailable("the server broke: try again later"))
         while True:
             try:
                 waiting = self._queue.get_nowait()

@@ -41,7 +41,8 @@ from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import run_rules
-from sensorstream.window.individual_window import IndividualWindow, WindowState
+from sensorstream.window.state import WindowState
+from sensorstream.window.window import Window
 
 _LOG = logging.getLogger(__name__)
 _NONE: frozenset[str] = frozenset()
@@ -87,7 +88,7 @@ class Engine:
         self,
         *,
         knowledge: KnowledgeBase,
-        window: IndividualWindow,
+        window: Window,
         mapping: MappingPlan,
         reasoner: Reasoner,
         rules: Sequence[CompiledRule],
@@ -148,11 +149,11 @@ class Engine:
         timings = Timings(t_m=reading.seconds)
         arrived = self._map(message, reading, timings)
         if self._order is not None:
-            return self._in_order(self._order, message, arrived, timings, refused)
+            return self._marked(self._in_order(self._order, message, arrived, timings, refused))
         left = self._release_left(refused)
         if isinstance(arrived, Arrived):
             arrived = self._take_in(arrived, timings, refused)
-        return replace(arrived, released=left) if left else arrived
+        return self._marked(replace(arrived, released=left) if left else arrived)
 
     def tick(self, tick: Message, refused: Container[str] = _NONE) -> Outcome:
         """Let time pass without a message: what waited for silent sources is released.
@@ -169,7 +170,7 @@ class Engine:
                 self._take_in(each, Timings(), refused, answered=True)
                 for each in self._order.release()
             )
-        return Outcome(tick, Status.ACCEPTED, released=released)
+        return self._marked(Outcome(tick, Status.ACCEPTED, released=released))
 
     @property
     def due(self) -> Instant | None:
@@ -283,6 +284,9 @@ class Engine:
             outcome = replace(outcome, warnings=(*outcome.warnings, told))
         return self._with_reasoner(outcome, before) if self.degraded else outcome
 
+    def _marked(self, outcome: Outcome) -> Outcome:
+        return replace(outcome, degraded=True) if self.degraded else outcome
+
     def _with_reasoner(self, outcome: Outcome, before: str) -> Outcome:
         """Tell that the reasoner is away; as an alert only when that is new."""
         alerts = outcome.alerts
@@ -323,7 +327,7 @@ class Engine:
             departures=tuple(run.departures),
             superseded=tuple(run.superseded),
             phases=timings,
-            warnings=result.warnings,
+            warnings=(*mapped.warnings, *result.warnings),
         )
 
     def _release_left(self, refused: Container[str]) -> tuple[Outcome, ...]:
@@ -455,7 +459,7 @@ class Engine:
         self._reasoner.close()
 
 
-def _by_message(window: IndividualWindow) -> list[list[Triple]]:
+def _by_message(window: Window) -> list[list[Triple]]:
     """What each message said of the window, in the order of their times."""
     parts: dict[tuple[Instant, int, str], list[Triple]] = {}
     for individual in window:
@@ -477,4 +481,5 @@ def _outcome(arrived: Arrived, status: Status, timings: Timings) -> Outcome:
         matched=mapped.matched,
         individuals=mapped.individuals,
         phases=timings,
+        warnings=mapped.warnings,
     )

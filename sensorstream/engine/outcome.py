@@ -52,6 +52,7 @@ class Outcome:
     window. A rejected message has its reason in ``rejection`` and changed nothing. ``archived``
     are individuals that went straight to history. ``released`` says what became of earlier
     messages that waited until this one came; ``forced`` of them, because too many waited.
+    ``degraded`` tells that the plain profile stands in for a reasoner that failed.
     """
 
     message: Message
@@ -68,6 +69,7 @@ class Outcome:
     archived: tuple[Departure, ...] = ()
     released: tuple[Outcome, ...] = ()
     forced: int = 0
+    degraded: bool = False
 
     @property
     def timings(self) -> dict[str, float]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import Engine, select
 
 from sensorstream.engine.outcome import Status
+from sensorstream.errors import Contradiction
 from sensorstream.history.database import translating
+from sensorstream.history.records import EntryKind
 from sensorstream.history.tables import messages
 
 
@@ -24,6 +26,7 @@ class Quarantined:
     status: Literal["unmatched", "rejected"]
     reason: str
     content: bytes
+    contradiction: Contradiction | None = None
 
 
 def quarantined(database: Engine, limit: int, before: int | None = None) -> list[Quarantined]:
@@ -42,7 +45,9 @@ def quarantined(database: Engine, limit: int, before: int | None = None) -> list
             columns.status,
             columns.reason,
             columns.content,
+            columns.contradiction,
         )
+        .where(columns.kind == EntryKind.MESSAGE.value)
         .where(columns.status.in_([Status.UNMATCHED.value, Status.REJECTED.value]))
         .order_by(columns.seq.desc())
         .limit(limit)
@@ -59,6 +64,13 @@ def quarantined(database: Engine, limit: int, before: int | None = None) -> list
                 row.status,
                 row.reason or "",
                 bytes(row.content),
+                _contradiction(row.contradiction),
             )
             for row in connection.execute(query)
         ]
+
+
+def _contradiction(data: dict[str, Any] | None) -> Contradiction | None:
+    if data is None:
+        return None
+    return Contradiction(tuple(data["triples"]), tuple(data["axioms"]), data["limits"])

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import Enum
 
 from sensorstream.engine.outcome import Status
+from sensorstream.errors import Contradiction
 from sensorstream.model.events import Alert, Departure, Message, Superseded
 
 
@@ -16,14 +17,21 @@ class EntryKind(Enum):
     MESSAGE = "message"
     TICK = "tick"
     """Time that passed without a message, and changed something; its content is empty."""
+    ONTOLOGY = "ontology"
+    """A new ontology: its content is the text, its source the media type."""
+    REASONER = "reasoner"
+    """A reasoner that had failed is back; its content is empty."""
+    AUDIT = "audit"
+    """What an audit of the inferences found; its content is the report."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
     """A message in the journal; ``seq`` counts from 1 without gaps and never comes twice.
 
-    ``status`` is known once the effects are stored; None before. All that changes the engine is
-    an entry, so that the journal alone says what the engine knows.
+    ``status`` is known once the effects are stored; None before. ``degraded`` tells that the
+    plain profile stood in for the reasoner then. All that changes the engine is an entry, so
+    that the journal alone says what the engine knows.
     """
 
     seq: int
@@ -31,15 +39,21 @@ class JournalEntry:
     received_at: datetime
     status: Status | None = None
     kind: EntryKind = EntryKind.MESSAGE
+    degraded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MessageStatus:
-    """What became of a message; ``reason`` says why it was not accepted."""
+    """What became of a message; ``reason`` says why it was not accepted.
+
+    ``contradiction`` names what clashes, where that is the reason.
+    """
 
     seq: int
     status: Status
     reason: str | None = None
+    contradiction: Contradiction | None = None
+    degraded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +63,7 @@ class Settled:
     message: str
     status: Status
     reason: str | None = None
+    contradiction: Contradiction | None = None
 
 
 @dataclass(frozen=True, slots=True)

