@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
+from sensorstream.app.reference import read_reference
+from sensorstream.app.schemas import read_schemas
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.reorder import Disorder
 from sensorstream.errors import SettingsError, TermError
@@ -22,8 +25,8 @@ from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.rules.compile import CompiledRule, compile_rules
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.settings import Settings, WindowSettings
-from sensorstream.window.individual_window import IndividualWindow
 from sensorstream.window.spec import Kind, Unit, WindowSpec
+from sensorstream.window.window import make_window
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +54,14 @@ class Machine:
 
 
 def read_rules(files: Sequence[Path]) -> list[RuleFile]:
-    """Parse rule files.
+    """Parse the files that are in the rule language.
 
     Raises:
         LanguageError: a file is not in the rule language, or two rules share a name.
         SettingsError: a file cannot be read.
     """
     parsed = []
-    for file in files:
+    for file in filter(is_rule_file, files):
         try:
             text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -134,10 +137,17 @@ def read_deployment(settings: Settings) -> Deployment:
     window = window_spec(settings.window, timeline)
     ontology = load_ontology(settings.ontology.files)
     files = read_rules(settings.rules.files)
+    plan = compile_mapping(
+        files,
+        ontology.schema,
+        timeline,
+        read_reference(files, ontology.triples),
+        read_schemas(settings),
+    )
     return Deployment(
         settings=settings,
         ontology=ontology,
-        mapping=compile_mapping(files, ontology.schema, timeline),
+        mapping=with_mapping_files(plan, files, settings.rules.files, ontology.schema, timeline),
         rules=compile_rules(files, ontology.schema, timeline),
         window=window,
         disorder=disorder_spec(settings),
@@ -165,7 +175,7 @@ def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machi
     try:
         engine = Engine(
             knowledge=knowledge,
-            window=IndividualWindow(deployment.window),
+            window=make_window(deployment.window),
             mapping=deployment.mapping,
             reasoner=reasoner,
             rules=deployment.rules,

@@ -13,17 +13,15 @@ from sensorstream.mapping.plan import Mapped
 from sensorstream.model.events import Event, Individual, Message, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple, term
 from sensorstream.rules.memory import RuleMemory
-from sensorstream.window.individual_window import Counters, WindowState
+from sensorstream.window.spec import Partition
+from sensorstream.window.state import Counters, PaneState, WindowState
 
 
 def dump(state: EngineState) -> bytes:
     """The state as bytes; O(window)."""
-    window = state.window
     data = {
-        "version": 1,
-        "counters": {name: getattr(window.counters, name) for name in Counters.__slots__},
-        "individuals": [_individual_data(each) for each in window.individuals],
-        "pending": [_event_data(each) for each in window.pending],
+        "version": 2,
+        "window": _window_data(state.window),
         "memory": state.memory.to_data(),
         "notices": state.notices.counts,
         "held": _held_data(state.held),
@@ -36,13 +34,8 @@ def dump(state: EngineState) -> bytes:
 def load(content: bytes) -> EngineState:
     """The state that :func:`dump` wrote."""
     data = json.loads(zlib.decompress(content))
-    window = WindowState(
-        Counters(**data["counters"]),
-        tuple(_individual(each) for each in data["individuals"]),
-        tuple(_event(each) for each in data["pending"]),
-    )
     return EngineState(
-        window,
+        _window(data["window"]) if "window" in data else _first_window(data),
         RuleMemory.of(data["memory"]),
         Notices.of(data["notices"]),
         _held(data["held"]) if "held" in data else ReorderState(),
@@ -89,6 +82,65 @@ def _arrived(data: list[Any]) -> Arrived:
     )
 
 
+def _window_data(state: WindowState) -> dict[str, Any]:
+    partition = state.partition
+    return {
+        "counters": {name: getattr(state.counters, name) for name in Counters.__slots__},
+        "individuals": [_individual_data(each) for each in state.individuals],
+        "owners": [[node.n3, name.n3] for node, name in state.owners.items()],
+        "panes": [
+            [
+                pane.key,
+                pane.entered,
+                pane.boundary,
+                [name.n3 for name in pane.names],
+                [_event_data(each) for each in pane.pending],
+            ]
+            for pane in state.panes
+        ],
+        "partition": None if partition is None else [partition.property],
+        "ages": [[*_triple_data(triple), *age] for triple, age in state.ages.items()],
+    }
+
+
+def _window(data: dict[str, Any]) -> WindowState:
+    partition = data["partition"]
+    return WindowState(
+        Counters(**data["counters"]),
+        tuple(_individual(each) for each in data["individuals"]),
+        {BlankNode(node): _subject(name) for node, name in data["owners"]},
+        tuple(
+            PaneState(
+                key,
+                entered,
+                boundary,
+                tuple(_subject(each) for each in names),
+                tuple(_event(each) for each in pending),
+            )
+            for key, entered, boundary, names, pending in data["panes"]
+        ),
+        None if partition is None else Partition(*(p and IRI(p) for p in partition)),
+        {_triple(each[:3]): (each[3], each[4]) for each in data["ages"]},
+    )
+
+
+def _first_window(data: dict[str, Any]) -> WindowState:
+    """The window of a checkpoint of version 1: one pane, no ages, owners by their statements."""
+    counters = data["counters"]
+    entered, boundary = counters.pop("entered"), counters.pop("boundary")
+    individuals = tuple(_individual(each) for each in data["individuals"])
+    owners = {
+        subject: each.name
+        for each in individuals
+        for subject, _, _ in each.statements
+        if isinstance(subject, BlankNode) and subject != each.name
+    }
+    names = tuple(each.name for each in individuals)
+    pending = tuple(_event(each) for each in data["pending"])
+    pane = PaneState(None, entered, boundary, names, pending)
+    return WindowState(Counters(**counters), individuals, owners, (pane,))
+
+
 def _individual_data(each: Individual) -> list[Any]:
     statements = [
         [*_triple_data(triple), said.message, said.time] for triple, said in each.statements.items()
@@ -119,16 +171,23 @@ def _individual(data: list[Any]) -> Individual:
 
 def _event_data(each: Event) -> list[Any]:
     replaces = sorted([name.n3, predicate] for name, predicate in each.replaces)
-    return [[_triple_data(t) for t in each.triples], each.time, each.message, replaces]
+    return [
+        [_triple_data(t) for t in each.triples],
+        each.time,
+        each.message,
+        replaces,
+        each.source,
+    ]
 
 
 def _event(data: list[Any]) -> Event:
-    triples, time, message, replaces = data
+    triples, time, message, replaces, *source = data
     return Event(
         tuple(_triple(each) for each in triples),
         time,
         message,
         frozenset((_subject(name), IRI(predicate)) for name, predicate in replaces),
+        *source,
     )
 
 

@@ -20,7 +20,8 @@ from sensorstream.model.events import (
 from sensorstream.model.terms import BlankNode, Triple
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.conditions import ConditionEvaluator
-from sensorstream.window.individual_window import IndividualWindow, WindowChange
+from sensorstream.window.change import WindowChange
+from sensorstream.window.window import Window
 
 _INFERRED: Final = int(Origin.INFERRED)
 _DERIVED_ONLY: Final = int(Origin.INFERRED | Origin.WINDOW)
@@ -41,7 +42,7 @@ class MessageRun:
     def __init__(
         self,
         knowledge: KnowledgeBase,
-        window: IndividualWindow,
+        window: Window,
         reasoner: Reasoner,
         evaluator: ConditionEvaluator,
         counter: Callable[[], float],

@@ -30,13 +30,15 @@ class Event:
     ``triples`` keep the order in which the message gave them and hold no duplicates.
     ``replaces`` names (individual, property) pairs whose earlier values this event
     supersedes: the *update* of a known individual.
-    ``time`` is the application time; a mapped message has start = end.
+    ``time`` is the application time; a mapped message has start = end. ``source`` is that of
+    the message.
     """
 
     triples: tuple[Triple, ...]
     time: Instant
     message: str
     replaces: frozenset[tuple[Subject, IRI]] = frozenset()
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,11 @@ def _apply(run: Run) -> Delta:
     event = None
     if changes.inserted:
         event = Event(
-            tuple(changes.inserted), run.time, run.message.id, frozenset(changes.replaced)
+            tuple(changes.inserted),
+            run.time,
+            run.message.id,
+            frozenset(changes.replaced),
+            run.message.source,
         )
     return run.host.apply(event, tuple(changes.removed))
 

@@ -1,109 +1,241 @@
-"""The window by its definitions, naively: the oracle of :mod:`.individual_window`.
+"""Windows by their definitions, naively: the oracle of the windows that run.
 
-Every insertion recomputes the window from the whole stream, instant by instant. The one
-reading added to equations (6)-(8): an individual that has left took its triples to history,
-so the stream S of the equations no longer holds them when it appears again
-(``docs/decisions/001-expired-individuals-start-anew.md``).
+Every insertion recomputes the window from the whole stream, instant by instant. The readings
+added to equations (1)-(8) and (11) are those of ``docs/windows.md``; above all, what has left
+took its triples to history, so the stream S of the equations no longer holds them when it
+appears again (``docs/decisions/001-expired-individuals-start-anew.md``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
 from sensorstream.model.events import Event
-from sensorstream.model.terms import Subject, Triple
+from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.spec import Kind, Unit, WindowSpec
+from sensorstream.window.ownership import owners_of
+from sensorstream.window.spec import Elements, Kind, Partition, WindowSpec
+
+Unit: TypeAlias = Subject | Triple
+_Age: TypeAlias = tuple[Instant, int]
+_EVER: Final = -(10**30)
 
 
 @dataclass(slots=True)
-class _Element:
-    """One element <s, p, o>, t of the stream, and whether history has it."""
+class _Said:
+    """One element <s, p, o>, t of the stream, while the window or history has not taken it."""
 
     triple: Triple
     time: Instant
     arrival: int
-    moved: bool = False
+    owner: Subject
 
 
 class ReferenceWindow:
-    """The same answers as :class:`.IndividualWindow`, at a cost of O(stream) per event.
+    """The same answers as the window of that definition, at a cost of O(stream) per event."""
 
-    Subjects are individuals of their own and nothing is updated: blank nodes and
-    replacements are outside the equations.
-    """
-
-    def __init__(self, spec: WindowSpec) -> None:
+    def __init__(self, spec: WindowSpec, now: Instant | None = None) -> None:
         self.spec = spec
-        self.stream: list[_Element] = []
+        self.stream: list[_Said] = []
+        self.waiting: list[Event] = []
         self.content: set[Triple] = set()
         self.departed: list[Subject] = []
-        self._now: Instant | None = None
-        self._entered = 0
+        self._now = now
         self._arrivals = 0
+        self.entered = 0
+        self._numbers: dict[Unit, int] = {}
 
     def insert(self, event: Event) -> None:
         """Append an event to the stream and compute the window at every instant up to it."""
-        if self.spec.unit is Unit.TIME:
-            first = event.time if self._now is None else self._now + 1
-            for instant in range(first, event.time):
-                self._compute_logical(instant)
-        before = self._entered
-        known = {e.triple[0] for e in self.stream if not e.moved}
-        subjects = list(dict.fromkeys(t[0] for t in event.triples))
-        self._entered += sum(subject not in known for subject in subjects)
-        for subject in subjects:
-            self._arrivals += 1
-            self.stream.extend(
-                _Element(t, event.time, self._arrivals) for t in event.triples if t[0] == subject
-            )
-        self._now = event.time if self._now is None else max(self._now, event.time)
-        if self.spec.unit is Unit.TIME:
-            self._compute_logical(self._now, late=event.time < self._now)
-        else:
+        if not self.spec.physical:
+            self.wait_until(event.time - 1)
+        before, known = self.entered, self._known()
+        for unit in self._units(event):
+            if unit not in known:
+                self.entered += 1
+                self._numbers[unit] = self.entered
+        self.waiting.append(event)
+        now, self._now = self._now, max(event.time, event.time if self._now is None else self._now)
+        if self.spec.physical:
             self._compute_physical(before)
+        else:
+            self._compute_logical(self._now, late=now is not None and event.time <= now)
 
-    def _t_ind(self, subject: Subject, at: Instant) -> tuple[Instant, int]:
-        """Eq. (6), with the order of arrival that breaks ties."""
-        return max((e.time, e.arrival) for e in self._present(at) if e.triple[0] == subject)
+    def wait_until(self, now: Instant) -> None:
+        """Let time pass without an event."""
+        if self._now is not None:
+            for instant in range(self._now + 1, now + 1):
+                self._compute_logical(instant)
+                self._now = instant
 
-    def _present(self, at: Instant) -> list[_Element]:
-        return [e for e in self.stream if not e.moved and e.time <= at]
+    def names(self) -> set[Subject]:
+        """The individuals of the stream that history has not taken."""
+        waiting = {o for e in self.waiting for o in owners_of(e, self._owners()).values()}
+        return waiting | {said.owner for said in self.stream}
 
     def _compute_logical(self, instant: Instant, late: bool = False) -> None:
-        """Eq. (3) and (11) with w'_l of eq. (7).
+        """Eq. (3), (4), (5) and (11) over w_l of eq. (1) and w'_l of eq. (7).
 
         A late element belongs to the window computed last, as if it had come in order.
         """
-        spec = self.spec
-        offset = instant - spec.origin
-        if spec.kind is Kind.FILLING:
-            at = instant
-            low = instant - (offset % spec.size or spec.size)
+        spec, w = self.spec, self.spec.size
+        t0 = spec.start or 0
+        at, offset = instant, instant - t0
+        begun = spec.start is None
+        if spec.start is not None and instant < spec.start:
+            low = instant + 1
+        elif spec.kind is Kind.LANDMARK:
+            low = _EVER if begun else t0
+        elif spec.kind is Kind.FILLING:
+            if not begun and instant < t0 + w:
+                low = t0
+            else:
+                low = instant - offset % w if offset % w else instant - w
         else:
             if offset % spec.step and not late:
                 return
             at = instant - offset % spec.step
-            low = at - spec.size
-        self._select({s for s in self._subjects(at) if low <= self._t_ind(s, at)[0]}, at)
+            low = t0 if not begun and at <= t0 + w else at - w
+        self._enter(at)
+        self._select({unit for unit, age in self._ages().items() if low <= age[0]})
 
     def _compute_physical(self, before: int) -> None:
-        """Eq. (8), computed when the count of individuals reaches or passes a step."""
+        """Eq. (2) and (8), computed when the count of elements reaches or passes a step."""
         spec = self.spec
-        step = 1 if spec.kind is Kind.FILLING else spec.step
-        if self._entered % step and before // step == self._entered // step:
+        if self.entered % spec.step and before // spec.step == self.entered // spec.step:
             return
-        size = (self._entered - 1) % spec.size + 1 if spec.kind is Kind.FILLING else spec.size
         assert self._now is not None
-        ranked = sorted(self._subjects(self._now), key=lambda s: self._t_ind(s, self._now or 0))
-        self._select(set(ranked[-size:]), self._now)
+        self._enter(self._now)
+        ages = self._ages()
+        if spec.kind is Kind.LANDMARK:
+            self._select({u for u in ages if self._numbers[u] >= (spec.start or 1)})
+            return
+        size = (self.entered - 1) % spec.size + 1 if spec.kind is Kind.FILLING else spec.size
+        self._select(set(sorted(ages, key=ages.__getitem__)[-size:]))
 
-    def _subjects(self, at: Instant) -> set[Subject]:
-        return {e.triple[0] for e in self._present(at)}
+    def _unit(self, said: _Said) -> Unit:
+        return said.triple if self.spec.elements is Elements.TRIPLES else said.owner
 
-    def _select(self, chosen: set[Subject], at: Instant) -> None:
-        gone = sorted(self._subjects(at) - chosen, key=lambda s: self._t_ind(s, at))
-        self.departed.extend(gone)
-        for element in self._present(at):
-            element.moved = element.triple[0] not in chosen
-        self.content = {e.triple for e in self._present(at)}
+    def _units(self, event: Event) -> Iterable[Unit]:
+        if self.spec.elements is Elements.TRIPLES:
+            return event.triples
+        return dict.fromkeys(owners_of(event, self._owners()).values())
+
+    def _known(self) -> set[Unit]:
+        waiting = {unit for event in self.waiting for unit in self._units(event)}
+        return waiting | {self._unit(said) for said in self.stream}
+
+    def _owners(self) -> dict[BlankNode, Subject]:
+        subjects = ((said.triple[0], said.owner) for said in self.stream)
+        return {s: owner for s, owner in subjects if isinstance(s, BlankNode) and s != owner}
+
+    def _ages(self) -> dict[Unit, _Age]:
+        """Eq. (6), with the order of arrival that breaks ties."""
+        ages: dict[Unit, _Age] = {}
+        for said in self.stream:
+            unit, age = self._unit(said), (said.time, said.arrival)
+            ages[unit] = max(age, ages.get(unit, age))
+        return ages
+
+    def _enter(self, at: Instant) -> None:
+        ready = [event for event in self.waiting if event.time <= at]
+        self.waiting = [event for event in self.waiting if event.time > at]
+        for event in ready:
+            owners = owners_of(event, self._owners())
+            outdated = self._update(event)
+            held = {said.triple for said in self.stream}
+            arrivals = {o: self._arrivals + n for n, o in enumerate(dict.fromkeys(owners.values()))}
+            for number, triple in enumerate(event.triples):
+                owner = owners[triple[0]]
+                arrival = arrivals[owner]
+                if self.spec.elements is Elements.TRIPLES:
+                    arrival = self._arrivals + number
+                if triple in held or triple not in outdated:
+                    self.stream.append(_Said(triple, event.time, arrival, owner))
+            self._arrivals += len(event.triples)
+
+    def _update(self, event: Event) -> set[Triple]:
+        """Take out what an event replaces; returns what was replaced by a later one already."""
+        outdated: set[Triple] = set()
+        for subject, predicate in event.replaces:
+            new = {t for t in event.triples if t[:2] == (subject, predicate)}
+            for said in list(self.stream):
+                first = next((s for s in self.stream if s.triple == said.triple), None)
+                if first is None or said.triple[:2] != (subject, predicate) or said.triple in new:
+                    continue
+                if first.time > event.time:
+                    outdated |= new
+                else:
+                    self._remove(first)
+        return outdated
+
+    def _remove(self, gone: _Said) -> None:
+        self.stream = [said for said in self.stream if said.triple != gone.triple]
+        node = gone.triple[2]
+        its = [said for said in self.stream if said.owner == gone.owner]
+        if isinstance(node, BlankNode) and all(said.triple[2] != node for said in its):
+            for said in its:
+                if said.triple[0] == node:
+                    self._remove(said)
+
+    def _select(self, chosen: set[Unit]) -> None:
+        before = dict.fromkeys(said.owner for said in self.stream)
+        self.stream = [said for said in self.stream if self._unit(said) in chosen]
+        after = {said.owner for said in self.stream}
+        self.departed.extend(name for name in before if name not in after)
+        self.content = {said.triple for said in self.stream}
+
+
+class ReferencePartitions:
+    """A partitioned window: a window of its own for each key, and one clock for all."""
+
+    def __init__(self, spec: WindowSpec, partition: Partition) -> None:
+        self.spec = spec
+        self.partition = partition
+        self.windows: dict[str | None, ReferenceWindow] = {}
+        self.departed: list[Subject] = []
+        self._now: Instant | None = None
+
+    @property
+    def content(self) -> set[Triple]:
+        """All that the windows hold."""
+        return {triple for window in self.windows.values() for triple in window.content}
+
+    def insert(self, event: Event) -> None:
+        """Give each window its part of an event."""
+        parts = dict(self._split(event))
+        for key, its_part in parts.items():
+            window = self.windows.setdefault(key, ReferenceWindow(self.spec, self._now))
+            window.insert(its_part)
+        self._now = event.time if self._now is None else max(self._now, event.time)
+        for key, window in list(self.windows.items()):
+            if not self.spec.physical:
+                window.wait_until(self._now)
+            self.departed.extend(window.departed)
+            window.departed.clear()
+            counts_on = self.spec.kind is Kind.LANDMARK and window.entered < (self.spec.start or 1)
+            if not window.stream and not window.waiting and not counts_on:
+                del self.windows[key]
+
+    def _split(self, event: Event) -> Iterator[tuple[str | None, Event]]:
+        homes = {name: key for key, window in self.windows.items() for name in window.names()}
+        owners = owners_of(event, {})
+        keys = {name: homes.get(name, self._key(name, event)) for name in owners.values()}
+        for key in dict.fromkeys(keys.values()):
+            mine = {subject for subject, owner in owners.items() if keys[owner] == key}
+            yield (
+                key,
+                replace(
+                    event,
+                    triples=tuple(t for t in event.triples if t[0] in mine),
+                    replaces=frozenset(pair for pair in event.replaces if pair[0] in mine),
+                ),
+            )
+
+    def _key(self, name: Subject, event: Event) -> str | None:
+        if self.partition.property is None:
+            return event.source
+        values = [t[2].n3 for t in event.triples if t[:2] == (name, self.partition.property)]
+        return values[0] if values else None

@@ -4,76 +4,142 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from sensorstream.errors import SettingsError
+from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant
+
+_EVER: Final = -(2**63)
+"""Before every instant of a time line."""
 
 
 class Kind(Enum):
-    """How a window moves (paper section 2, eq. 3 and 4; section 5.3, eq. 11)."""
+    """How a window moves (paper section 2, eq. 3 to 5; section 5.3, eq. 11)."""
 
     SLIDING = "sliding"
     TUMBLING = "tumbling"
     """Sliding with a step equal to its size: it waits until it is full."""
     FILLING = "filling"
-    """Gradually filling tumbling: shows individuals as they come, empties when full."""
+    """Gradually filling tumbling: shows elements as they come, empties when full."""
+    LANDMARK = "landmark"
+    """From a fixed beginning on, without end: it only grows."""
+
+
+class Elements(Enum):
+    """What a window is made of: what enters and leaves it in one piece."""
+
+    INDIVIDUALS = "individuals"
+    """An individual with all its triples (paper section 4, eq. 6 to 8)."""
+    TRIPLES = "triples"
+    """Each triple by itself (paper section 2, eq. 1 and 2)."""
 
 
 class Unit(Enum):
     """What size and step count (paper section 4, "the window measurement unit")."""
 
     INDIVIDUALS = "individuals"
-    """A physical window."""
+    """A physical window of individuals."""
+    TRIPLES = "triples"
+    """A physical window of triples."""
     TIME = "time"
-    """A logical window."""
+    """A logical window, of either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """How a window is split: by the value of a property, or by the message's source."""
+
+    property: IRI | None = None
+    """None: by source."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowSpec:
-    """Size and step are numbers of individuals, or lengths of the time line.
+    """Size and step are numbers of elements, or lengths of the time line.
 
-    ``origin`` is t0 of the equations: a logical window steps at ``origin + k * step``.
+    Only a sliding window has a step to choose; the others have their own. A landmark window has
+    no size. ``start`` of a logical window is t0 of equations (3) and (11), t_l of equation (5):
+    what is older never belongs to the window, and it steps at ``start + k * step``. Without it
+    the window has always been there, and steps at multiples of its step. ``start`` of a physical
+    landmark window is the number of its first element, counted from 1; other physical windows
+    have none. ``elements`` matter for a logical window only: a physical one counts what it is
+    made of.
     """
 
     kind: Kind
     unit: Unit
-    size: int
+    size: int = 0
     step: int = 1
-    origin: Instant = 0
+    start: Instant | None = None
+    elements: Elements = Elements.INDIVIDUALS
 
     def __post_init__(self) -> None:
-        if self.size < 1:
+        if self.unit is not Unit.TIME:
+            object.__setattr__(self, "elements", Elements(self.unit.value))
+        if self.kind is Kind.LANDMARK:
+            object.__setattr__(self, "size", 0)
+        elif self.size < 1:
             raise SettingsError(f"window.size: expected at least 1, not {self.size}")
-        if not 1 <= self.step <= self.size:
-            raise SettingsError(
-                f"window.step: expected from 1 to the window's size ({self.size}), not {self.step}"
-            )
-        if self.kind is Kind.TUMBLING and self.step != self.size:
-            object.__setattr__(self, "step", self.size)
+        if self.step < 1:
+            raise SettingsError(f"window.step: expected at least 1, not {self.step}")
+        if self.kind is not Kind.SLIDING:
+            step = self.size if self.kind is Kind.TUMBLING else 1
+            object.__setattr__(self, "step", step)
+        if self.physical and self.start is not None:
+            if self.kind is not Kind.LANDMARK:
+                raise SettingsError(
+                    f"window.start: a {self.kind.value} window by count begins with the first of "
+                    "its elements: expected no start, or window.unit = time"
+                )
+            if self.start < 1:
+                raise SettingsError(
+                    f"window.start: expected the number of the window's first element, "
+                    f"from 1 on, not {self.start}"
+                )
 
     @property
-    def interval(self) -> int:
-        """The distance between two computations of the window, in its unit."""
-        return 1 if self.kind is Kind.FILLING else self.step
+    def physical(self) -> bool:
+        """Whether the window counts elements, not time."""
+        return self.unit is not Unit.TIME
 
     def capacity(self, entered: int) -> int:
-        """How many individuals a physical window keeps once ``entered`` have come, ever.
+        """How many elements a physical window keeps once ``entered`` have come, ever.
 
-        Sliding (eq. 8): the N most recent. Gradually filling (eq. 11, with positions for
-        times): the last ``mod(entered, N)``, or N where that is zero.
+        Sliding (eq. 2 and 8): the N most recent. Gradually filling (eq. 11, with positions for
+        times): the last ``mod(entered, N)``, or N where that is zero. Landmark (eq. 5): all from
+        the first one on.
         """
-        if self.kind is Kind.FILLING:
-            return (entered - 1) % self.size + 1
-        return self.size
+        match self.kind:
+            case Kind.FILLING:
+                return (entered - 1) % self.size + 1
+            case Kind.LANDMARK:
+                return max(0, entered - (self.start or 1) + 1)
+            case _:
+                return self.size
+
+    def least_entered(self, known: int) -> int:
+        """How many must have come for a physical window to know ``known`` elements."""
+        first = self.start or 1
+        return known + first - 1 if self.kind is Kind.LANDMARK and known else known
 
     def boundary(self, now: Instant) -> Instant:
-        """The last instant at which a logical window was computed (eq. 3, third branch)."""
-        if self.kind is Kind.FILLING:
+        """The last instant at which a logical window was computed (eq. 3, third branch).
+
+        Before its start it is empty at every instant, as equation (5) has it.
+        """
+        origin = self.start
+        if self.step == 1 or (origin is not None and now < origin):
             return now
-        return now - (now - self.origin) % self.step
+        return now - (now - (origin or 0)) % self.step
 
     def lower_bound(self, at: Instant) -> Instant:
-        """The oldest t_ind that a logical window computed at ``at`` keeps (eq. 3 and 11)."""
-        if self.kind is Kind.FILLING:
-            return at - ((at - self.origin) % self.size or self.size)
-        return at - self.size
+        """The oldest time that a logical window computed at ``at`` keeps (eq. 3, 5 and 11)."""
+        start = _EVER if self.start is None else self.start
+        match self.kind:
+            case Kind.FILLING:
+                return max(start, at - ((at - (self.start or 0)) % self.size or self.size))
+            case Kind.LANDMARK:
+                return start
+            case _:
+                return max(start, at - self.size)

@@ -1,19 +1,12 @@
-"""The window against the paper's equations, and what the equations leave open."""
+"""What the equations leave open about windows of individuals, by example."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from sensorstream.errors import SettingsError
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.window.individual_window import IndividualWindow
-from sensorstream.window.reference import ReferenceWindow
 from sensorstream.window.spec import Kind, Unit, WindowSpec
 
 P = IRI("http://e/p")
@@ -34,99 +27,6 @@ def event(time: int, *triples: Triple, replaces: Iterable[tuple[Subject, IRI]] =
 
 def content(window: IndividualWindow) -> set[Triple]:
     return {t for individual in window for t in individual.statements}
-
-
-specs = st.builds(
-    lambda kind, unit, size, step: WindowSpec(kind, unit, size, min(step, size)),
-    st.sampled_from(Kind),
-    st.sampled_from(Unit),
-    st.integers(1, 7),
-    st.integers(1, 4),
-)
-triples_ = st.builds(triple, st.integers(0, 9), st.integers(0, 2))
-steps = st.tuples(
-    # Mostly forward, sometimes equal, sometimes late, sometimes a long silence.
-    st.sampled_from([0, 1, 1, 1, 2, 3, -1, -4, 15]),
-    st.lists(triples_, min_size=1, max_size=4),
-)
-
-
-def as_events(moves: list[tuple[int, list[Triple]]]) -> list[Event]:
-    events, time = [], 3
-    for shift, said in moves:
-        events.append(event(time + shift, *said))
-        time = max(time, time + shift)
-    return events
-
-
-@given(specs, st.lists(steps, max_size=25))
-def test_the_window_is_what_the_equations_define(
-    spec: WindowSpec, moves: list[tuple[int, list[Triple]]]
-) -> None:
-    window, reference = IndividualWindow(spec), ReferenceWindow(spec)
-    graph: set[Triple] = set()
-    departed: list[Subject] = []
-    for each in as_events(moves):
-        change = window.insert(each)
-        reference.insert(each)
-        graph = (graph - set(change.delta.removed)) | set(change.delta.added)
-        departed.extend(gone.name for gone in change.departures)
-        assert content(window) == reference.content
-        assert graph == reference.content, "deltas must add up to the content"
-        assert sorted(departed) == sorted(reference.departed)
-
-
-@given(specs, st.lists(steps, min_size=1, max_size=15), st.data())
-def test_undoing_a_change_leaves_no_trace(
-    spec: WindowSpec, moves: list[tuple[int, list[Triple]]], data: st.DataObject
-) -> None:
-    events = as_events(moves)
-    undone = data.draw(st.integers(0, len(events) - 1))
-    plain, window = IndividualWindow(spec), IndividualWindow(spec)
-    for index, each in enumerate(events):
-        if index == undone:
-            before = copy.deepcopy(window.state())
-            changes = [window.insert(each)]
-            changes.append(window.retract(changes[0].delta.added[:1], each.time))
-            for change in reversed(changes):
-                window.undo(change)
-            after = window.state()
-            assert after.counters == before.counters
-            assert after.pending == before.pending
-            assert sorted(after.individuals, key=lambda i: i.name) == sorted(
-                before.individuals, key=lambda i: i.name
-            )
-        assert window.insert(each).delta == plain.insert(each).delta
-
-
-@given(specs, st.lists(steps, min_size=1, max_size=15), st.integers(0, 14))
-def test_a_restored_window_goes_on_as_the_old_one(
-    spec: WindowSpec, moves: list[tuple[int, list[Triple]]], cut: int
-) -> None:
-    events = as_events(moves)
-    old, new = IndividualWindow(spec), IndividualWindow(spec)
-    for each in events[:cut]:
-        old.insert(each)
-    new.restore(copy.deepcopy(old.state()))
-    for each in events[cut:]:
-        first, second = old.insert(each), new.insert(each)
-        assert first.delta == second.delta
-        assert first.departures == second.departures
-
-
-@given(specs, st.lists(steps, max_size=25))
-def test_everything_that_came_is_in_the_window_waiting_or_departed(
-    spec: WindowSpec, moves: list[tuple[int, list[Triple]]]
-) -> None:
-    window = IndividualWindow(spec)
-    came: set[Triple] = set()
-    departed: set[Triple] = set()
-    for each in as_events(moves):
-        came |= set(each.triples)
-        for gone in window.insert(each).departures:
-            departed |= set(gone.statements)
-    waiting = {t for each in window.state().pending for t in each.triples}
-    assert came == content(window) | departed | waiting
 
 
 def sliding(size: int) -> IndividualWindow:
@@ -224,10 +124,53 @@ def test_many_updates_of_few_individuals_take_no_memory() -> None:
     window = sliding(100)
     for time in range(5000):
         window.insert(event(time, triple(time % 3, time), replaces=[(name(time % 3), P)]))
-    assert len(window._queue) < 200
+    assert len(window._whole.queue) < 200
     assert len(content(window)) == 3
 
 
-def test_a_step_beyond_the_size_is_refused() -> None:
-    with pytest.raises(SettingsError, match="from 1 to the window's size"):
-        WindowSpec(Kind.SLIDING, Unit.TIME, 5, 6)
+def test_a_step_beyond_the_size_leaves_out_what_lies_between() -> None:
+    window = IndividualWindow(WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, 2, 5))
+    for subject in range(1, 5):
+        assert not window.insert(event(subject, triple(subject))).delta
+    change = window.insert(event(5, triple(5)))
+    assert {i.name for i in window} == {name(4), name(5)}
+    assert [gone.name for gone in change.departures] == [name(1), name(2), name(3)]
+    assert set(change.delta.added) == {triple(4), triple(5)}
+
+
+def test_a_landmark_window_keeps_all_from_its_beginning_on() -> None:
+    window = IndividualWindow(WindowSpec(Kind.LANDMARK, Unit.TIME, start=10))
+    early = window.insert(event(9, triple(1)))
+    assert [gone.name for gone in early.departures] == [name(1)]
+    assert not early.delta
+    for time in range(10, 500):
+        assert not window.insert(event(time, triple(time))).departures
+    assert len(window) == 490
+
+
+def test_a_physical_landmark_window_begins_with_the_individual_of_that_number() -> None:
+    window = IndividualWindow(WindowSpec(Kind.LANDMARK, Unit.INDIVIDUALS, start=3))
+    window.insert(event(1, triple(1), triple(2)))
+    assert len(window) == 0
+    window.insert(event(2, triple(1), triple(4)))
+    assert {i.name for i in window} == {name(1), name(4)}
+
+
+def test_a_window_with_a_start_is_empty_before_it_and_steps_from_it() -> None:
+    window = IndividualWindow(WindowSpec(Kind.SLIDING, Unit.TIME, 10, 5, start=3))
+    assert window.insert(event(1, triple(1))).departures
+    window.insert(event(3, triple(3)))
+    window.insert(event(7, triple(7)))
+    assert content(window) == {triple(3)}, "computed at 3, next at 8"
+    window.insert(event(8, triple(8)))
+    assert content(window) == {triple(3), triple(7), triple(8)}
+
+
+def test_a_blank_node_whose_own_statements_were_taken_out_is_forgotten_with_its_owner() -> None:
+    window = sliding(1)
+    node = BlankNode("_:b")
+    window.insert(event(1, (name(1), P, node), (node, Q, Literal("inside"))))
+    window.retract([(node, Q, Literal("inside"))], 2)
+    assert window.owner(node) == name(1)
+    window.insert(event(3, triple(2)))
+    assert window.owner(node) == node

@@ -1,0 +1,58 @@
+"""What one operation does to a window, and how it is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sensorstream.model.events import Delta, Individual, Superseded
+from sensorstream.model.terms import Triple
+from sensorstream.model.timeline import Instant
+
+Undo: TypeAlias = Callable[[], object]
+
+
+@dataclass(slots=True)
+class WindowChange:
+    """What one operation did to the window.
+
+    ``delta`` is its net effect on the window graph; ``departures`` are the individuals that
+    left, oldest first; ``superseded`` the single statements that left.
+    """
+
+    delta: Delta
+    departures: tuple[Individual, ...]
+    superseded: tuple[Superseded, ...]
+    undo_log: list[Undo] = field(default_factory=list, repr=False)
+
+
+class Recorder:
+    """Collects one change while it happens."""
+
+    __slots__ = ("departures", "superseded", "undo", "weights")
+
+    def __init__(self) -> None:
+        self.weights: dict[Triple, int] = {}
+        self.departures: list[Individual] = []
+        self.superseded: list[Superseded] = []
+        self.undo: list[Undo] = []
+
+    def weigh(self, triple: Triple, weight: int) -> None:
+        """Count a triple in (1) or out (-1)."""
+        total = self.weights.pop(triple, 0) + weight
+        if total:
+            self.weights[triple] = total
+
+    def change(self, time: Instant) -> WindowChange:
+        """The change, complete."""
+        return WindowChange(
+            Delta(
+                time,
+                added=tuple(t for t, w in self.weights.items() if w > 0),
+                removed=tuple(t for t, w in self.weights.items() if w < 0),
+            ),
+            tuple(self.departures),
+            tuple(self.superseded),
+            self.undo,
+        )

@@ -1,0 +1,210 @@
+"""What is in a window: individuals, their statements, and whose the blank nodes are.
+
+Every change goes to a :class:`.Recorder`, with the way back. When an element enters or leaves is
+not decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from sensorstream.model.events import Event, Individual, Provenance, Superseded
+from sensorstream.model.terms import BlankNode, Subject, Triple
+from sensorstream.model.timeline import Instant
+from sensorstream.window.change import Recorder
+from sensorstream.window.ownership import owners_of
+from sensorstream.window.state import Counters
+
+
+class Content:
+    """One for all partitions of a window: names are unique, stays and arrivals count through."""
+
+    __slots__ = ("counters", "individuals", "owners")
+
+    def __init__(self) -> None:
+        self.counters = Counters()
+        self.individuals: dict[Subject, Individual] = {}
+        self.owners: dict[BlankNode, Subject] = {}
+
+    def owner(self, subject: Subject) -> Subject:
+        """The individual a subject's triples belong to: itself, or a blank node's owner."""
+        if isinstance(subject, BlankNode):
+            return self.owners.get(subject, subject)
+        return subject
+
+    def begin(self, time: Instant, record: Recorder) -> Instant:
+        """Let time pass; returns application time."""
+        counters = self.counters
+        now = counters.now
+        record.undo.append(partial(self._rewind, now, counters.arrivals, counters.stays))
+        if now is None or time > now:
+            counters.now = now = time
+        return now
+
+    def enter(self, event: Event, record: Recorder) -> list[Individual]:
+        """Take an event's triples in.
+
+        Returns:
+            The individuals that are new or have become younger.
+        """
+        owners = owners_of(event, self.owners)
+        renewed = [
+            individual
+            for name in dict.fromkeys(owners.values())
+            if (individual := self._appear(name, event, record)) is not None
+        ]
+        outdated = self._replace(event, record) if event.replaces else frozenset()
+        provenance = Provenance(event.message, event.time)
+        for triple in event.triples:
+            subject = triple[0]
+            individual = self.individuals[owners[subject]]
+            if isinstance(subject, BlankNode) and subject != individual.name:
+                self._own(subject, individual.name, record)
+            if triple in individual.statements:
+                continue
+            if triple in outdated:
+                record.superseded.append(
+                    Superseded(individual.name, individual.stay, triple, provenance, event.time)
+                )
+            else:
+                individual.statements[triple] = provenance
+                record.undo.append(partial(individual.statements.__delitem__, triple))
+                record.weigh(triple, 1)
+        return renewed
+
+    def retract(self, triples: Iterable[Triple], time: Instant, record: Recorder) -> None:
+        """Take statements out on request; an individual that loses its last one departs whole."""
+        for individual, held in self._losses(triples):
+            if len(held) == len(individual.statements):
+                self.depart(individual, record)
+            else:
+                for triple in held:
+                    self.supersede(individual, triple, time, record)
+
+    def expire(self, triples: Iterable[Triple], time: Instant, record: Recorder) -> None:
+        """Let triples leave by their age alone, whatever still refers to what they speak of."""
+        for individual, held in self._losses(triples):
+            if len(held) == len(individual.statements):
+                self.depart(individual, record)
+                continue
+            for triple in held:
+                self._take_out(individual, triple, time, record)
+            for node in {node for t in held for node in (t[0], t[2])}:
+                if (
+                    isinstance(node, BlankNode)
+                    and node in self.owners
+                    and all(node not in (t[0], t[2]) for t in individual.statements)
+                ):
+                    self._disown(node, record)
+
+    def supersede(
+        self, individual: Individual, triple: Triple, time: Instant, record: Recorder
+    ) -> None:
+        """Take one statement out; a blank node that loses its last reference goes with it."""
+        if triple not in individual.statements:
+            return
+        self._take_out(individual, triple, time, record)
+        node = triple[2]
+        if (
+            isinstance(node, BlankNode)
+            and self.owners.get(node) == individual.name
+            and all(other[2] != node for other in individual.statements)
+        ):
+            for other in [t for t in individual.statements if t[0] == node]:
+                self.supersede(individual, other, time, record)
+            self._disown(node, record)
+
+    def depart(self, individual: Individual, record: Recorder) -> None:
+        """Let an individual leave with all it has."""
+        name = individual.name
+        del self.individuals[name]
+        record.undo.append(partial(self.individuals.__setitem__, name, individual))
+        owners = self.owners
+        for triple in individual.statements:
+            record.weigh(triple, -1)
+            for node in (triple[0], triple[2]):
+                if isinstance(node, BlankNode) and owners.get(node) == name:
+                    self._disown(node, record)
+        record.departures.append(individual)
+
+    def _losses(self, triples: Iterable[Triple]) -> list[tuple[Individual, list[Triple]]]:
+        """The triples that are held, by individual, in order."""
+        losses: dict[Subject, dict[Triple, None]] = {}
+        for triple in triples:
+            losses.setdefault(self.owner(triple[0]), {})[triple] = None
+        found = []
+        for name, lost in losses.items():
+            individual = self.individuals.get(name)
+            if individual is not None:
+                held = [triple for triple in lost if triple in individual.statements]
+                if held:
+                    found.append((individual, held))
+        return found
+
+    def _appear(self, name: Subject, event: Event, record: Recorder) -> Individual | None:
+        counters = self.counters
+        counters.arrivals += 1
+        known = self.individuals.get(name)
+        if known is None:
+            counters.stays += 1
+            known = Individual(
+                name, counters.stays, event.time, event.time, counters.arrivals, event.message
+            )
+            self.individuals[name] = known
+            record.undo.append(partial(self.individuals.__delitem__, name))
+        elif event.time >= known.time:
+            record.undo.append(partial(_date, known, known.time, known.arrival, known.message))
+            _date(known, event.time, counters.arrivals, event.message)
+        else:
+            return None
+        return known
+
+    def _replace(self, event: Event, record: Recorder) -> frozenset[Triple]:
+        """Supersede the old values of an update.
+
+        Returns:
+            The event's own triples that a later event has replaced already.
+        """
+        outdated: set[Triple] = set()
+        for name, predicate in event.replaces:
+            individual = self.individuals.get(self.owner(name))
+            if individual is None:
+                continue
+            new = [t for t in event.triples if t[0] == name and t[1] == predicate]
+            for triple, said in list(individual.statements.items()):
+                if triple[0] != name or triple[1] != predicate or triple in new:
+                    continue
+                if said.time > event.time:
+                    outdated.update(new)
+                else:
+                    self.supersede(individual, triple, event.time, record)
+        return frozenset(outdated)
+
+    def _take_out(
+        self, individual: Individual, triple: Triple, time: Instant, record: Recorder
+    ) -> None:
+        said = individual.statements.pop(triple)
+        record.undo.append(partial(individual.statements.__setitem__, triple, said))
+        record.weigh(triple, -1)
+        record.superseded.append(
+            Superseded(individual.name, individual.stay, triple, said, max(time, said.time))
+        )
+
+    def _own(self, node: BlankNode, name: Subject, record: Recorder) -> None:
+        if node not in self.owners:
+            self.owners[node] = name
+            record.undo.append(partial(self.owners.__delitem__, node))
+
+    def _disown(self, node: BlankNode, record: Recorder) -> None:
+        owner = self.owners.pop(node, None)
+        if owner is not None:
+            record.undo.append(partial(self.owners.__setitem__, node, owner))
+
+    def _rewind(self, now: Instant | None, arrivals: int, stays: int) -> None:
+        counters = self.counters
+        counters.now, counters.arrivals, counters.stays = now, arrivals, stays
+
+
+def _date(individual: Individual, time: Instant, arrival: int, message: str) -> None:
+    individual.time, individual.arrival, individual.message = time, arrival, message

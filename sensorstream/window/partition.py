@@ -1,0 +1,79 @@
+"""Which partition an individual belongs to (the partitioned windows of paper section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import replace
+
+from sensorstream.model.events import Event
+from sensorstream.model.terms import IRI, Subject, Triple
+from sensorstream.window.ownership import owners_of
+from sensorstream.window.spec import Partition
+from sensorstream.window.state import PaneState, WindowState
+
+SOURCE = "source"
+"""How the settings name the partition by source."""
+
+
+def partition_of(text: str) -> Partition | None:
+    """Read a setting: empty, ``source``, or a property's IRI."""
+    if not text:
+        return None
+    return Partition() if text == SOURCE else Partition(IRI(text))
+
+
+def key_of(
+    name: Subject, triples: Iterable[Triple], source: str | None, partition: Partition | None
+) -> str | None:
+    """The key of an individual that is said to have ``triples``; None if it has none."""
+    if partition is None:
+        return None
+    if partition.property is None:
+        return source
+    for subject, predicate, value in triples:
+        if subject == name and predicate == partition.property:
+            return value.n3
+    return None
+
+
+def part(event: Event, names: Set[Subject], owners: Mapping[Subject, Subject]) -> Event:
+    """What an event says of some individuals, their blank nodes included."""
+    return replace(
+        event,
+        triples=tuple(t for t in event.triples if owners[t[0]] in names),
+        replaces=frozenset(pair for pair in event.replaces if owners.get(pair[0]) in names),
+    )
+
+
+def regroup(state: WindowState, partition: Partition | None) -> list[PaneState]:
+    """The panes of a state, were its window partitioned like this.
+
+    Nobody remembers the source of an individual that is in the window: it counts as one without.
+    """
+    keys = {
+        each.name: key_of(each.name, each.statements, None, partition) for each in state.individuals
+    }
+    names: dict[str | None, list[Subject]] = {}
+    for name, key in keys.items():
+        names.setdefault(key, []).append(name)
+    pending: dict[str | None, list[Event]] = {}
+    waiting = (event for pane in state.panes for event in pane.pending)
+    for event in sorted(waiting, key=lambda each: each.time):
+        owners = owners_of(event, state.owners)
+        said: dict[str | None, set[Subject]] = {}
+        for name in owners.values():
+            if name not in keys:
+                keys[name] = key_of(name, event.triples, event.source, partition)
+            said.setdefault(keys[name], set()).add(name)
+        for key, its in said.items():
+            pending.setdefault(key, []).append(part(event, its, owners))
+    boundaries = [pane.boundary for pane in state.panes if pane.boundary is not None]
+    return [
+        PaneState(
+            key,
+            boundary=max(boundaries, default=None),
+            names=tuple(names.get(key, ())),
+            pending=tuple(pending.get(key, ())),
+        )
+        for key in dict.fromkeys([*names, *pending])
+    ]

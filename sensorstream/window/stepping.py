@@ -1,0 +1,329 @@
+"""When the elements of a window enter and leave: equations (3)-(5) and (11), for any element.
+
+:mod:`.individual_window` and :mod:`.triple_window` say what an element is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Generic
+
+from sensorstream.model.events import Event, Individual, Superseded
+from sensorstream.model.terms import Subject, Triple
+from sensorstream.model.timeline import Instant
+from sensorstream.window.change import Recorder, WindowChange
+from sensorstream.window.content import Content
+from sensorstream.window.ownership import owners_of
+from sensorstream.window.pane import E, Pane
+from sensorstream.window.partition import key_of, part, regroup
+from sensorstream.window.spec import Kind, Partition, WindowSpec
+from sensorstream.window.state import PaneState, WindowState
+
+
+class SteppingWindow(ABC, Generic[E]):
+    """The state of one window; see :class:`.WindowSpec` for its parameters.
+
+    A partitioned physical window has one pane for each key, each with a count of its own. A
+    logical window holds the same whether it is partitioned or not (what belongs to it depends on
+    times alone), so it has one pane.
+    """
+
+    def __init__(self, spec: WindowSpec, partition: Partition | None = None) -> None:
+        self.spec = spec
+        self.partition = partition if spec.physical else None
+        self._content = Content()
+        self._whole: Pane[E] = Pane()
+        self._panes: dict[str | None, Pane[E]] = {}
+        # The pane of each individual, waiting ones included; only if there are several panes.
+        self._homes: dict[Subject, Pane[E]] = {}
+
+    def __len__(self) -> int:
+        return len(self._content.individuals)
+
+    def __contains__(self, name: Subject) -> bool:
+        return name in self._content.individuals
+
+    def __iter__(self) -> Iterator[Individual]:
+        return iter(self._content.individuals.values())
+
+    def get(self, name: Subject) -> Individual | None:
+        """The individual of that name, if it is in the window now."""
+        return self._content.individuals.get(name)
+
+    def owner(self, subject: Subject) -> Subject:
+        """The individual a subject's triples belong to: itself, or a blank node's owner."""
+        return self._content.owner(subject)
+
+    @property
+    def now(self) -> Instant | None:
+        """Application time: the latest time any event brought."""
+        return self._content.counters.now
+
+    @property
+    def pending(self) -> int:
+        """Events that wait for the window's next step."""
+        return sum(len(pane.pending) for pane in self._all_panes())
+
+    @property
+    def partitions(self) -> int:
+        """Partitions that hold something or have events waiting; 1 if there are none to be."""
+        return len(self._all_panes())
+
+    def insert(self, event: Event) -> WindowChange:
+        """Take an event in; whatever the window's definition pushes out departs.
+
+        An event that arrives late enters by its own time: it makes nothing younger, and what is
+        older than all that a full window holds departs at once.
+        """
+        record = Recorder()
+        now = self._content.begin(event.time, record)
+        if self.partition is None:
+            self._insert(self._whole, event, now, record)
+        else:
+            for pane, its_part in self._parts(event, self.partition, record):
+                self._insert(pane, its_part, now, record)
+            self._leave_homes(record)
+        return record.change(now)
+
+    def retract(self, triples: Iterable[Triple], time: Instant) -> WindowChange:
+        """Take statements out; an individual that loses its last one departs whole.
+
+        Triples the window does not hold are passed over.
+        """
+        record = Recorder()
+        now = self._content.begin(time, record)
+        self._content.retract(triples, time, record)
+        self._drop_ages(record.superseded, record)
+        self._drop_departed(record.departures, record)
+        self._leave_homes(record)
+        return record.change(now)
+
+    def undo(self, change: WindowChange) -> None:
+        """Take back the last change not yet taken back."""
+        for step in reversed(change.undo_log):
+            step()
+        change.undo_log.clear()
+
+    def state(self) -> WindowState:
+        """Everything that must survive a restart."""
+        content = self._content
+        names: dict[Pane[E], list[Subject]] = {pane: [] for pane in self._all_panes()}
+        for name in content.individuals:
+            names[self._home(name)].append(name)
+        return WindowState(
+            replace(content.counters),
+            tuple(self),
+            dict(content.owners),
+            tuple(
+                PaneState(
+                    pane.key, pane.entered, pane.boundary, tuple(names[pane]), tuple(pane.pending)
+                )
+                for pane in self._all_panes()
+            ),
+            self.partition,
+            self._ages(),
+        )
+
+    def restore(self, state: WindowState) -> None:
+        """Become the window that a state was taken of.
+
+        The state may come from a window with another definition: what it held is then sorted
+        anew, and leaves, where there is too much, with the next events.
+        """
+        content = self._content
+        content.counters = replace(state.counters)
+        content.individuals = {each.name: each for each in state.individuals}
+        content.owners = dict(state.owners)
+        self._whole, self._panes, self._homes = Pane(), {}, {}
+        same = state.partition == self.partition
+        for each in state.panes if same else regroup(state, self.partition):
+            pane = self._pane(each.key)
+            pane.boundary = each.boundary
+            pane.fill(self._entries(each.names, state), each.pending)
+            for event in each.pending:
+                pane.waiting.update(e for e in self._elements(event) if e not in pane.ages)
+            known = len(pane.ages) + len(pane.waiting)
+            least = self.spec.least_entered(known) if self.spec.physical else 0
+            pane.entered = max(each.entered, least)
+            if self.partition is not None:
+                self._homes.update(dict.fromkeys(each.names, pane))
+                for event in each.pending:
+                    for name in owners_of(event, content.owners).values():
+                        self._homes.setdefault(name, pane)
+
+    # -- what an element is -----------------------------------------------------------------
+
+    @abstractmethod
+    def _elements(self, event: Event) -> Iterable[E]:
+        """The elements an event speaks of, each once, in order."""
+
+    @abstractmethod
+    def _renew(self, event: Event, renewed: list[Individual], record: Recorder) -> None:
+        """Date the elements of an event that has entered; ``renewed`` became younger by it."""
+
+    @abstractmethod
+    def _expel(self, elements: list[E], now: Instant, record: Recorder) -> None:
+        """Let elements, oldest first, leave the content; they have left their pane."""
+
+    @abstractmethod
+    def _drop_departed(self, departures: Iterable[Individual], record: Recorder) -> None:
+        """Drop the elements of individuals that left on request from their panes."""
+
+    def _drop_ages(self, superseded: Iterable[Superseded], record: Recorder) -> None:
+        """Drop single statements that left, where they are elements, from their panes."""
+
+    @abstractmethod
+    def _entries(
+        self, names: Iterable[Subject], state: WindowState
+    ) -> list[tuple[Instant, int, E]]:
+        """The elements of some individuals of a state, with their ages."""
+
+    def _ages(self) -> dict[Triple, tuple[Instant, int]]:
+        """What a state says of ages beyond those of the individuals."""
+        return {}
+
+    # -- by count ---------------------------------------------------------------------------
+
+    def _insert(self, pane: Pane[E], event: Event, now: Instant, record: Recorder) -> None:
+        pane.begin(record)
+        if self.spec.physical:
+            self._insert_by_count(pane, event, now, record)
+        else:
+            self._insert_by_time(pane, event, now, record)
+
+    def _insert_by_count(self, pane: Pane[E], event: Event, now: Instant, record: Recorder) -> None:
+        ages, waiting, step = pane.ages, pane.waiting, self.spec.step
+        before = pane.entered
+        new = [e for e in self._elements(event) if e not in ages and e not in waiting]
+        pane.entered += len(new)
+        if step > 1 and pane.entered % step and before // step == pane.entered // step:
+            pane.wait(event, new, record)
+            return
+        self._enter_pending(pane, record)
+        self._enter(pane, event, record)
+        excess = len(ages) - self.spec.capacity(pane.entered)
+        if excess > 0:
+            gone = []
+            for _ in range(excess):
+                element = pane.oldest()[2]
+                pane.drop(element, record)
+                gone.append(element)
+            self._expel(gone, now, record)
+
+    # -- by time ----------------------------------------------------------------------------
+
+    def _insert_by_time(self, pane: Pane[E], event: Event, now: Instant, record: Recorder) -> None:
+        spec, last = self.spec, pane.boundary
+        boundary = pane.boundary = spec.boundary(now)
+        if last is not None and boundary > last:
+            # The steps before this instant happen without the event: what one of them pushes out
+            # is not made younger by an update that comes after it left.
+            passed = boundary if boundary < now else boundary - spec.step
+            if passed > last:
+                if pane.pending:
+                    self._enter_pending(pane, record)
+                    self._expire(pane, spec.lower_bound(last + spec.step), now, record)
+                self._expire(pane, spec.lower_bound(passed), now, record)
+            self._enter_pending(pane, record)
+        if event.time <= boundary:
+            self._enter(pane, event, record)
+        else:
+            pane.wait(event, [], record)
+        self._expire(pane, spec.lower_bound(boundary), now, record)
+
+    def _expire(self, pane: Pane[E], lower: Instant, now: Instant, record: Recorder) -> None:
+        gone = []
+        while pane.ages:
+            time, _, element = pane.oldest()
+            if time >= lower:
+                break
+            pane.drop(element, record)
+            gone.append(element)
+        if gone:
+            self._expel(gone, now, record)
+
+    # -- entering ---------------------------------------------------------------------------
+
+    def _enter_pending(self, pane: Pane[E], record: Recorder) -> None:
+        if pane.pending:
+            events = pane.take_pending()
+            for event in events:
+                self._enter(pane, event, record)
+            self._settle(events, record)
+
+    def _enter(self, pane: Pane[E], event: Event, record: Recorder) -> None:
+        superseded = len(record.superseded)
+        renewed = self._content.enter(event, record)
+        if self.partition is not None:
+            for individual in renewed:
+                self._settle_in(individual.name, pane, record)
+        self._renew(event, renewed, record)
+        if len(record.superseded) > superseded:
+            self._drop_ages(record.superseded[superseded:], record)
+
+    # -- partitions -------------------------------------------------------------------------
+
+    def _all_panes(self) -> list[Pane[E]]:
+        return [self._whole] if self.partition is None else list(self._panes.values())
+
+    def _pane(self, key: str | None) -> Pane[E]:
+        if self.partition is None:
+            return self._whole
+        if key not in self._panes:
+            self._panes[key] = Pane(key)
+        return self._panes[key]
+
+    def _home(self, name: Subject) -> Pane[E]:
+        return self._whole if self.partition is None else self._homes[name]
+
+    def _parts(
+        self, event: Event, partition: Partition, record: Recorder
+    ) -> list[tuple[Pane[E], Event]]:
+        """Give each individual of an event a pane; the event, split by pane."""
+        owners = owners_of(event, self._content.owners)
+        names: dict[Pane[E], list[Subject]] = {}
+        for name in dict.fromkeys(owners.values()):
+            pane = self._homes.get(name)
+            if pane is None:
+                key = key_of(name, event.triples, event.source, partition)
+                if key not in self._panes:
+                    record.undo.append(partial(self._panes.pop, key))
+                pane = self._pane(key)
+                self._settle_in(name, pane, record)
+            names.setdefault(pane, []).append(name)
+        if len(names) == 1:
+            return [(pane, event) for pane in names]
+        return [(pane, part(event, frozenset(its), owners)) for pane, its in names.items()]
+
+    def _settle_in(self, name: Subject, pane: Pane[E], record: Recorder) -> None:
+        if name not in self._homes:
+            self._homes[name] = pane
+            record.undo.append(partial(self._homes.__delitem__, name))
+
+    def _settle(self, events: Iterable[Event], record: Recorder) -> None:
+        """Forget the panes of blank nodes that found an owner while they waited."""
+        for event in events if self._homes else ():
+            for subject, _, _ in event.triples:
+                if subject in self._homes and subject not in self._content.individuals:
+                    pane = self._homes.pop(subject)
+                    record.undo.append(partial(self._homes.__setitem__, subject, pane))
+
+    def _leave_homes(self, record: Recorder) -> None:
+        """Forget the panes of individuals that left, and panes that became empty."""
+        for individual in record.departures:
+            name = individual.name
+            pane = self._homes.get(name)
+            if pane is None or pane.pending or name in self._content.individuals:
+                continue
+            del self._homes[name]
+            record.undo.append(partial(self._homes.__setitem__, name, pane))
+            if not pane.ages and not self._counts_on(pane) and pane.key in self._panes:
+                del self._panes[pane.key]
+                record.undo.append(partial(self._panes.__setitem__, pane.key, pane))
+
+    def _counts_on(self, pane: Pane[E]) -> bool:
+        """Whether an empty pane must remember how many have come."""
+        return self.spec.kind is Kind.LANDMARK and pane.entered < (self.spec.start or 1)
