@@ -202,6 +202,10 @@ class Application:
         """Unmatched and rejected messages, newest first, with ``seq`` below ``before``."""
         return quarantined(self._database, limit, before)
 
+    def held(self) -> int:
+        """How many messages wait for earlier ones."""
+        return self._engine.held
+
     def healthy(self) -> bool:
         """Whether the pipeline runs; False means: restart me."""
         return self._pipeline.failure is None

@@ -35,6 +35,7 @@ class WindowView:
     step: str
     total: int
     pending: int
+    held: int
     statements: int
     inferred: int
     individuals: tuple[IndividualView, ...]
@@ -53,6 +54,7 @@ def view_window(
         step=settings.step or ("1" if settings.kind == "sliding" else settings.size),
         total=len(window),
         pending=window.pending,
+        held=engine.held,
         statements=kb.size(Origin.WINDOW),
         inferred=kb.size(Origin.INFERRED),
         individuals=tuple(

@@ -27,10 +27,15 @@ class Outgoing:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the messages; ``rejected`` holds (name, code, reason)."""
+    """What became of the messages; ``rejected`` holds (name, code, reason).
+
+    ``held`` and ``late`` are among the accepted.
+    """
 
     sent: int = 0
     accepted: int = 0
+    held: int = 0
+    late: int = 0
     unmatched: list[str] = field(default_factory=list)
     rejected: list[tuple[str, str, str]] = field(default_factory=list)
     individuals: int = 0
@@ -50,6 +55,8 @@ class Tally:
             self.accepted += 1
         else:
             self.unmatched.append(name)
+        self.held += facts["status"] == "held"
+        self.late += facts["status"] == "late"
         self.individuals += len(facts["individuals"])
         self.alerts += len(facts["alerts"])
         self.expired += facts["expired"]
@@ -111,6 +118,8 @@ def report(tally: Tally, *, as_json: bool) -> None:
                     {"message": name, "code": code, "reason": reason}
                     for name, code, reason in tally.rejected
                 ],
+                "held": tally.held,
+                "late": tally.late,
                 "individuals": tally.individuals,
                 "alerts": tally.alerts,
                 "expired": tally.expired,
@@ -122,9 +131,11 @@ def report(tally: Tally, *, as_json: bool) -> None:
         click.echo(f"{name}: no mapping rule matched", err=True)
     for name, code, reason in tally.rejected:
         click.echo(f"{name}: {code}: {reason}", err=True)
+    waiting = f" ({tally.held} held, {tally.late} late)" if tally.held or tally.late else ""
     rate = tally.sent / tally.seconds if tally.seconds else 0.0
     click.echo(
-        f"sent {tally.sent} in {tally.seconds:.1f} s ({rate:.0f}/s): {tally.accepted} accepted, "
-        f"{len(tally.unmatched)} unmatched, {len(tally.rejected)} rejected; "
+        f"sent {tally.sent} in {tally.seconds:.1f} s ({rate:.0f}/s): "
+        f"{tally.accepted} accepted{waiting}, {len(tally.unmatched)} unmatched, "
+        f"{len(tally.rejected)} rejected; "
         f"{tally.individuals} individuals, {tally.alerts} alerts, {tally.expired} expired"
     )

@@ -67,17 +67,19 @@ def _arrived_data(arrived: Arrived) -> list[Any]:
         list(mapped.matched),
         [_event_data(each) for each in mapped.events],
         [name.n3 for name in mapped.individuals],
+        list(mapped.warnings),
     ]
 
 
 def _arrived(data: list[Any]) -> Arrived:
-    (name, received, source), matched, events, individuals = data
+    (name, received, source), matched, events, individuals, warnings = data
     return Arrived(
         Message(name, b"", received, source),
         Mapped(
             tuple(matched),
             tuple(_event(each) for each in events),
             tuple(_subject(each) for each in individuals),
+            warnings=tuple(warnings),
         ),
     )
 

@@ -46,6 +46,9 @@ class OutcomeBody(BaseModel):
     """What became of one message."""
 
     message_id: str = Field(examples=["m42"])
+    status: str = Field(
+        description="accepted, unmatched, held (it waits for earlier ones) or late (for the window)"
+    )
     matched: list[str] = Field(description="names of the mapping rules that matched")
     individuals: list[str] = Field(description="IRIs of the individuals inserted or updated")
     alerts: list[AlertBody]
@@ -59,6 +62,7 @@ def outcome_answer(outcome: Outcome, timeline: Timeline) -> Mapping[str, Any]:
     """The fields of :class:`OutcomeBody`, made directly: this is the hot path."""
     return {
         "message_id": outcome.message.id,
+        "status": outcome.status.value,
         "matched": list(outcome.matched),
         "individuals": list(outcome.individuals),
         "alerts": [plain_alert(each, timeline) for each in outcome.alerts],

@@ -86,6 +86,10 @@ class ServedWindow(Protocol):
     def individuals(self) -> Sequence[ServedIndividual]:
         """The page asked for, oldest individual first."""
 
+    @property
+    def held(self) -> int:
+        """Messages that wait for earlier ones before they enter the window."""
+
 
 class ServedQuarantined(Protocol):
     """A message that was kept but not taken in, and why."""
@@ -181,6 +185,9 @@ class ServedApplication(Protocol):
 
     def quarantine(self, limit: int, before: int | None = None) -> Sequence[ServedQuarantined]:
         """Unmatched and rejected messages, newest first, with ``seq`` below ``before``."""
+
+    def held(self) -> int:
+        """How many messages wait for earlier ones."""
 
     def healthy(self) -> bool:
         """Whether the pipeline runs; False means: restart me."""

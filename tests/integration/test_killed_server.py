@@ -7,6 +7,7 @@ import queue
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -69,12 +70,19 @@ def _individuals(url: str, process: subprocess.Popen[str], count: int) -> Iterat
                 process.wait(30)
 
 
+@pytest.mark.parametrize("lateness", ["", "40"])
 def test_after_kill_9_every_acknowledged_message_is_in_window_or_history_once(
-    folder: Path,
+    folder: Path, lateness: str
 ) -> None:
+    """With a lateness some wait when the server is killed; the clock releases them at the end."""
     folder = folder / "work"
     subprocess.run([*_CLI, "init", str(folder)], check=True, capture_output=True)
-    environment = {"SENSORSTREAM_WINDOW_SIZE": "50", "SENSORSTREAM_HISTORY_CHECKPOINT_EVERY": "60"}
+    environment = {
+        "SENSORSTREAM_WINDOW_SIZE": "50",
+        "SENSORSTREAM_HISTORY_CHECKPOINT_EVERY": "60",
+        "SENSORSTREAM_TIME_LATENESS": lateness,
+        "SENSORSTREAM_TIME_IDLE": "3",
+    }
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
@@ -83,6 +91,10 @@ def test_after_kill_9_every_acknowledged_message_is_in_window_or_history_once(
         assert process.returncode == -signal.SIGKILL
         assert len(acknowledged) >= 200
         with serving(folder) as (_, url), httpx.Client(base_url=url, timeout=30) as client:
+            deadline = time.monotonic() + 60
+            while client.get("/healthz").json()["held"]:
+                assert time.monotonic() < deadline, "the clock released nothing"
+                time.sleep(0.1)
             window = client.get("/window", params={"limit": 1000}).json()["individuals"]
             query = "select distinct iri, message_id from history.individuals"
             rows = client.post("/sql", json={"query": query}).json()["rows"]

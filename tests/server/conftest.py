@@ -69,6 +69,7 @@ class WindowView:
     step: str
     total: int
     pending: int
+    held: int
     statements: int
     inferred: int
     individuals: tuple[IndividualView, ...]
@@ -208,7 +209,7 @@ class MemoryApplication:
             for n in range(5)
         )
         page = people[offset : offset + limit]
-        return WindowView("sliding", "individuals", "5", "1", 5, 0, 25, 10, page)
+        return WindowView("sliding", "individuals", "5", "1", 5, 0, 2, 25, 10, page)
 
     def quarantine(self, limit: int, before: int | None = None) -> Sequence[Quarantined]:
         kept = [
@@ -216,6 +217,9 @@ class MemoryApplication:
             Quarantined(1, "m1", "soap", NOW, "unmatched", "no rule", b"<\xffOdd/>"),
         ]
         return [each for each in kept if before is None or each.seq < before][:limit]
+
+    def held(self) -> int:
+        return 2
 
     def healthy(self) -> bool:
         return self.alive

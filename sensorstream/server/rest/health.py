@@ -28,9 +28,10 @@ class ReadyBody(BaseModel):
 
 
 class AliveBody(BaseModel):
-    """The pipeline runs."""
+    """The pipeline runs; ``held`` messages wait for earlier ones."""
 
     status: Literal["alive"]
+    held: int
 
 
 def router(application: ServedApplication) -> APIRouter:
@@ -41,7 +42,7 @@ def router(application: ServedApplication) -> APIRouter:
     def healthz() -> JSONResponse:
         """503 means: restart me."""
         if application.healthy():
-            return JSONResponse({"status": "alive"})
+            return JSONResponse({"status": "alive", "held": application.held()})
         return respond(http_problem(503, "the pipeline has stopped"))
 
     @routes.get("/readyz", summary="Can it work?", responses={200: {"model": ReadyBody}})

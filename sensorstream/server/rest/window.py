@@ -31,6 +31,7 @@ class WindowBody(BaseModel):
     step: str | int
     total: int = Field(description="individuals in the window")
     pending: int = Field(description="individuals that wait for a tumbling window to be full")
+    held: int = Field(description="messages that wait for earlier ones before they enter")
     statements: int = Field(description="asserted statements in the window")
     inferred: int = Field(description="statements inferred with the window's help")
     individuals: list[IndividualBody]
@@ -69,6 +70,7 @@ def router(application: ServedApplication) -> APIRouter:
             step=view.step,
             total=view.total,
             pending=view.pending,
+            held=view.held,
             statements=view.statements,
             inferred=view.inferred,
             individuals=individuals,

@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 
 def test_a_running_pipeline_is_alive(client: httpx.Client, application: Any) -> None:
-    assert client.get("/healthz").json() == {"status": "alive"}
+    assert client.get("/healthz").json() == {"status": "alive", "held": 2}
     application.alive = False
     answer = client.get("/healthz")
     assert answer.status_code == 503

@@ -20,6 +20,7 @@ def test_a_posted_message_is_answered_by_what_became_of_it(
     assert (message.content, message.source) == (MESSAGE, "tracker-7")
     assert answer.json() == {
         "message_id": message.id,
+        "status": "accepted",
         "matched": ["tracker", "sensor"],
         "individuals": ["http://example.org/human-1"],
         "alerts": [

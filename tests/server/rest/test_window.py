@@ -13,6 +13,7 @@ def test_the_window_tells_its_definition_totals_and_individuals(client: httpx.Cl
         "step": "1",
         "total": 5,
         "pending": 0,
+        "held": 2,
         "statements": 25,
         "inferred": 10,
         "next": "/window?limit=2&offset=2",

@@ -1,0 +1,325 @@
+"""Messages that wait: what is answered, kept, released by the clock and found after a crash."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import psycopg2
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from sensorstream.app.application import Application
+from sensorstream.app.pipeline import effects_of
+from sensorstream.app.recovery import recover
+from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.engine.checkpoint import dump, load
+from sensorstream.engine.engine import Engine
+from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.errors import RuleCycle
+from sensorstream.history.records import Effects, EntryKind, JournalEntry
+from sensorstream.history.store import Store
+from sensorstream.model.events import Message
+from sensorstream.settings import RuleSettings, Settings, SourceSettings, TimeSettings
+
+Open = Callable[[Settings], Application]
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+LOOP = """
+prefix : <http://sensorstream.example/tracking#>
+rule round
+on change
+if select { select ?x { ?x :hasXLocation 666 } }
+then insert individual :action-{new} a :Action .
+rule again
+on insert :Action as ?x
+if select { select ?y { ?y :hasXLocation 666 } }
+then insert individual :action-{new} a :Action .
+"""
+
+
+def seen(number: int, at: int, x: int = 5) -> bytes:
+    return (
+        f"<Message><Event id='{number}'><Tracker type='FaceTracker'><TimeStamp value='{at}'/>"
+        f"<person id='{number}' certainty='40'><location2d x='{x}' y='8'/></person>"
+        "</Tracker></Event></Message>"
+    ).encode()
+
+
+@pytest.fixture
+def late(settings: Settings, tmp_path: Path) -> Settings:
+    """Lateness 3 for all but the source ``slow``, which is given 8; rules that may go round."""
+    (tmp_path / "loop.rules").write_text(LOOP)
+    return replace(
+        settings,
+        rules=RuleSettings((*settings.rules.files, tmp_path / "loop.rules"), max_rounds=3),
+        time=TimeSettings(lateness="3", idle=1.0),
+        sources={"slow": SourceSettings("8")},
+    )
+
+
+def send(application: Application, *messages: bytes, source: str = "slow") -> list[Outcome]:
+    futures = [application.submit(each, source) for each in messages]
+    return [future.result(30) for future in futures]
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.02)
+
+
+def kept(application: Application) -> list[tuple[str, str, str | None]]:
+    query = "select id, status, reason from history.messages order by seq"
+    return [cast(tuple[str, str, str | None], row) for row in application.sql(query).rows]
+
+
+def names(application: Application) -> list[str]:
+    window = [each.name for each in application.window_view(100).individuals]
+    rows = application.sql("select distinct iri from history.individuals").rows
+    return sorted(n for n in [*window, *(str(row[0]) for row in rows)] if "human-" in n)
+
+
+TIMES = [10, 14, 12, 20, 16, 13, 25, 22, 19, 30]
+
+
+def test_held_messages_are_counted_and_released_in_order(
+    late: Settings, open_application: Open
+) -> None:
+    application = open_application(replace(late, time=replace(late.time, idle=3600.0)))
+    messages = [seen(number, at) for number, at in enumerate(TIMES)]
+    statuses = [each.status.value for each in send(application, *messages)]
+    assert statuses == ["held"] * len(TIMES)
+    released = sorted(at for at in TIMES if at <= 22)
+    held = len(TIMES) - len(released)
+    assert (application.held(), application.window_view(1).held) == (held, held)
+    expected = ["accepted" if at <= 22 else "held" for at in TIMES]
+    assert [status for _, status, _ in kept(application)] == expected
+    people = [each for each in application.window_view(100).individuals if "human" in each.name]
+    assert [each.time for each in people] == released
+    registry = application.metrics
+    assert registry.get_sample_value("sensorstream_held_messages") == held
+    by = {"by": "message"}
+    assert registry.get_sample_value("sensorstream_released_messages_total", by) == len(released)
+
+
+def test_time_without_messages_releases_what_waits(late: Settings, open_application: Open) -> None:
+    application = open_application(late)
+    send(application, *(seen(number, at) for number, at in enumerate(TIMES)))
+    eventually(lambda: application.held() == 0)
+    assert {status for _, status, _ in kept(application)} == {"accepted"}
+    # The tick is in the journal, but it is no message.
+    assert len(kept(application)) == len(TIMES)
+    by = {"by": "clock"}
+    value = application.metrics.get_sample_value("sensorstream_released_messages_total", by)
+    assert value is not None
+    assert value > 0
+
+
+def test_late_messages_are_in_history_and_told_of(late: Settings, open_application: Open) -> None:
+    application = open_application(late)
+    send(application, seen(1, 100), seen(2, 120))
+    (outcome,) = send(application, seen(3, 99))
+    assert (outcome.status.value, len(outcome.departures)) == ("late", 0)
+    rows = application.sql("select iri, time, expired_at from history.human").rows
+    assert rows == (("http://sensorstream.example/tracking#human-3", 99, 99),)
+    assert next(each.alert.kind for each in application.alerts(10)) == "late-message"
+    assert kept(application)[2][1] == "late"
+
+
+def test_a_held_message_that_is_rejected_at_last_is_in_quarantine_and_stays_rejected(
+    late: Settings, open_application: Open
+) -> None:
+    application = open_application(late)
+    (outcome,) = send(application, seen(1, 10, x=666))
+    assert outcome.status.value == "held"
+    send(application, seen(2, 30))
+    (rejected,) = application.quarantine(10)
+    assert (rejected.id, rejected.status) == ("m1", "rejected")
+    eventually(lambda: application.held() == 0)
+    application.close()
+    lenient = replace(late, rules=RuleSettings(late.rules.files[:1]))
+    forget(late, "delete from store.checkpoints")
+    again = open_application(lenient)
+    assert [each.name for each in again.window_view(10).individuals if "human" in each.name] == [
+        "http://sensorstream.example/tracking#human-2"
+    ]
+
+
+def forget(settings: Settings, *statements: str) -> None:
+    connection = psycopg2.connect(settings.history.url)
+    with connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+    connection.close()
+
+
+def test_a_restart_finds_the_messages_that_wait(late: Settings, open_application: Open) -> None:
+    patient = replace(late, time=replace(late.time, idle=3600.0))
+    application = open_application(patient)
+    send(application, *(seen(number, at) for number, at in enumerate(TIMES)))
+    window, held = application.window_view(100), application.held()
+    application.close()
+    again = open_application(patient)
+    assert (again.window_view(100), again.held()) == (window, held)
+    send(again, seen(99, 60))
+    assert again.held() == 1
+    assert len(names(again)) == len(TIMES)
+
+
+def test_effects_that_were_lost_are_made_again_ticks_and_all(
+    late: Settings, open_application: Open
+) -> None:
+    application = open_application(late)
+    for part in (TIMES[:6], TIMES[6:]):
+        send(application, *(seen(at, at) for at in part))
+        eventually(lambda: application.held() == 0)
+    found = (application.window_view(100), names(application), kept(application))
+    alerts = [each.alert for each in application.alerts(100)]
+    application.close()
+    tables = ("checkpoints", "deliveries", "alerts", "individuals", "statements")
+    forget(
+        late,
+        *(f"delete from store.{table}" for table in tables),
+        "update store.messages set status = null, reason = null",
+        "update store.progress set watermark = 0",
+    )
+    again = open_application(late)
+    assert (again.window_view(100), names(again), kept(again)) == found
+    assert [each.alert for each in again.alerts(100)] == alerts
+
+
+# -- a crash at any moment ---------------------------------------------------------------------
+
+
+@dataclass
+class MemoryStore:
+    """What recovery needs of a store, in lists; it keeps the store's rules."""
+
+    journal: list[JournalEntry] = field(default_factory=list)
+    committed: list[Effects] = field(default_factory=list)
+    checkpoint: tuple[int, bytes] | None = None
+
+    def watermark(self) -> int:
+        return self.committed[-1].watermark if self.committed else 0
+
+    def latest_checkpoint(self) -> tuple[int, bytes] | None:
+        return self.checkpoint
+
+    def statuses(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for effects in self.committed:
+            found |= {f"m{each.seq}": each.status.value for each in effects.statuses}
+            found |= {each.message: each.status.value for each in effects.settled}
+        return found
+
+    def rejected(self, ids: Sequence[str]) -> frozenset[str]:
+        statuses = self.statuses()
+        return frozenset(each for each in ids if statuses.get(each) == "rejected")
+
+    def replay(self, after: int) -> Iterator[JournalEntry]:
+        statuses = self.statuses()
+        for entry in self.journal[after:]:
+            status = statuses.get(entry.message.id)
+            yield replace(entry, status=None if status is None else Status(status))
+
+    def commit(self, effects: Effects) -> None:
+        assert all(each.seq > self.watermark() for each in effects.statuses)
+        self.committed.append(effects)
+
+    def save_checkpoint(self, seq: int, state: bytes) -> None:
+        assert seq <= self.watermark()
+        self.checkpoint = (seq, state)
+
+    def left_behind(self) -> list[list[str]]:
+        """Everything stored; how it was grouped does not matter.
+
+        Alerts of rejected messages are left out: what was rejected before the crash is not
+        tried again, so it does not count for their damping.
+        """
+        every = self.committed
+        return [
+            sorted(repr(each) for effects in every for each in effects.departures),
+            sorted(repr(each) for effects in every for each in effects.superseded),
+            [
+                repr(each)
+                for effects in every
+                for each in effects.alerts
+                if each.kind != "rejected-message"
+            ],
+        ]
+
+
+def process(engine: Engine, entry: JournalEntry) -> Outcome:
+    if entry.kind is EntryKind.TICK:
+        return engine.tick(entry.message)
+    return engine.process(entry.message, engine.read(entry.message.content))
+
+
+@pytest.fixture
+def deployment(late: Settings) -> Deployment:
+    return read_deployment(replace(late, time=replace(late.time, idle=5.0)))
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["slow", "quick", "other", "tick"]),
+        st.integers(0, 12),
+        st.sampled_from([0, 0, 1, 7]),
+        st.sampled_from([5, 5, 5, 666]),
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@hypothesis_settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
+)
+@given(steps, st.integers(0, 20), st.integers(0, 20), st.integers(1, 4))
+def test_after_a_crash_at_any_moment_every_effect_is_stored_once(
+    deployment: Deployment,
+    stream: list[tuple[str, int, int, int]],
+    checkpoint: int,
+    crash: int,
+    group: int,
+) -> None:
+    """Messages, held ones, ticks and late ones; a checkpoint before, effects up to the crash."""
+    now, journal = 1000, []
+    for seq, (source, ahead, wait, x) in enumerate(stream, 1):
+        now += wait
+        kind = EntryKind.TICK if source == "tick" else EntryKind.MESSAGE
+        content = b"" if kind is EntryKind.TICK else seen(seq % 4, 100 + seq + ahead, x)
+        message = Message(f"m{seq}", content, now, "" if kind is EntryKind.TICK else source)
+        journal.append(JournalEntry(seq, message, NOW, kind=kind))
+    whole, broken = MemoryStore(journal), MemoryStore(journal)
+    engine = build_machine(deployment, time.perf_counter).engine
+    for start in range(0, len(journal), group):
+        entries = journal[start : start + group]
+        effects = effects_of(entries, [process(engine, entry) for entry in entries])
+        whole.commit(effects)
+        if entries[-1].seq <= crash:
+            broken.commit(effects)
+            if entries[-1].seq <= checkpoint:
+                broken.save_checkpoint(entries[-1].seq, dump(engine.state()))
+    recovered = build_machine(deployment, time.perf_counter).engine
+    recover(recovered, cast(Store, broken))
+    assert broken.left_behind() == whole.left_behind()
+    assert broken.statuses() == whole.statuses()
+    found, expected = (load(dump(each.state())) for each in (recovered, engine))
+    assert replace(found, notices=expected.notices) == expected
+
+
+def test_the_loop_of_these_tests_is_one(deployment: Deployment) -> None:
+    engine = build_machine(deployment, time.perf_counter).engine
+    send_one = seen(1, 10, x=666)
+    engine.process(Message("m1", send_one, 1, "slow"), engine.read(send_one))
+    (outcome,) = engine.tick(Message("m2", b"", 100)).released
+    assert isinstance(outcome.rejection, RuleCycle)
