@@ -71,6 +71,9 @@ class Content:
                 individual.statements[triple] = provenance
                 record.undo.append(partial(individual.statements.__delitem__, triple))
                 record.weigh(triple, 1)
+        for name, _ in event.replaces:
+            if (bereft := self.individuals.get(self.owner(name))) is not None:
+                self._depart_empty(bereft, record)
         return renewed
 
     def retract(self, triples: Iterable[Triple], time: Instant, record: Recorder) -> None:
@@ -81,6 +84,7 @@ class Content:
             else:
                 for triple in held:
                     self.supersede(individual, triple, time, record)
+                self._depart_empty(individual, record)
 
     def expire(self, triples: Iterable[Triple], time: Instant, record: Recorder) -> None:
         """Let triples leave by their age alone, whatever still refers to what they speak of."""
@@ -127,6 +131,10 @@ class Content:
                 if isinstance(node, BlankNode) and owners.get(node) == name:
                     self._disown(node, record)
         record.departures.append(individual)
+
+    def _depart_empty(self, individual: Individual, record: Recorder) -> None:
+        if not individual.statements:
+            self.depart(individual, record)
 
     def _losses(self, triples: Iterable[Triple]) -> list[tuple[Individual, list[Triple]]]:
         """The triples that are held, by individual, in order."""

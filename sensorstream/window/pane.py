@@ -19,7 +19,8 @@ class Pane(Generic[E]):
 
     ``entered`` counts the elements that became known, ever: the position of a physical window.
     ``boundary`` is the last instant a logical window was computed at. ``pending`` are the events
-    that came after the last step (eq. 3, third branch), ``waiting`` the new elements in them.
+    that came after the last step (eq. 3, third branch), ``waiting`` the elements in them
+    (of a physical window, which counts elements as they become known).
     """
 
     __slots__ = ("ages", "boundary", "entered", "key", "pending", "queue", "waiting")
@@ -46,12 +47,13 @@ class Pane(Generic[E]):
 
         record.undo.append(undo)
 
-    def wait(self, event: Event, new: list[E], record: Recorder) -> None:
-        """Keep an event for the next step; ``new`` are the elements it makes known."""
+    def wait(self, event: Event, elements: Iterable[E], record: Recorder) -> None:
+        """Keep an event, which speaks of ``elements``, for the next step."""
         self.pending.append(event)
-        if new:
-            self.waiting.update(new)
-            record.undo.append(partial(self.waiting.difference_update, new))
+        fresh = [element for element in elements if element not in self.waiting]
+        if fresh:
+            self.waiting.update(fresh)
+            record.undo.append(partial(self.waiting.difference_update, fresh))
 
     def take_pending(self) -> list[Event]:
         """The waiting events, which wait no longer."""

@@ -31,6 +31,8 @@ class _Said:
     time: Instant
     arrival: int
     owner: Subject
+    replaced: bool = False
+    """It says no longer anything, but its individual did appear then (eq. 6)."""
 
 
 class ReferenceWindow:
@@ -125,7 +127,7 @@ class ReferenceWindow:
 
     def _known(self) -> set[Unit]:
         waiting = {unit for event in self.waiting for unit in self._units(event)}
-        return waiting | {self._unit(said) for said in self.stream}
+        return waiting | set(self._ages())
 
     def _owners(self) -> dict[BlankNode, Subject]:
         subjects = ((said.triple[0], said.owner) for said in self.stream)
@@ -134,7 +136,8 @@ class ReferenceWindow:
     def _ages(self) -> dict[Unit, _Age]:
         """Eq. (6), with the order of arrival that breaks ties."""
         ages: dict[Unit, _Age] = {}
-        for said in self.stream:
+        by_triple = self.spec.elements is Elements.TRIPLES
+        for said in self._valid() if by_triple else self.stream:
             unit, age = self._unit(said), (said.time, said.arrival)
             ages[unit] = max(age, ages.get(unit, age))
         return ages
@@ -145,7 +148,7 @@ class ReferenceWindow:
         for event in ready:
             owners = owners_of(event, self._owners())
             outdated = self._update(event)
-            held = {said.triple for said in self.stream}
+            held = {said.triple for said in self._valid()}
             arrivals = {o: self._arrivals + n for n, o in enumerate(dict.fromkeys(owners.values()))}
             for number, triple in enumerate(event.triples):
                 owner = owners[triple[0]]
@@ -161,8 +164,8 @@ class ReferenceWindow:
         outdated: set[Triple] = set()
         for subject, predicate in event.replaces:
             new = {t for t in event.triples if t[:2] == (subject, predicate)}
-            for said in list(self.stream):
-                first = next((s for s in self.stream if s.triple == said.triple), None)
+            for said in self._valid():
+                first = next((s for s in self._valid() if s.triple == said.triple), None)
                 if first is None or said.triple[:2] != (subject, predicate) or said.triple in new:
                     continue
                 if first.time > event.time:
@@ -172,9 +175,10 @@ class ReferenceWindow:
         return outdated
 
     def _remove(self, gone: _Said) -> None:
-        self.stream = [said for said in self.stream if said.triple != gone.triple]
+        for said in self._valid():
+            said.replaced = said.triple == gone.triple
         node = gone.triple[2]
-        its = [said for said in self.stream if said.owner == gone.owner]
+        its = [said for said in self._valid() if said.owner == gone.owner]
         if isinstance(node, BlankNode) and all(said.triple[2] != node for said in its):
             for said in its:
                 if said.triple[0] == node:
@@ -185,7 +189,10 @@ class ReferenceWindow:
         self.stream = [said for said in self.stream if self._unit(said) in chosen]
         after = {said.owner for said in self.stream}
         self.departed.extend(name for name in before if name not in after)
-        self.content = {said.triple for said in self.stream}
+        self.content = {said.triple for said in self._valid()}
+
+    def _valid(self) -> list[_Said]:
+        return [said for said in self.stream if not said.replaced]
 
 
 class ReferencePartitions:

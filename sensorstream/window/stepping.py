@@ -143,11 +143,10 @@ class SteppingWindow(ABC, Generic[E]):
             pane = self._pane(each.key)
             pane.boundary = each.boundary
             pane.fill(self._entries(each.names, state), each.pending)
-            for event in each.pending:
-                pane.waiting.update(e for e in self._elements(event) if e not in pane.ages)
-            known = len(pane.ages) + len(pane.waiting)
-            least = self.spec.least_entered(known) if self.spec.physical else 0
-            pane.entered = max(each.entered, least)
+            if self.spec.physical:
+                pane.waiting = {e for event in each.pending for e in self._elements(event)}
+                known = len(pane.ages.keys() | pane.waiting)
+                pane.entered = max(each.entered, self.spec.least_entered(known))
             if self.partition is not None:
                 self._homes.update(dict.fromkeys(each.names, pane))
                 for event in each.pending:
@@ -197,10 +196,10 @@ class SteppingWindow(ABC, Generic[E]):
     def _insert_by_count(self, pane: Pane[E], event: Event, now: Instant, record: Recorder) -> None:
         ages, waiting, step = pane.ages, pane.waiting, self.spec.step
         before = pane.entered
-        new = [e for e in self._elements(event) if e not in ages and e not in waiting]
-        pane.entered += len(new)
+        elements = self._elements(event)
+        pane.entered += sum(e not in ages and e not in waiting for e in elements)
         if step > 1 and pane.entered % step and before // step == pane.entered // step:
-            pane.wait(event, new, record)
+            pane.wait(event, elements, record)
             return
         self._enter_pending(pane, record)
         self._enter(pane, event, record)
@@ -231,7 +230,7 @@ class SteppingWindow(ABC, Generic[E]):
         if event.time <= boundary:
             self._enter(pane, event, record)
         else:
-            pane.wait(event, [], record)
+            pane.wait(event, (), record)
         self._expire(pane, spec.lower_bound(boundary), now, record)
 
     def _expire(self, pane: Pane[E], lower: Instant, now: Instant, record: Recorder) -> None:
@@ -255,7 +254,7 @@ class SteppingWindow(ABC, Generic[E]):
             self._settle(events, record)
 
     def _enter(self, pane: Pane[E], event: Event, record: Recorder) -> None:
-        superseded = len(record.superseded)
+        superseded, departures = len(record.superseded), len(record.departures)
         renewed = self._content.enter(event, record)
         if self.partition is not None:
             for individual in renewed:
@@ -263,6 +262,7 @@ class SteppingWindow(ABC, Generic[E]):
         self._renew(event, renewed, record)
         if len(record.superseded) > superseded:
             self._drop_ages(record.superseded[superseded:], record)
+            self._drop_departed(record.departures[departures:], record)
 
     # -- partitions -------------------------------------------------------------------------
 

@@ -46,10 +46,8 @@ class TripleWindow(SteppingWindow[Triple]):
         individuals = self._content.individuals
         for each in superseded:
             held = individuals.get(each.name)
-            if held is not None and each.triple not in held.statements:
+            if held is None or each.triple not in held.statements:
                 self._home(each.name).drop(each.triple, record)
-                if not held.statements:
-                    self._content.depart(held, record)
 
     def _drop_departed(self, departures: Iterable[Individual], record: Recorder) -> None:
         for individual in departures:

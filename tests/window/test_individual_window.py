@@ -174,3 +174,12 @@ def test_a_blank_node_whose_own_statements_were_taken_out_is_forgotten_with_its_
     assert window.owner(node) == name(1)
     window.insert(event(3, triple(2)))
     assert window.owner(node) == node
+
+
+def test_an_individual_whose_last_statements_go_with_a_blank_node_departs() -> None:
+    window = sliding(5)
+    node = BlankNode("_:b")
+    window.insert(event(1, (name(1), P, node), (node, Q, Literal("inside"))))
+    change = window.retract([(name(1), P, node)], 2)
+    assert [gone.name for gone in change.departures] == [name(1)]
+    assert len(window) == 0
