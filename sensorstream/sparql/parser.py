@@ -13,6 +13,7 @@ from sensorstream.errors import QueryError
 from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.building.updates import UpdateBuilder
 from sensorstream.sparql.lexer import KEYWORDS, MARKS, Source, SparqlLexer
+from sensorstream.sparql.walk import depth
 
 
 def parse_query(text: str, *, file: str = "query", base: str | None = None) -> Query:
@@ -37,17 +38,36 @@ def parse_update(text: str, *, file: str = "update", base: str | None = None) ->
     return cast(Update, _parse(text, "update", file, base))
 
 
+_DEEPEST: Final = 200
+"""What works on the algebra recurses: this keeps well inside Python's limit."""
+
+
 def _parse(text: str, start: str, file: str, base: str | None) -> object:
     source = Source(text, file)
     try:
         tree = _lark().parse(cast(str, source), start=start)
-        return UpdateBuilder(source, base).transform(tree)
+        meaning = UpdateBuilder(source, base).transform(tree)
     except UnexpectedToken as error:
         raise _unexpected(source, error) from None
+    except RecursionError:
+        raise _too_deep(source) from None
     except VisitError as error:
         if isinstance(error.orig_exc, QueryError):
             raise error.orig_exc from None
+        if isinstance(error.orig_exc, RecursionError):
+            raise _too_deep(source) from None
         raise
+    if depth(meaning) > _DEEPEST:
+        raise _too_deep(source)
+    return meaning
+
+
+def _too_deep(source: Source) -> QueryError:
+    return QueryError(
+        f"the text is nested too deeply: expected at most {_DEEPEST} parts one in the other "
+        "(each UNION, || or && of a row counts)",
+        position=source.position(0),
+    )
 
 
 @cache

@@ -46,6 +46,19 @@ def _children(node: object) -> Iterator[object]:
             yield getattr(node, field.name)
 
 
+def depth(node: object) -> int:
+    """How many nodes stand one in the other, at most; this does not recurse itself."""
+    deepest, open_nodes = 0, [(node, 1)]
+    while open_nodes:
+        current, level = open_nodes.pop()
+        if isinstance(current, tuple):
+            open_nodes += ((each, level) for each in current)
+        elif is_dataclass(current):
+            deepest = max(deepest, level)
+            open_nodes += ((child, level + 1) for child in _children(current))
+    return deepest
+
+
 def variables(node: object) -> frozenset[Variable]:
     """All variables that are mentioned in a node, at any depth."""
     return frozenset(each for each in nodes(node) if isinstance(each, Variable))

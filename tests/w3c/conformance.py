@@ -20,7 +20,7 @@ _INTRODUCTION: Final = """# Conformance
 
 How the stream SPARQL of this project (docs/stream-sparql.md) does on the W3C's test suites for
 SPARQL 1.0 and 1.1. This page is written by `make conformance`, which needs the suites beside the
-repository (`../shared/suites/w3c/sparql`).
+repository; it says where, if they are not there.
 
 What a test shows:
 
