@@ -17,6 +17,9 @@ from sensorstream.model.vocabulary import (
     OWL,
     OWL_COMPLEMENT_OF,
     OWL_EQUIVALENT_CLASS,
+    OWL_HAS_VALUE,
+    OWL_NOTHING,
+    OWL_ONE_OF,
     OWL_SOME_VALUES_FROM,
     OWL_THING,
     RDF_FIRST,
@@ -26,10 +29,7 @@ from sensorstream.model.vocabulary import (
 from sensorstream.reasoning.ontology import to_ntriples
 
 _SWRL: Final = "http://www.w3.org/2003/11/swrl#"
-_HAS_VALUE: Final = IRI(f"{OWL}hasValue")
-_ONE_OF: Final = IRI(f"{OWL}oneOf")
 _HAS_KEY: Final = IRI(f"{OWL}hasKey")
-_NOTHING: Final = IRI(f"{OWL}Nothing")
 _UNIVERSAL: Final = IRI(f"{OWL}topObjectProperty")
 _ALL_DIFFERENT: Final = IRI(f"{OWL}AllDifferent")
 _NEGATIVE: Final = IRI(f"{OWL}NegativePropertyAssertion")
@@ -81,9 +81,9 @@ def named_individuals(axioms: Axioms) -> set[Subject]:
     """The individuals that axioms name."""
     named: set[Subject] = set()
     for _, p, o in axioms.triples:
-        if (p == _HAS_VALUE or p in _ENDS_OF_NEGATIVE) and not isinstance(o, Literal):
+        if (p == OWL_HAS_VALUE or p in _ENDS_OF_NEGATIVE) and not isinstance(o, Literal):
             named.add(o)
-        elif p == _ONE_OF:
+        elif p == OWL_ONE_OF:
             named.update(m for m in axioms.members(o) if not isinstance(m, Literal))
     for node in axioms.typed(_ALL_DIFFERENT):
         for _, p, o in axioms.about(node):
@@ -126,12 +126,12 @@ def without_named(axioms: Axioms) -> tuple[Triple, ...]:
     for s, p, o in axioms.triples:
         if s in gone:
             continue
-        if p == _HAS_VALUE and not isinstance(o, Literal):
-            kept.append((s, OWL_SOME_VALUES_FROM, _NOTHING))
-        elif p == _ONE_OF and not any(isinstance(m, Literal) for m in axioms.members(o)):
+        if p == OWL_HAS_VALUE and not isinstance(o, Literal):
+            kept.append((s, OWL_SOME_VALUES_FROM, OWL_NOTHING))
+        elif p == OWL_ONE_OF and not any(isinstance(m, Literal) for m in axioms.members(o)):
             lists.append(o)
             if isinstance(s, IRI):
-                kept.append((s, OWL_EQUIVALENT_CLASS, _NOTHING))
+                kept.append((s, OWL_EQUIVALENT_CLASS, OWL_NOTHING))
             else:
                 kept.append((s, OWL_COMPLEMENT_OF, OWL_THING))
         else:

@@ -3,6 +3,11 @@
 An IRI that HermiT has not seen makes it clausify everything anew, so individuals are asked
 about under the names of slots that exist from the start. Idle slots cost a little; therefore
 there are reasoners with 1, 4, 16, … slots, each made when first needed.
+
+HermiT reads types off a model and marks those that hold by chance, to test them. It forgets the
+mark where two names are one individual in that model by chance: it then gives each the types of
+the other, although other models keep them apart. The probing classes of equality
+(:mod:`.probes`) tell that this may have happened, and then every type is tested.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
+from sensorstream.reasoning.dl.probes import IS, TAG
 from sensorstream.reasoning.dl.protocol import IslandFacts, Types
 
 _SLOT = "urn:sensorstream:slot:"
@@ -33,6 +39,7 @@ class Hermit:
         self._remove = java("org.semanticweb.owlapi.model.RemoveAxiom")
         self._changes = java("java.util.ArrayList")
         self._axioms = axioms
+        self._tags = TAG.encode() in axioms
         self._classes: dict[str, Any] = {}
         self._object_properties: dict[str, Any] = {}
         self._data_properties: dict[str, Any] = {}
@@ -73,14 +80,43 @@ class Hermit:
         slots.reasoner.flush()
         if not slots.reasoner.isConsistent():
             return None
+        told: list[set[str]] = [set() for _ in island.names]
+        for number, of_class in island.types:
+            told[number].add(of_class)
         return [
-            self._types_of(slots, self._member(number if name is None else name, slots.individuals))
+            self._types_of(slots, number, name, told[number])
             for number, name in enumerate(island.names)
         ]
 
-    def _types_of(self, slots: _Slots, member: Any) -> list[str]:
-        classes = slots.reasoner.getTypes(member, False).getFlattened()
-        return [str(c.getIRI()) for c in classes if not c.isOWLThing()]
+    def _types_of(self, slots: _Slots, number: int, name: str | None, told: set[str]) -> list[str]:
+        member = self._member(number if name is None else name, slots.individuals)
+        found = slots.reasoner.getTypes(member, False).getFlattened()
+        types = {str(c.getIRI()): c for c in found if not c.isOWLThing()}
+        if not self._may_be_another(types, name, told):
+            return list(types)
+        return [
+            each
+            for each, of_class in types.items()
+            # Twice negated, a class is an expression to HermiT, which it tests by refutation.
+            if each in told
+            or slots.reasoner.hasType(
+                member,
+                self._factory.getOWLObjectComplementOf(of_class.getObjectComplementOf()),
+                False,
+            )
+        ]
+
+    def _may_be_another(self, types: dict[str, Any], name: str | None, told: set[str]) -> bool:
+        """Whether the model at hand makes an individual equal to another one that has a name."""
+        if not self._tags:
+            return False
+        own = {each for each in told if each.startswith(TAG)}
+        if name is not None:
+            own.add(IS + name)
+        # One that has no tag may be equal to another without: nothing would show it.
+        return not told.intersection(own) or any(
+            each.startswith((TAG, IS)) and each not in own for each in types
+        )
 
     def _axiom(self, fact: _Fact, slots: list[Any]) -> Any:
         factory = self._factory

@@ -14,12 +14,15 @@ from typing import Final
 
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import (
-    OWL,
     OWL_CLASS,
     OWL_HAS_VALUE,
     OWL_ON_PROPERTY,
+    OWL_ONE_OF,
     OWL_RESTRICTION,
     OWL_SOME_VALUES_FROM,
+    RDF_FIRST,
+    RDF_NIL,
+    RDF_REST,
     RDF_TYPE,
     RDFS_SUBCLASS_OF,
 )
@@ -29,6 +32,12 @@ from sensorstream.reasoning.dl.roles import Roles
 
 PREFIX: Final = "urn:sensorstream:class:"
 """Prefix of the names of classes that are ours."""
+
+TAG: Final = f"{PREFIX}tag-"
+"""Prefix of the classes that stand for one member of an island."""
+
+IS: Final = f"{PREFIX}is:"
+"""Prefix of the classes that stand for an individual that axioms name; its IRI follows."""
 
 _WIDTH: Final = 8
 """How many individuals are tagged at a time; a bigger island takes several questions."""
@@ -63,9 +72,13 @@ class Probes:
 
     @classmethod
     def of(
-        cls, roles: Iterable[IRI], equality: bool, values: Iterable[tuple[IRI, Literal]]
+        cls,
+        roles: Iterable[IRI],
+        equality: bool,
+        values: Iterable[tuple[IRI, Literal]],
+        named: Iterable[Subject],
     ) -> Probes:
-        """Probes for these properties, and for these values of datatype properties."""
+        """Probes for these properties, values of datatype properties and named individuals."""
         asked = tuple(sorted(roles))
         tags: dict[str, int] = {}
         sights: dict[str, tuple[IRI, int]] = {}
@@ -85,7 +98,7 @@ class Probes:
             )
 
         for number in range(_WIDTH if asked or equality else 0):
-            tag = IRI(f"{PREFIX}tag-{number}")
+            tag = IRI(f"{TAG}{number}")
             tags[tag] = number
             axioms.append((tag, RDF_TYPE, OWL_CLASS))
             for place, role in enumerate(asked):
@@ -96,6 +109,9 @@ class Probes:
             name = IRI(f"{PREFIX}value-{place}")
             told[name] = prop, value
             include(name, prop, OWL_HAS_VALUE, value)
+        for individual in sorted(named):
+            name = IRI(f"{IS}{individual}")
+            axioms.extend(_is_one(name, individual, len(axioms)))
         return cls(asked, equality, tuple(axioms), tags, sights, told)
 
     def questions(self, facts: IslandFacts) -> list[IslandFacts]:
@@ -149,6 +165,16 @@ class Probes:
         return Entailed(types, frozenset(links), frozenset(values), frozenset(same))
 
 
+def _is_one(name: IRI, individual: Subject, number: int) -> Iterator[Triple]:
+    nominal, members = BlankNode(f"_:probe{number}"), BlankNode(f"_:probes{number}")
+    yield name, RDF_TYPE, OWL_CLASS
+    yield nominal, RDF_TYPE, OWL_CLASS
+    yield nominal, OWL_ONE_OF, members
+    yield members, RDF_FIRST, individual
+    yield members, RDF_REST, RDF_NIL
+    yield nominal, RDFS_SUBCLASS_OF, name
+
+
 def _told_equal(facts: IslandFacts) -> list[frozenset[int]]:
     """For each member the others it is told to be, directly or over several."""
     group = {n: {n} for n in range(len(facts.names))}
@@ -174,7 +200,7 @@ def written_values(
             role = axioms.value(s, OWL_ON_PROPERTY)
             if isinstance(role, IRI):
                 found.update(((each, o), None) for each in sorted(roles.above({role}) & data))
-        elif p == f"{OWL}oneOf":
+        elif p == OWL_ONE_OF:
             for member in axioms.members(o):
                 if isinstance(member, Literal):
                     found.update(((each, member), None) for each in sorted(data))

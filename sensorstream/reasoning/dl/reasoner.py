@@ -63,7 +63,7 @@ class DlReasoner:
         self._triples: dict[Subject, frozenset[Triple]] = {}
         self._shares: dict[Subject, frozenset[Triple]] = {}
         self._names: dict[Subject, frozenset[Subject]] = {}
-        self._mainland = _NO_NODES
+        self._mainland: frozenset[Subject] = terminology.named
         self._claims = Claims()
 
     @property

@@ -118,7 +118,7 @@ class Terminology:
         told = Axioms(axioms)
         named = frozenset(named_individuals(told))
         roles = Roles(told)
-        probes = _probes(told, roles, linking, data, named=bool(named))
+        probes = _probes(told, roles, linking, data, named)
         return cls(
             axioms=(*axioms, *probes.axioms),
             schema=schema,
@@ -139,12 +139,18 @@ class Terminology:
 
 
 def _probes(
-    axioms: Axioms, roles: Roles, linking: frozenset[IRI], data: frozenset[IRI], *, named: bool
+    axioms: Axioms,
+    roles: Roles,
+    linking: frozenset[IRI],
+    data: frozenset[IRI],
+    named: frozenset[Subject],
 ) -> Probes:
     """What must be asked beside types: all that triples do not imply one by one."""
-    equality = named or has_keys(axioms) or has_rules(axioms) or counts_individuals(axioms, data)
+    equality = (
+        bool(named) or has_keys(axioms) or has_rules(axioms) or counts_individuals(axioms, data)
+    )
     asked = linking if equality else roles.above(complex_roles(axioms)) & linking
-    return Probes.of(asked, equality, written_values(axioms, roles, data))
+    return Probes.of(asked, equality, written_values(axioms, roles, data), named)
 
 
 def _is_axiom(triple: Triple) -> bool:
