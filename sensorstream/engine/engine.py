@@ -39,6 +39,7 @@ from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import ConditionEvaluator
+from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import run_rules
 from sensorstream.window.state import WindowState
@@ -104,7 +105,7 @@ class Engine:
         self.evaluator = evaluator
         self._mapping = mapping
         self._reasoner = reasoner
-        self._rules = tuple(rules)
+        self._rules = RuleIndex(rules)
         self._max_rounds = max_rounds
         self._max_depth = max_depth
         self._counter = counter
@@ -410,7 +411,7 @@ class Engine:
         aside.follow(self.kb.triples(Origin.WINDOW))
         self._exchange(aside)
         self._mapping = mapping
-        self._rules = tuple(rules)
+        self._rules = RuleIndex(rules)
 
     def readmit(self, message: Message, aside: Aside) -> Outcome:
         """Exchange a reasoner that failed for a new one, which catches up with the window.
@@ -442,6 +443,15 @@ class Engine:
             alerts=self._notices.restored(message, expelled, self.window.now),
             departures=tuple(Departure(each, now) for each in change.departures),
             superseded=change.superseded,
+        )
+
+    def report(self, message: Message) -> Outcome:
+        """Raise the alert of an audit that found differences; ``message`` holds its report."""
+        text = message.content.decode()
+        return Outcome(
+            message,
+            Status.ACCEPTED,
+            alerts=self._notices.audit(message, text, self.window.now),
         )
 
     def _exchange(self, aside: Aside) -> None:

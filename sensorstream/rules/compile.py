@@ -12,7 +12,7 @@ from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.language.vocabulary import unknown_names
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import Term
+from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.actions import Action, ActionCompiler
@@ -24,8 +24,10 @@ from sensorstream.rules.triggers import (
     NO_SOLUTION,
     Solutions,
     Trigger,
+    Wake,
     bound_by,
     compile_trigger,
+    waits_for,
 )
 
 Condition: TypeAlias = Callable[[RuleHost, Solutions], Solutions]
@@ -45,11 +47,15 @@ _COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class CompiledRule:
-    """One semantic rule, ready to run; conditions stand in the order of evaluation."""
+    """One semantic rule, ready to run; conditions stand in the order of evaluation.
+
+    ``waits_for`` is the class without whose coming or going the trigger has no solution.
+    """
 
     name: str
     position: Position
     trigger: Trigger
+    waits_for: tuple[Wake, IRI] | None
     conditions: tuple[Condition, ...]
     actions: tuple[Action, ...]
 
@@ -120,6 +126,7 @@ def compile_rule(
         rule.name,
         rule.position,
         trigger,
+        waits_for(rule, file),
         (*cheap, *queries),
         tuple(compiler.compile(action) for action in rule.actions),
     )

@@ -12,6 +12,7 @@ from sensorstream.model.timeline import Instant
 from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Changes, Firing, RuleHost, Run
+from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.triggers import Moment
 
@@ -32,7 +33,7 @@ class RuleResult:
 
 
 def run_rules(
-    rules: Sequence[CompiledRule],
+    rules: RuleIndex,
     host: RuleHost,
     *,
     message: Message,
@@ -72,7 +73,7 @@ def run_rules(
         if not run.changes:
             break
         if len(latest) > max_rounds:
-            raise _cycle(latest, rules, max_rounds)
+            raise _cycle(latest, rules.rules, max_rounds)
         departed = len(host.departures)
         delta = _apply(run)
         departures = tuple(host.departures[departed:])
@@ -89,18 +90,18 @@ def run_rules(
 
 
 def _round(
-    rules: Sequence[CompiledRule],
+    rules: RuleIndex,
     moment: Moment,
     fired: dict[str, set[frozenset[tuple[str, Term]]]],
 ) -> list[str]:
-    """Evaluate every rule once and carry out the actions of its new solutions.
+    """Evaluate every rule that is awake once and carry out the actions of its new solutions.
 
     Returns:
         The rules that asked for a change of the knowledge base.
     """
     run, host = moment.run, moment.run.host
     changing: list[str] = []
-    for rule in rules:
+    for rule in rules.awake(moment):
         solutions = rule.trigger(moment)
         for condition in rule.conditions:
             if not solutions:

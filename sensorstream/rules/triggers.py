@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import Final, TypeAlias
 
 from sensorstream.errors import LanguageError, TermError
@@ -36,18 +37,20 @@ class Moment:
         self._arrived: Mapping[Term, dict[Subject, None]] | None = None
         self._departed: Mapping[Term, dict[Subject, None]] | None = None
 
-    def arrived(self, class_name: IRI) -> Sequence[Subject]:
-        """The individuals that became members of a class, asserted or inferred."""
+    @property
+    def arrivals(self) -> Mapping[Term, dict[Subject, None]]:
+        """The individuals that became members of a class, asserted or inferred, by class."""
         if self._arrived is None:
             members: dict[Term, dict[Subject, None]] = {}
             for subject, predicate, value in self.delta.added:
                 if predicate == RDF_TYPE:
                     members.setdefault(value, {})[subject] = None
             self._arrived = members
-        return tuple(self._arrived.get(class_name, ()))
+        return self._arrived
 
-    def departed(self, class_name: IRI) -> Sequence[Subject]:
-        """The members of a class that left the window, by what was known when they left."""
+    @property
+    def losses(self) -> Mapping[Term, dict[Subject, None]]:
+        """By class its members that left the window, by what was known when they left."""
         if self._departed is None:
             members: dict[Term, dict[Subject, None]] = {}
             for departure in self.departures:
@@ -57,7 +60,14 @@ class Moment:
                         if subject == name and predicate == RDF_TYPE:
                             members.setdefault(value, {})[name] = None
             self._departed = members
-        return tuple(self._departed.get(class_name, ()))
+        return self._departed
+
+
+class Wake(Enum):
+    """What may wake a rule that waits for a class."""
+
+    INSERTION = "insertion"
+    EXPIRY = "expiry"
 
 
 Trigger: TypeAlias = Callable[[Moment], Solutions]
@@ -76,9 +86,11 @@ def compile_trigger(rule: syntax.SemanticRule, file: syntax.RuleFile, line: Time
         case syntax.OnMessage():
             return lambda moment: ONE_SOLUTION if moment.is_first else NO_SOLUTION
         case syntax.OnInsert(class_name=name, variable=variable):
-            return _for_each(Moment.arrived, file.resolve(name), variable.name)
+            inserted, arrived = variable.name, file.resolve(name)
+            return lambda moment: [{inserted: each} for each in moment.arrivals.get(arrived, ())]
         case syntax.OnExpire(class_name=name, variable=variable):
-            return _for_each(Moment.departed, file.resolve(name), variable.name)
+            expired, left = variable.name, file.resolve(name)
+            return lambda moment: [{expired: each} for each in moment.losses.get(left, ())]
         case syntax.Every(duration=duration):
             return _every(rule.name, read_duration(duration, line))
 
@@ -95,20 +107,22 @@ def read_duration(duration: syntax.Duration, line: Timeline) -> int:
         raise LanguageError(error.message, position=duration.position) from None
 
 
+def waits_for(rule: syntax.SemanticRule, file: syntax.RuleFile) -> tuple[Wake, IRI] | None:
+    """The class without whose coming or going a rule sleeps; None: it may wake at any change."""
+    match rule.trigger:
+        case syntax.OnInsert(class_name=name):
+            return Wake.INSERTION, file.resolve(name)
+        case syntax.OnExpire(class_name=name):
+            return Wake.EXPIRY, file.resolve(name)
+        case _:
+            return None
+
+
 def bound_by(trigger: syntax.Trigger) -> frozenset[str]:
     """The variable that a trigger gives a value."""
     if isinstance(trigger, syntax.OnInsert | syntax.OnExpire):
         return frozenset([trigger.variable.name])
     return frozenset()
-
-
-def _for_each(
-    members: Callable[[Moment, IRI], Sequence[Subject]], class_name: IRI, variable: str
-) -> Trigger:
-    def trigger(moment: Moment) -> Solutions:
-        return [{variable: name} for name in members(moment, class_name)]
-
-    return trigger
 
 
 def _every(rule: str, length: int) -> Trigger:

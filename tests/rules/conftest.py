@@ -25,6 +25,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.compile import CompiledRule, compile_rules
 from sensorstream.rules.conditions import ConditionEvaluator, SnapshotEvaluator
+from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import RuleResult, run_rules
 
@@ -107,7 +108,7 @@ class Play:
         self.host.departures = departures
         delta = self.host.change(Delta(time, tuple(triple(t) for t in triples), tuple(gone)))
         result = run_rules(
-            self.rules,
+            RuleIndex(self.rules),
             self.host,
             message=message,
             time=time,

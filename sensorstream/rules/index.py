@@ -1,0 +1,45 @@
+"""Rules by what wakes them: a rule that waits for a class costs nothing until it comes or goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import TypeAlias
+
+from sensorstream.model.terms import Term
+from sensorstream.rules.compile import CompiledRule
+from sensorstream.rules.triggers import Moment, Wake
+
+_Numbered: TypeAlias = tuple[int, CompiledRule]
+
+
+class RuleIndex:
+    """The semantic rules of a deployment, in order."""
+
+    __slots__ = ("_every", "_on_expiry", "_on_insertion", "rules")
+
+    def __init__(self, rules: Iterable[CompiledRule]) -> None:
+        self.rules = tuple(rules)
+        self._every: list[_Numbered] = []
+        self._on_insertion: dict[Term, list[_Numbered]] = {}
+        self._on_expiry: dict[Term, list[_Numbered]] = {}
+        waiting = {Wake.INSERTION: self._on_insertion, Wake.EXPIRY: self._on_expiry}
+        for number, rule in enumerate(self.rules):
+            if rule.waits_for is None:
+                self._every.append((number, rule))
+            else:
+                wake, class_name = rule.waits_for
+                waiting[wake].setdefault(class_name, []).append((number, rule))
+
+    def awake(self, moment: Moment) -> Sequence[CompiledRule]:
+        """The rules whose trigger may have a solution, in order; O(those, and the change)."""
+        found = list(self._every)
+        if self._on_insertion:
+            for class_name in moment.arrivals:
+                found += self._on_insertion.get(class_name, ())
+        if self._on_expiry:
+            for class_name in moment.losses:
+                found += self._on_expiry.get(class_name, ())
+        if len(found) > len(self._every):
+            found.sort(key=itemgetter(0))
+        return [rule for _, rule in found]
