@@ -7,6 +7,7 @@
     ├── TermError                a literal, IRI or time that is not what its datatype says
     ├── LanguageError            a rule file that cannot be read (has a position)
     ├── OntologyError            an ontology that cannot be loaded or used
+    │   └── OntologyConflict     a new ontology that the window contradicts
     ├── MessageError             one message; the system goes on
     │   ├── MalformedMessage     not well-formed XML, or XML we refuse (DOCTYPE, depth)
     │   ├── MessageTooLarge      more bytes than the limit
@@ -97,6 +98,25 @@ class OntologyError(SensorStreamError):
     """An ontology that cannot be loaded or used."""
 
     code = "ontology"
+
+
+class OntologyConflict(OntologyError):
+    """The window contradicts a new ontology, or another change is under way.
+
+    ``contradiction`` names what clashes, where that is the reason.
+    """
+
+    code = "ontology-conflict"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        position: Position | None = None,
+        contradiction: Contradiction | None = None,
+    ) -> None:
+        super().__init__(message, position=position)
+        self.contradiction = contradiction
 
 
 class MessageError(SensorStreamError):

@@ -18,11 +18,12 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
+from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.recovery import recover
 from sensorstream.app.window_view import WindowView, view_window
-from sensorstream.app.wiring import build_machine, read_deployment
+from sensorstream.app.wiring import Deployment, build_machine, read_deployment
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.outcome import Outcome
 from sensorstream.history import embedded
@@ -35,6 +36,7 @@ from sensorstream.history.store import Store
 from sensorstream.history.views import install_views
 from sensorstream.kb.snapshot import Results
 from sensorstream.model.timeline import Timeline
+from sensorstream.reasoning.ontology import parse_ontology
 from sensorstream.settings import HistorySettings, Settings
 
 _LOG = logging.getLogger(__name__)
@@ -51,6 +53,15 @@ class Part:
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ServedOntology:
+    """An ontology's text; ``origin`` is ``settings``, or the journal's id of the change."""
+
+    content: bytes
+    media_type: str
+    origin: str
+
+
 class Application:
     """What server and command line see of a deployment. Thread-safe."""
 
@@ -62,18 +73,20 @@ class Application:
         self._stack = stack
         self._metrics = Metrics()
         deployment = read_deployment(settings)
-        self.deployment = deployment
+        self._timeline = deployment.timeline
         store = self._open_store()
         stack.callback(store.close)
+        deployment, put = _in_force(deployment, store)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
-        install_views(database, deployment.ontology.schema, deployment.timeline)
         self._database = database
         machine = build_machine(deployment, clock.counter)
         stack.callback(machine.engine.close)
         self._engine = machine.engine
         self._snapshot = machine.snapshot
-        recover(machine.engine, store)
+        exchange = self._exchange = Exchange(machine.engine, deployment, put)
+        recover(machine.engine, store, exchange)
+        self._install_views()
         self._outbox = Outbox(database)
         self._dispatcher = Dispatcher(
             self._outbox,
@@ -97,6 +110,9 @@ class Application:
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
+        revival = Revival(machine.engine, exchange, self._pipeline)
+        revival.start()
+        stack.callback(revival.stop)
         stack.callback(self.alert_feed.close)
 
     @classmethod
@@ -127,8 +143,13 @@ class Application:
         self.close()
 
     @property
+    def deployment(self) -> Deployment:
+        """What is in force: the settings', but for an ontology that was put since."""
+        return self._exchange.deployment
+
+    @property
     def timeline(self) -> Timeline:
-        return self.deployment.timeline
+        return self._timeline
 
     @property
     def metrics(self) -> CollectorRegistry:
@@ -149,6 +170,28 @@ class Application:
         with self._pipeline.lock:
             self._snapshot.sync()
         return self._snapshot.read(text, default_graphs=default_graphs, named_graphs=named_graphs)
+
+    def ontology(self) -> ServedOntology:
+        """The ontology in force, and where it comes from."""
+        put = self._exchange.put
+        if put is not None:
+            return ServedOntology(put.content, put.media_type, put.entry)
+        return ServedOntology(
+            self.deployment.ontology.ntriples(), "application/n-triples", "settings"
+        )
+
+    def put_ontology(self, content: bytes, media_type: str) -> str:
+        """Put another ontology in force between two messages; its entry in the journal.
+
+        Raises:
+            OntologyError: it cannot be used; the old one stays.
+            OntologyConflict: the window contradicts it, or another change is under way.
+            LanguageError: a mapping or semantic rule does not fit it.
+            ReasonerError: the new reasoner failed.
+        """
+        outcome = self._exchange.change_ontology(self._pipeline, content, media_type)
+        self._install_views()
+        return outcome.message.id
 
     def sql(self, text: str) -> Table:
         """One read-only SQL statement over history.
@@ -214,8 +257,11 @@ class Application:
         """Every part and whether it can do its work now."""
         failure, trouble = self._pipeline.failure, self._pipeline.trouble
         history = self._check("history", lambda: self.alerts(1))
+        away = self._engine.degraded
         return (
             Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
+            # Messages are taken in without it, too.
+            Part("reasoner", ready=True, detail=away and f"the plain profile stands in: {away}"),
             history if trouble is None else Part("history", ready=False, detail=str(trouble)),
             Part("deliveries", self._dispatcher.running),
         )
@@ -230,11 +276,26 @@ class Application:
     def _open_store(self) -> Store:
         """Become the history's writer; a PostgreSQL of our own is started if it is not there."""
         self.url = open_history(self.settings.history, self._stack)
-        return Store.open(self.url, self.deployment.timeline)
+        return Store.open(self.url, self._timeline)
+
+    def _install_views(self) -> None:
+        install_views(self._database, self.deployment.ontology.schema, self._timeline)
 
     def _announce(self) -> None:
         self.alert_feed.announce()
         self._dispatcher.wake()
+
+
+def _in_force(deployment: Deployment, store: Store) -> tuple[Deployment, OntologyText | None]:
+    """The deployment with the ontology of the last checkpoint, and that, if one was put."""
+    checkpoint = store.latest_checkpoint()
+    message = None if checkpoint is None else store.ontology(checkpoint[0])
+    if message is None:
+        return deployment, None
+    _LOG.info("the ontology is the one put as %s, not the one of the files", message.id)
+    ontology = parse_ontology(message.content, message.source)
+    put = OntologyText(message.content, message.source, message.id)
+    return read_deployment(deployment.settings, ontology), put
 
 
 def open_history(settings: HistorySettings, stack: ExitStack) -> str:

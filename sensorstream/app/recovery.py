@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+from sensorstream.app.exchange import Exchange
 from sensorstream.app.pipeline import effects_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
@@ -19,7 +20,7 @@ _LOG = logging.getLogger(__name__)
 _GROUP: Final = 500
 
 
-def recover(engine: Engine, store: Store) -> int:
+def recover(engine: Engine, store: Store, exchange: Exchange) -> int:
     """Bring a new engine to the journal's end.
 
     What a held message did belongs to the entry that released it, a message or a tick. So the
@@ -52,7 +53,10 @@ def recover(engine: Engine, store: Store) -> int:
         for entry in group:
             if entry.seq <= watermark and entry.status is Status.REJECTED:
                 refused.add(entry.message.id)
-            outcome = _process_again(engine, entry, refused)
+            if entry.seq <= watermark and entry.degraded:
+                # It was taken in without the reasoner, which might refuse it now.
+                engine.degrade("it had failed before the restart")
+            outcome = _process_again(engine, exchange, entry, refused)
             replayed += 1
             last = entry.seq
             if entry.seq > watermark:
@@ -66,10 +70,19 @@ def recover(engine: Engine, store: Store) -> int:
     return replayed
 
 
-def _process_again(engine: Engine, entry: JournalEntry, refused: Container[str]) -> Outcome:
+def _process_again(
+    engine: Engine, exchange: Exchange, entry: JournalEntry, refused: Container[str]
+) -> Outcome:
     message = entry.message
-    if entry.kind is EntryKind.TICK:
-        return engine.tick(message, refused)
+    match entry.kind:
+        case EntryKind.TICK:
+            return engine.tick(message, refused)
+        case EntryKind.ONTOLOGY | EntryKind.REASONER:
+            return exchange.replay(entry)
+        case EntryKind.AUDIT:
+            return engine.report(message)
+        case EntryKind.MESSAGE:
+            pass
     try:
         reading = engine.read(message.content)
     except MalformedMessage as error:

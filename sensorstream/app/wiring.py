@@ -22,6 +22,7 @@ from sensorstream.mapping.plan import MappingPlan
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
+from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.compile import CompiledRule, compile_rules
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.settings import Settings, WindowSettings
@@ -125,8 +126,8 @@ def disorder_spec(settings: Settings) -> Disorder | None:
     )
 
 
-def read_deployment(settings: Settings) -> Deployment:
-    """Read and compile all that the settings name.
+def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Deployment:
+    """Read and compile all that the settings name; with another ontology if one is given.
 
     Raises:
         SettingsError: a setting does not fit.
@@ -135,7 +136,8 @@ def read_deployment(settings: Settings) -> Deployment:
     """
     timeline = settings.time.timeline
     window = window_spec(settings.window, timeline)
-    ontology = load_ontology(settings.ontology.files)
+    if ontology is None:
+        ontology = load_ontology(settings.ontology.files)
     files = read_rules(settings.rules.files)
     plan = compile_mapping(
         files,
@@ -154,6 +156,19 @@ def read_deployment(settings: Settings) -> Deployment:
     )
 
 
+def reasoner_of(deployment: Deployment) -> Reasoner:
+    """A new reasoner of the deployment's profile; nothing is started."""
+    reasoning = deployment.settings.reasoning
+    return make_reasoner(
+        reasoning.profile,
+        deployment.ontology,
+        java=reasoning.java,
+        timeout=reasoning.timeout,
+        heap=reasoning.heap,
+        explain=reasoning.explain,
+    )
+
+
 def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machine:
     """A new engine with an empty window, its reasoner started.
 
@@ -164,14 +179,7 @@ def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machi
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, deployment.ontology.triples)
     snapshot = Snapshot(knowledge)
-    reasoner = make_reasoner(
-        settings.reasoning.profile,
-        deployment.ontology,
-        java=settings.reasoning.java,
-        timeout=settings.reasoning.timeout,
-        heap=settings.reasoning.heap,
-        explain=settings.reasoning.explain,
-    )
+    reasoner = reasoner_of(deployment)
     try:
         engine = Engine(
             knowledge=knowledge,

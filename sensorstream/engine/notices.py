@@ -76,6 +76,10 @@ class Notices:
         )
         return (alert, _alert(message, "inconsistency", message.id, text, now))
 
+    def audit(self, message: Message, text: str, now: Instant | None) -> tuple[Alert, ...]:
+        """The inferences are not what a reasoner finds that starts from nothing."""
+        return (_alert(message, "audit-difference", "audit", text, now),)
+
     def _raise(
         self,
         message: Message,

@@ -32,6 +32,13 @@ from sensorstream.model.vocabulary import (
 _TURTLE_SUFFIXES: Final = frozenset({".ttl", ".turtle", ".n3"})
 _NTRIPLES_SUFFIXES: Final = frozenset({".nt", ".ntriples"})
 _XML_SUFFIXES: Final = frozenset({".rdf", ".owl", ".owx", ".xml"})
+MEDIA_TYPES: Final = {
+    "text/turtle": ".ttl",
+    "application/n-triples": ".nt",
+    "application/rdf+xml": ".rdf",
+    "application/owl+xml": ".owx",
+}
+"""The formats of ontologies that come without a file name, and the suffix of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +68,30 @@ def load_ontology(files: Sequence[Path]) -> Ontology:
         OntologyError: a file cannot be read or parsed (with its line), imports what is not
             given, or makes no sense as OWL.
     """
+    return _merged(files, [_parse(file) for file in files])
+
+
+def parse_ontology(content: bytes, media_type: str) -> Ontology:
+    """An ontology from a text instead of files; ``media_type`` is one of :data:`MEDIA_TYPES`.
+
+    Raises:
+        OntologyError: as for :func:`load_ontology`; places in the text are those of a file
+            ``ontology``.
+    """
+    if media_type not in MEDIA_TYPES:
+        raise OntologyError(
+            f"'{media_type}' is no format of ontologies: expected one of {', '.join(MEDIA_TYPES)}"
+        )
+    file = Path(f"ontology{MEDIA_TYPES[media_type]}")
+    return _merged([file], [_parse_content(file, content)])
+
+
+def _merged(files: Sequence[Path], parsed: Sequence[Iterator[Triple]]) -> Ontology:
     merged: dict[Triple, None] = {}
     labels: dict[str, BlankNode] = {}
     imports: dict[IRI, Path] = {}
-    for number, file in enumerate(files):
-        for s, p, o in _parse(file):
+    for number, (file, found) in enumerate(zip(files, parsed, strict=True)):
+        for s, p, o in found:
             # A label means one node within one file only.
             triple = (_relabel(s, number, labels), p, _relabel(o, number, labels))
             merged[triple] = None  # type: ignore[index]  # a relabelled subject is a subject
@@ -101,6 +127,10 @@ def _parse(file: Path) -> Iterator[Triple]:
         content = file.read_bytes()
     except OSError as error:
         raise OntologyError(f"{file}: cannot be read: {error.strerror}") from None
+    return _parse_content(file, content)
+
+
+def _parse_content(file: Path, content: bytes) -> Iterator[Triple]:
     suffix = file.suffix.lower()
     if suffix in _NTRIPLES_SUFFIXES:
         return _parse_rdf(file, content, ox.RdfFormat.N_TRIPLES)

@@ -18,6 +18,7 @@ from pyoxigraph import QueryBoolean, QuerySolutions, QueryTriples
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.engine.outcome import Outcome
+from sensorstream.errors import Contradiction
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.settings import Settings
 
@@ -108,6 +109,21 @@ class ServedQuarantined(Protocol):
     def reason(self) -> str: ...
     @property
     def content(self) -> bytes: ...
+    @property
+    def contradiction(self) -> Contradiction | None:
+        """What clashes, where that is the reason."""
+
+
+class ServedOntology(Protocol):
+    """The ontology in force."""
+
+    @property
+    def content(self) -> bytes: ...
+    @property
+    def media_type(self) -> str: ...
+    @property
+    def origin(self) -> str:
+        """``settings``, or the journal's id of the change that put it in force."""
 
 
 class ServedPart(Protocol):
@@ -152,6 +168,19 @@ class ServedApplication(Protocol):
 
         Raises:
             QueryError: the text is no SPARQL query, or cannot be answered.
+        """
+
+    def ontology(self) -> ServedOntology:
+        """The ontology in force, and where it comes from."""
+
+    def put_ontology(self, content: bytes, media_type: str) -> str:
+        """Put another ontology in force between two messages; the journal's id of the change.
+
+        Raises:
+            OntologyError: it cannot be used; the old one stays.
+            OntologyConflict: the window contradicts it, or another change is under way.
+            LanguageError: a mapping or semantic rule does not fit it.
+            ReasonerError: the new reasoner failed.
         """
 
     def sql(self, text: str) -> ServedTable:

@@ -17,6 +17,7 @@ from sensorstream.server.rest import (
     alerts,
     health,
     messages,
+    ontology,
     quarantine,
     sparql,
     sql,
@@ -70,6 +71,7 @@ def create_app(application: ServedApplication) -> FastAPI:
         default=max_message_bytes,
         limits={
             "/messages/batch": _BATCH_FACTOR * max_message_bytes,
+            "/ontology": _BATCH_FACTOR * max_message_bytes,
             "/soap": _ESCAPING_FACTOR * max_message_bytes + _ENVELOPE_BYTES,
         },
     )
@@ -81,6 +83,7 @@ def create_app(application: ServedApplication) -> FastAPI:
         alerts.router(application),
         webhooks.router(application),
         window.router(application),
+        ontology.router(application),
         quarantine.router(application),
         health.router(application),
     ):

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream import errors
-from sensorstream.errors import Position, SensorStreamError
+from sensorstream.errors import Contradiction, Position, SensorStreamError
 from sensorstream.server.negotiation import media_type_of
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -23,6 +23,9 @@ _TYPE: Final = "urn:sensorstream:error:"
 # The nearest class of an error's ancestry that stands here gives status and title.
 _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.SensorStreamError: (500, "SensorStream could not do this"),
+    errors.OntologyError: (422, "The ontology cannot be used"),
+    errors.OntologyConflict: (409, "The ontology cannot be put in force now"),
+    errors.LanguageError: (422, "A rule does not fit"),
     errors.TermError: (400, "Not a valid value"),
     errors.MessageError: (422, "The message cannot be taken in"),
     errors.MalformedMessage: (400, "The message is not acceptable XML"),
@@ -41,12 +44,15 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.SparkError: (503, "Spark failed"),
 }
 
+_CONTRADICTIONS: Final = (errors.Inconsistent, errors.OntologyConflict)
+
 # Errors of HTTP itself, by status.
 _HTTP_CODES: Final[Mapping[int, str]] = {
     400: "bad-request",
     404: "not-found",
     405: "method-not-allowed",
     406: "not-acceptable",
+    409: "conflict",
     413: errors.MessageTooLarge.code,
     415: "unsupported-media-type",
     422: "invalid-request",
@@ -63,6 +69,14 @@ class PositionBody(BaseModel):
     column: int
 
 
+class ContradictionBody(BaseModel):
+    """What cannot be true together: a minimal set unless `limits` says otherwise."""
+
+    triples: list[str] = Field(description="assertions in N-Triples")
+    axioms: list[str] = Field(description="the ontology's axioms in Manchester syntax")
+    limits: str = Field(description="what is left open and why; empty when nothing is")
+
+
 class ProblemBody(BaseModel):
     """What every failed request answers (RFC 9457)."""
 
@@ -73,6 +87,9 @@ class ProblemBody(BaseModel):
     position: PositionBody | None = None
     message_id: str | None = Field(
         default=None, description="the journalled message that could not be taken in"
+    )
+    contradiction: ContradictionBody | None = Field(
+        default=None, description="what clashes, where that is the problem"
     )
 
 
@@ -86,6 +103,7 @@ class Problem:
     detail: str
     position: Position | None = None
     message_id: str | None = None
+    contradiction: Contradiction | None = None
 
     @property
     def type(self) -> str:
@@ -103,6 +121,8 @@ class Problem:
             body["position"] = asdict(self.position)
         if self.message_id is not None:
             body["message_id"] = self.message_id
+        if self.contradiction is not None:
+            body["contradiction"] = asdict(self.contradiction)
         return body
 
 
@@ -110,7 +130,10 @@ def problem_of(error: SensorStreamError) -> Problem:
     """The problem an error of ours is told as."""
     kind = next(each for each in type(error).__mro__ if each in _KINDS)
     status, title = _KINDS[kind]
-    return Problem(error.code, title, status, error.message, error.position, error.message_id)
+    found = error.contradiction if isinstance(error, _CONTRADICTIONS) else None
+    return Problem(
+        error.code, title, status, error.message, error.position, error.message_id, found
+    )
 
 
 def http_problem(status: int, detail: str = "") -> Problem:

@@ -205,6 +205,7 @@ def test_every_part_says_whether_it_is_ready(settings: Settings, open_applicatio
     assert application.healthy()
     assert {part.name: part.ready for part in application.ready()} == {
         "pipeline": True,
+        "reasoner": True,
         "history": True,
         "deliveries": True,
     }

@@ -16,6 +16,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sensorstream.app.application import Application
+from sensorstream.app.exchange import Exchange
 from sensorstream.app.pipeline import effects_of
 from sensorstream.app.recovery import recover
 from sensorstream.app.wiring import Deployment, build_machine, read_deployment
@@ -310,7 +311,7 @@ def test_after_a_crash_at_any_moment_every_effect_is_stored_once(
             if entries[-1].seq <= checkpoint:
                 broken.save_checkpoint(entries[-1].seq, dump(engine.state()))
     recovered = build_machine(deployment, time.perf_counter).engine
-    recover(recovered, cast(Store, broken))
+    recover(recovered, cast(Store, broken), Exchange(recovered, deployment))
     assert broken.left_behind() == whole.left_behind()
     assert broken.statuses() == whole.statuses()
     found, expected = (load(dump(each.state())) for each in (recovered, engine))

@@ -25,8 +25,10 @@ from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.errors import (
+    Contradiction,
     HistoryError,
     MappingError,
+    OntologyConflict,
     Position,
     QueryError,
     Unavailable,
@@ -49,6 +51,13 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     truncated: bool = False
+
+
+@dataclass(frozen=True)
+class OntologyText:
+    content: bytes
+    media_type: str
+    origin: str
 
 
 @dataclass(frozen=True)
@@ -103,6 +112,7 @@ class MemoryApplication:
     kept: list[RaisedAlert] = field(default_factory=list)
     hooks: list[Webhook] = field(default_factory=list)
     table: Table = Table(("n",), ((1,),))
+    text: OntologyText = OntologyText(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
     alive: bool = True
     parts: tuple[Part, ...] = (Part("pipeline", True), Part("history", True))
 
@@ -213,13 +223,32 @@ class MemoryApplication:
 
     def quarantine(self, limit: int, before: int | None = None) -> Sequence[Quarantined]:
         kept = [
-            Quarantined(2, "m2", "rest", NOW, "rejected", "not an integer", b"<Bad/>"),
+            Quarantined(
+                2,
+                "m2",
+                "rest",
+                NOW,
+                "rejected",
+                "not an integer",
+                b"<Bad/>",
+                Contradiction(("<urn:x:a> <urn:x:p> <urn:x:b> .",), ("p Range C",)),
+            ),
             Quarantined(1, "m1", "soap", NOW, "unmatched", "no rule", b"<\xffOdd/>"),
         ]
         return [each for each in kept if before is None or each.seq < before][:limit]
 
     def held(self) -> int:
         return 2
+
+    def ontology(self) -> OntologyText:
+        return self.text
+
+    def put_ontology(self, content: bytes, media_type: str) -> str:
+        if b"clash" in content:
+            found = Contradiction(("<urn:x:a> <urn:x:p> <urn:x:b> .",), ("A DisjointWith B",))
+            raise OntologyConflict("the window contradicts it", contradiction=found)
+        self.text = OntologyText(content, media_type, "m9")
+        return "m9"
 
     def healthy(self) -> bool:
         return self.alive

@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
+from sensorstream.errors import Contradiction
 from sensorstream.server.application import ServedApplication
+from sensorstream.server.problems import ContradictionBody
 
 
 class QuarantinedBody(BaseModel):
@@ -21,6 +23,7 @@ class QuarantinedBody(BaseModel):
     status: Literal["unmatched", "rejected"]
     reason: str
     content: str
+    contradiction: ContradictionBody | None = None
 
 
 class QuarantineBody(BaseModel):
@@ -50,6 +53,7 @@ def router(application: ServedApplication) -> APIRouter:
                 status=each.status,
                 reason=each.reason,
                 content=each.content.decode(errors="replace"),
+                contradiction=_contradiction(each.contradiction),
             )
             for each in found
         ]
@@ -58,3 +62,11 @@ def router(application: ServedApplication) -> APIRouter:
         return QuarantineBody(messages=messages, next=following)
 
     return routes
+
+
+def _contradiction(found: Contradiction | None) -> ContradictionBody | None:
+    if found is None:
+        return None
+    return ContradictionBody(
+        triples=list(found.triples), axioms=list(found.axioms), limits=found.limits
+    )

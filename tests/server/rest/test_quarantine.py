@@ -14,6 +14,11 @@ def test_messages_not_taken_in_are_listed_with_reason_and_content(client: httpx.
             "status": "rejected",
             "reason": "not an integer",
             "content": "<Bad/>",
+            "contradiction": {
+                "triples": ["<urn:x:a> <urn:x:p> <urn:x:b> ."],
+                "axioms": ["p Range C"],
+                "limits": "",
+            },
         }
     ]
     following = client.get(page["next"]).json()["messages"]

