@@ -149,8 +149,11 @@ def _expectation(kinds: set[str]) -> str:
         if together <= kinds:
             said.append(name)
             kinds = kinds - together
-    # Names of things first, then words and marks; long lists help nobody.
-    kinds.discard("LONG_TEXT")
-    words = sorted({_PLAIN[kind] for kind in kinds}, key=lambda word: (word[0] == "'", word))
+    # Words first, then marks, then the end: the order people read best.
+    end = _PLAIN["$END"]
+    words = sorted(
+        {_PLAIN[kind] for kind in kinds - {"LONG_TEXT"}},
+        key=lambda word: (word == end, word[0] == "'", word),
+    )
     said += words
     return " or ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)

@@ -12,7 +12,7 @@ from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DECIMAL, XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.sparql import algebra as a
 from sensorstream.sparql.lexer import FUNCTIONS
-from sensorstream.sparql.walk import aggregates, replaced, visible
+from sensorstream.sparql.walk import aggregates, nodes, replaced, visible
 
 IRIS = st.sampled_from([IRI(f"http://example.org/{name}") for name in "abcdé"])
 VARIABLES = st.sampled_from([a.Variable(name) for name in ("s", "p", "o", "x1", "größe")])
@@ -134,11 +134,16 @@ def _plain(draw: st.DrawFn, where: Any) -> Any:
     return a.Project(a.OrderBy(where, conditions) if conditions else where, tuple(columns))
 
 
+def _without_blanks(part: object) -> bool:
+    return not any(isinstance(each, BlankNode) for each in nodes(part))
+
+
+# An aggregate is printed wherever it is used, and a blank node stands in one block only.
 _AGGREGATES = st.one_of(
     st.booleans().map(lambda distinct: a.Aggregate("COUNT", None, distinct)),
     st.builds(a.Aggregate, _NAMES, EXPRESSIONS, st.booleans()),
     st.builds(a.Aggregate, st.just("GROUP_CONCAT"), EXPRESSIONS, st.booleans(), st.none() | TEXTS),
-)
+).filter(_without_blanks)
 
 
 @st.composite
