@@ -64,6 +64,8 @@ def command(config: Path, as_json: bool) -> None:
 def faults(settings: Settings) -> Iterator[SensorStreamError]:
     """Everything wrong with what the settings name, as far as one fault does not hide another."""
     from sensorstream.app.mapping_files import is_rule_file, mapping_file_faults
+    from sensorstream.app.reference import read_reference_with_faults
+    from sensorstream.app.schemas import read_schemas
     from sensorstream.language.parser import parse
     from sensorstream.mapping.check import check as mapping_faults
     from sensorstream.reasoning.ontology import load_ontology
@@ -78,11 +80,18 @@ def faults(settings: Settings) -> Iterator[SensorStreamError]:
         except (OSError, UnicodeDecodeError) as error:
             yield SettingsError(f"rules.files: cannot read {path}: {error}")
     try:
-        schema = load_ontology(settings.ontology.files).schema
+        ontology = load_ontology(settings.ontology.files)
     except SensorStreamError as error:
         yield error
         return
-    yield from mapping_faults(files, schema)
+    try:
+        read_schemas(settings)
+    except SensorStreamError as error:
+        yield error
+    schema = ontology.schema
+    reference, unread = read_reference_with_faults(files, ontology.triples)
+    yield from unread
+    yield from mapping_faults(files, schema, reference)
     yield from rule_faults(files, schema, settings.time.timeline)
     yield from mapping_file_faults(files, settings.rules.files, schema, settings.time.timeline)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,14 @@ if TYPE_CHECKING:
 @click.command("map")
 @click.argument("messages", metavar="MESSAGE...", nargs=-1, required=True)
 @config_option
+@click.option(
+    "--explain",
+    "explained",
+    is_flag=True,
+    help="Tell what each rule and each XPath found, and what of the message is not mapped.",
+)
 @json_option
-def command(messages: tuple[str, ...], config: Path, as_json: bool) -> None:
+def command(messages: tuple[str, ...], config: Path, explained: bool, as_json: bool) -> None:
     """Show what the mapping rules make of messages, as Turtle.
 
     A MESSAGE is a file, a folder or ZIP archive of *.xml files, or "-" for standard input. No
@@ -32,20 +39,29 @@ def command(messages: tuple[str, ...], config: Path, as_json: bool) -> None:
     cannot be mapped.
     """
     from sensorstream.app.mapping_files import with_mapping_files
+    from sensorstream.app.reference import read_reference
+    from sensorstream.app.schemas import read_schemas
     from sensorstream.app.wiring import read_rules
     from sensorstream.cli.console import print_json
+    from sensorstream.cli.explanation import lines_of
     from sensorstream.cli.sources import sources
     from sensorstream.mapping.compile import compile_mapping
     from sensorstream.mapping.document import parse_document
+    from sensorstream.mapping.explain import Explanation, explain
     from sensorstream.model.events import Message
     from sensorstream.reasoning.ontology import load_ontology
 
     settings = load_settings(config)
     timeline = settings.time.timeline
     files = read_rules(settings.rules.files)
-    schema = load_ontology(settings.ontology.files).schema
+    ontology = load_ontology(settings.ontology.files)
+    schema, reference = ontology.schema, read_reference(files, ontology.triples)
     plan = with_mapping_files(
-        compile_mapping(files, schema, timeline), files, settings.rules.files, schema, timeline
+        compile_mapping(files, schema, timeline, reference, read_schemas(settings)),
+        files,
+        settings.rules.files,
+        schema,
+        timeline,
     )
     prefixes = {"xsd": XSD} | {each.name: each.iri for file in files for each in file.prefixes}
     arrival = timeline.of(SystemClock().now())
@@ -53,31 +69,46 @@ def command(messages: tuple[str, ...], config: Path, as_json: bool) -> None:
     headed = faulty = False
     for number, source in enumerate(sources(messages), 1):
         content = source.read()
+        message = Message(f"m{number}", content, arrival, source.name)
+        explanations: tuple[Explanation, ...] = ()
+        mapped, fault = None, ""
         try:
             document = parse_document(content, max_depth=settings.server.max_depth)
-            mapped = plan.apply(document, Message(f"m{number}", content, arrival, source.name))
+            if explained:
+                explanations = explain(files, schema, timeline, document, message, reference)
+            mapped = plan.apply(document, message)
         except MessageError as error:
+            fault = f"{error.code}: {error}"
+        else:
+            if not mapped.matched:
+                fault = f"no mapping rule matches: {mapped.hint}"
+        for told in [fault] if fault else mapped.warnings if mapped is not None else ():
             faulty = True
-            click.echo(f"{source.name}: {error.code}: {error}", err=True)
-            continue
-        if not mapped.matched:
-            faulty = True
-            click.echo(f"{source.name}: no mapping rule matches: {mapped.hint}", err=True)
-        head, body = turtle(mapped, prefixes)
+            click.echo(f"{source.name}: {told}", err=True)
+        head, body = ("", "") if mapped is None else turtle(mapped, prefixes)
         if as_json:
-            answers.append(
-                {
-                    "message": source.name,
+            answer: dict[str, object] = {"message": source.name}
+            if mapped is None:
+                answer["error"] = fault
+            else:
+                answer |= {
                     "matched": mapped.matched,
                     "individuals": mapped.individuals,
+                    "warnings": mapped.warnings,
                     "turtle": f"{head}\n{body}",
                 }
-            )
-        elif body:
+            if explained:
+                answer["explanation"] = [asdict(each) for each in explanations]
+            answers.append(answer)
+            continue
+        if mapped is not None and body:
             if not headed:
                 click.echo(head)
                 headed = True
             click.echo(f"\n{_heading(source.name, mapped, timeline)}\n{body.strip()}")
+        for part, explanation in enumerate(explanations, 1):
+            of = f", message {part} of {len(explanations)}" if len(explanations) > 1 else ""
+            click.echo("\n".join((f"\n# {source.name}{of}", *lines_of(explanation))))
     if as_json:
         print_json(answers)
     if faulty:

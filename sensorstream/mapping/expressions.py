@@ -48,13 +48,33 @@ class Expressions:
     def nodes(self, hole: syntax.Hole) -> Callable[[Scope], Sequence[Element | str]]:
         """The nodes that a path finds."""
         # The check saw to it that the expression finds nodes.
-        return cast(Callable[[Scope], Sequence[Element | str]], self._xpath(hole))
+        find = cast(Callable[[Scope], Sequence[Element | str]], self._xpath(hole))
+        recorder, rule = self._recorder, self._rule.name
+        if recorder is None:
+            return find
+
+        def recorded(scope: Scope) -> Sequence[Element | str]:
+            found = find(scope)
+            recorder.selected(rule, hole, scope, len(found))
+            return found
+
+        return recorded
 
     def condition(self, hole: syntax.Hole) -> Callable[[Scope], object]:
         """Whether an XPath is true, or any value comes out of its value functions."""
-        if hole.calls:
-            return self.texts(hole)
-        return self._xpath(hole, f"boolean({hole.text})")
+        test: Callable[[Scope], object] = (
+            self._changed(hole) if hole.calls else self._xpath(hole, f"boolean({hole.text})")
+        )
+        recorder, rule = self._recorder, self._rule.name
+        if recorder is None:
+            return test
+
+        def recorded(scope: Scope) -> object:
+            held = bool(test(scope))
+            recorder.tested(rule, hole, scope, held)
+            return held
+
+        return recorded
 
     def _xpath(self, hole: syntax.Hole, text: str = "") -> Callable[[Scope], object]:
         evaluate = compile_xpath(text or hole.text, self._namespaces)
@@ -66,16 +86,7 @@ class Expressions:
                 what = f"not possible on this message: {error}"
                 raise self.error(scope, hole, what) from None
 
-        recorder, rule = self._recorder, self._rule.name
-        if recorder is None:
-            return find
-
-        def recorded(scope: Scope) -> object:
-            result = find(scope)
-            recorder.evaluated(rule, hole, scope, result)
-            return result
-
-        return recorded
+        return find
 
     # Texts
 
@@ -97,20 +108,7 @@ class Expressions:
         return remembered
 
     def _values(self, hole: syntax.Hole) -> Texts:
-        find = self._xpath(hole)
-        change = compile_calls(hole.calls, self._tables) if hole.calls else None
-
-        def changed(scope: Scope) -> list[str]:
-            assert change is not None
-            found = texts(find(scope))
-            try:
-                return change(found)
-            except TermError as error:
-                raise self.error(
-                    scope, hole, error.message, _first_invalid(change, found), InvalidValue
-                ) from None
-
-        values: Texts = changed if change is not None else lambda scope: texts(find(scope))
+        values = self._plain(hole)
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return values
@@ -121,6 +119,26 @@ class Expressions:
             return found
 
         return recorded
+
+    def _plain(self, hole: syntax.Hole) -> Texts:
+        if hole.calls:
+            return self._changed(hole)
+        find = self._xpath(hole)
+        return lambda scope: texts(find(scope))
+
+    def _changed(self, hole: syntax.Hole) -> Texts:
+        find, change = self._xpath(hole), compile_calls(hole.calls, self._tables)
+
+        def changed(scope: Scope) -> list[str]:
+            found = texts(find(scope))
+            try:
+                return change(found)
+            except TermError as error:
+                raise self.error(
+                    scope, hole, error.message, _first_invalid(change, found), InvalidValue
+                ) from None
+
+        return changed
 
     def iris(self, name: syntax.Name) -> Texts:
         """The IRIs of a name with holes."""
@@ -165,7 +183,7 @@ class Expressions:
     def not_one(self, scope: Scope, holes: Sequence[syntax.Hole], expected: str) -> MappingError:
         """The error of the first hole that found none or several."""
         for hole in holes:
-            count = len(self.texts(hole)(scope))
+            count = len(self._plain(hole)(scope))
             if count != 1:
                 found = "nothing" if count == 0 else f"{count} values"
                 return self.error(scope, hole, f"found {found}, {expected}")

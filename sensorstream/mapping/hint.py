@@ -1,9 +1,9 @@
-"""Why no rule matched a message: the likely cause, in words."""
+"""Why a path finds nothing in a message: the likely cause, in words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
@@ -14,6 +14,7 @@ from sensorstream.mapping.document import Element
 
 # The steps of a path: slashes outside brackets and strings part them.
 _STEP: Final = re.compile(r"""(?:"[^"]*"|'[^']*'|\[(?:"[^"]*"|'[^']*'|[^\]"'])*\]|[^/\["'])+""")
+_NAME: Final = re.compile(r"@?(?:[\w.-]+:(?!:))?[^\W\d][\w.-]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,15 @@ def why_unmatched(root: Element, rules: Sequence[Landmarks]) -> str:
     return _namespace(root, rules) or _nearest(root, rules)
 
 
+def why_nothing(path: str, start: Sequence[Element], namespaces: Mapping[str, str]) -> str:
+    """The likely cause why a path finds nothing from any of the nodes; empty if none shows.
+
+    A ``$variable`` at its beginning stands for the nodes.
+    """
+    miss = _miss(path, start, namespaces)
+    return "" if miss is None else miss.text
+
+
 def _namespace(root: Element, rules: Sequence[Landmarks]) -> str:
     name = etree.QName(root)
     if name.namespace is None:
@@ -46,54 +56,142 @@ def _namespace(root: Element, rules: Sequence[Landmarks]) -> str:
 
 def _nearest(root: Element, rules: Sequence[Landmarks]) -> str:
     """How far the rule that comes farthest gets, and what stands there instead."""
-    misses = [miss for rule in rules if (miss := _miss(root, rule))]
+    misses = [
+        (rule, miss)
+        for rule in rules
+        if rule.path.startswith("/") and (miss := _miss(rule.path, [root], rule.namespaces))
+    ]
     # Of equally near rules the first.
-    if best := max(misses, key=lambda miss: (miss.step, miss.likeness), default=None):
-        return best.text
-    return f"the message's root element is {_shown(root)}, which no rule asks for"
+    nearest = max(misses, key=lambda each: (each[1].step, each[1].likeness), default=None)
+    if nearest is None:
+        return f"the message's root element is {_shown(root)}, which no rule asks for"
+    rule, miss = nearest
+    return f"rule {rule.rule} is the nearest: it asks for {rule.path}, but {miss.text}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Miss:
-    """Where a rule's path leaves a message; ``likeness`` 2: only a predicate, 1: a near name."""
+    """Where a path leaves a message; ``likeness`` 2: only a predicate, 1: a near name."""
 
     step: int
     likeness: int
     text: str
 
 
-def _miss(root: Element, rule: Landmarks) -> _Miss | None:
-    if "//" in rule.path or "|" in rule.path or not rule.path.startswith("/"):
+def _miss(path: str, start: Sequence[Element], namespaces: Mapping[str, str]) -> _Miss | None:
+    steps = _STEP.findall(path)
+    if "//" in path or "|" in path or not steps or not start:
         return None
-    steps = _STEP.findall(rule.path)
-    nodes = [root]
+    head = "/" if path.startswith("/") else ""
+    if steps[0].startswith("$"):
+        head, steps = f"{steps[0]}/", steps[1:]
+    absolute = head == "/"
+    nodes = list(start)
     for index, step in enumerate(steps):
-        before = "".join(f"/{each}" for each in steps[:index])
-        found = _find(root, f"{before}/{step}", rule.namespaces)
+        before = head + "".join(f"{each}/" for each in steps[:index])
+        # The first step of an absolute path is the root itself.
+        first = f"/{step}" if absolute and index == 0 else step
+        found = _find(nodes, first, namespaces)
+        if found is None:
+            return None
         if not found:
-            there = list(dict.fromkeys(_written(node, rule.namespaces) for node in nodes))
-            wanted = step.partition("[")[0]
-            close = get_close_matches(wanted, there, n=1)
-            if wanted in there:
-                likeness, end = 2, f"{before}/{wanted} is not as in {step}"
-            elif close:
-                likeness, end = 1, f"there is no {before}/{wanted}: did you mean {close[0]}?"
-            else:
-                others = ", ".join(there) or "nothing"
-                likeness, end = 0, f"there is no {before}/{wanted}: found {others}"
-            head = f"rule {rule.rule} is the nearest: it asks for {rule.path}, but "
-            return _Miss(index, likeness, head + end)
-        nodes = [child for parent in found for child in parent]
+            there = nodes if absolute and index == 0 else _children(nodes)
+            around = [] if absolute and index == 0 else nodes
+            return _told(index, before, step, there, around, namespaces)
+        nodes = [node for node in found if isinstance(node, Element)]
     return None
 
 
-def _find(root: Element, path: str, namespaces: Mapping[str, str]) -> list[Element]:
-    try:
-        found = root.xpath(path, namespaces=dict(namespaces) or None)
-    except etree.XPathError:
-        # The path does not part into steps the simple way.
-        return []
-    return [node for node in found if isinstance(node, Element)] if isinstance(found, list) else []
+def _told(
+    index: int,
+    before: str,
+    step: str,
+    there: Sequence[Element],
+    around: Sequence[Element],
+    namespaces: Mapping[str, str],
+) -> _Miss | None:
+    """What stands where a step finds nothing: elements ``there``, with attributes ``around``."""
+    wanted = step.partition("[")[0]
+    if not _NAME.match(wanted):
+        return None
+    elements = _distinct(_written(node, namespaces) for node in there)
+    attributes = _distinct(
+        f"@{_attribute(name, namespaces)}"
+        for node in around
+        for name in node.keys()  # noqa: SIM118
+    )
+    if wanted in elements or wanted in attributes:
+        return _Miss(index, 2, f"{before}{wanted} is not as in {step}")
+    missing = f"there is no {before}{wanted}"
+    other = wanted.removeprefix("@") if wanted.startswith("@") else f"@{wanted}"
+    if other in elements:
+        return _Miss(index, 1, f"{missing}: {other} is an element, not an attribute")
+    if other in attributes:
+        return _Miss(index, 1, f"{missing}: {wanted} is an attribute, write {other}")
+    near = attributes if wanted.startswith("@") else elements
+    local = wanted.removeprefix("@").rpartition(":")[2]
+    for node in there if not wanted.startswith("@") else ():
+        if etree.QName(node).localname == local and (cause := _of_namespace(node, namespaces)):
+            return _Miss(index, 1, f"{missing}: {cause}")
+    if close := _close(wanted, near):
+        return _Miss(index, 1, f"{missing}: did you mean {close}?")
+    return _Miss(index, 0, f"{missing}: found {', '.join(near) or 'nothing'}")
+
+
+def _close(wanted: str, names: Sequence[str]) -> str:
+    """The name that was meant: but for its case the same, one edit away, or else alike."""
+    for name in names:
+        if name.casefold() == wanted.casefold():
+            return name
+    # Of short names every other one would be an edit away.
+    edited = [name for name in names if len(name.removeprefix("@")) > 2 and _one_edit(wanted, name)]
+    return next(iter(edited or get_close_matches(wanted, names, n=1)), "")
+
+
+def _one_edit(one: str, other: str) -> bool:
+    """Whether a letter more, less or other, or two letters swapped, make the difference."""
+    if len(one) > len(other):
+        one, other = other, one
+    start = next((i for i, letter in enumerate(one) if letter != other[i]), len(one))
+    if len(one) < len(other):
+        return one[start:] == other[start + 1 :]
+    swapped = one[start : start + 2] == other[start : start + 2][::-1]
+    return one[start + 1 :] == other[start + 1 :] or (
+        swapped and one[start + 2 :] == other[start + 2 :]
+    )
+
+
+def _of_namespace(node: Element, namespaces: Mapping[str, str]) -> str:
+    """How to write an element whose local name is right and whose namespace is another one."""
+    uri = etree.QName(node).namespace
+    if uri is not None and uri not in namespaces.values():
+        return f'it is in namespace {uri}: add xmlns m = "{uri}" and write m:{_local(node)}'
+    # The words of a near name: with or without a prefix that is declared.
+    return f"did you mean {_written(node, namespaces)}?"
+
+
+def _find(
+    nodes: Iterable[Element], step: str, namespaces: Mapping[str, str]
+) -> list[object] | None:
+    """What a step finds; None if it is none, since the path does not part the simple way."""
+    found: list[object] = []
+    for node in nodes:
+        try:
+            result = node.xpath(step, namespaces=dict(namespaces) or None)
+        except etree.XPathError:
+            return None
+        if not isinstance(result, list):
+            return None
+        found += result
+    return found
+
+
+def _children(nodes: Iterable[Element]) -> list[Element]:
+    return [child for node in nodes for child in node]
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
 
 
 def _written(element: Element, namespaces: Mapping[str, str]) -> str:
@@ -103,6 +201,18 @@ def _written(element: Element, namespaces: Mapping[str, str]) -> str:
         if uri == name.namespace:
             return f"{prefix}:{name.localname}"
     return name.localname if name.namespace is None else _shown(element)
+
+
+def _attribute(name: str | bytes, namespaces: Mapping[str, str]) -> str:
+    qualified = etree.QName(str(name))
+    for prefix, uri in namespaces.items():
+        if uri == qualified.namespace:
+            return f"{prefix}:{qualified.localname}"
+    return str(name)
+
+
+def _local(element: Element) -> str:
+    return etree.QName(element).localname
 
 
 def _shown(element: Element) -> str:

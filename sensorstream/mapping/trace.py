@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from sensorstream.language.syntax import Hole
@@ -9,10 +10,13 @@ from sensorstream.mapping.scope import Scope
 
 
 class Recorder(Protocol):
-    """Hears of every expression that is evaluated."""
+    """Hears of every expression that is evaluated, once for each time."""
 
-    def evaluated(self, rule: str, hole: Hole, scope: Scope, result: object) -> None:
-        """An XPath gave lxml's ``result``; that of a condition is a bool."""
+    def selected(self, rule: str, hole: Hole, scope: Scope, count: int) -> None:
+        """``on message`` or ``for each`` found so many nodes."""
 
-    def produced(self, rule: str, hole: Hole, scope: Scope, values: list[str]) -> None:
-        """The values of a hole, after its value functions."""
+    def tested(self, rule: str, hole: Hole, scope: Scope, held: bool) -> None:
+        """A condition held, or did not."""
+
+    def produced(self, rule: str, hole: Hole, scope: Scope, values: Sequence[str]) -> None:
+        """A hole gave values, after its value functions."""

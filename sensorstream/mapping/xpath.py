@@ -21,7 +21,7 @@ Evaluation: TypeAlias = Callable[[Element, Nodes], object]
 """From context node and variables to lxml's result: list of nodes, str, float or bool."""
 
 _NC: Final = r"[^\W\d][\w.-]*"
-_TOKEN: Final = re.compile(
+TOKEN: Final = re.compile(
     rf"""(?P<space>\s+)
     |(?P<literal>"[^"]*"|'[^']*')
     |(?P<number>\d+(?:\.\d*)?|\.\d+)
@@ -30,7 +30,7 @@ _TOKEN: Final = re.compile(
     |(?P<operator>::|//|\.\.|!=|<=|>=|[()\[\].@,/|+\-=<>*])""",
     re.X,
 )
-_NODE_TYPES: Final = frozenset(("comment", "text", "processing-instruction", "node"))
+NODE_TYPES: Final = frozenset(("comment", "text", "processing-instruction", "node"))
 # XPath 1.0, section 4.
 _FUNCTIONS: Final = frozenset(
     (
@@ -83,7 +83,7 @@ def _name_faults(
 ) -> Iterator[LanguageError]:
     offset = 0
     while offset < len(hole.text):
-        match = _TOKEN.match(hole.text, offset)
+        match = TOKEN.match(hole.text, offset)
         here = _place(hole, offset)
         if match is None:
             character = hole.text[offset]
@@ -97,7 +97,7 @@ def _name_faults(
             continue
         use = (match["use"] or "").strip()
         prefix, colon, _ = name.partition(":")
-        if use == "(" and name not in _NODE_TYPES and name not in _FUNCTIONS:
+        if use == "(" and name not in NODE_TYPES and name not in _FUNCTIONS:
             # An operator may stand before a bracket: `a and (b)`.
             if name in ("and", "or", "div", "mod"):
                 continue
@@ -149,7 +149,7 @@ def _engine(text: str, namespaces: Mapping[str, str]) -> etree.XPath:
 def _general(text: str, namespaces: Mapping[str, str]) -> Evaluation:
     engine = _engine(text, namespaces)
     used = tuple(
-        dict.fromkeys(m["variable"] for m in _TOKEN.finditer(text) if m["variable"] is not None)
+        dict.fromkeys(m["variable"] for m in TOKEN.finditer(text) if m["variable"] is not None)
     )
     if not used:
         return lambda context, variables: engine(context)
@@ -200,7 +200,7 @@ def line_of(
     For error messages: it evaluates anew, with strings that know where they come from.
     """
     engine = etree.XPath(hole.text, namespaces=dict(namespaces) or None)
-    used = {match["variable"] for match in _TOKEN.finditer(hole.text)}
+    used = {match["variable"] for match in TOKEN.finditer(hole.text)}
     bound: dict[str, Any] = {name: node for name, node in variables.items() if name in used}
     try:
         result = engine(context, **bound)

@@ -1,7 +1,9 @@
 import pytest
+from lxml import etree
 
 from sensorstream.language import parse
 from sensorstream.mapping import Mapped, compile_mapping, parse_document
+from sensorstream.mapping.hint import why_nothing
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
@@ -52,6 +54,49 @@ def test_a_message_that_no_rule_matches_comes_with_the_likely_cause(xml: str, hi
     assert mapped.matched == ()
     assert mapped.events == ()
     assert mapped.hint.endswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("path", "cause"),
+    [
+        ("person/@x", "there is no person/@x: did you mean @X?"),
+        ("persom", "there is no persom: did you mean person?"),
+        ("pesron/@id", "there is no pesron: did you mean person?"),
+        ("person/@di", "there is no person/@di: did you mean @id?"),
+        ("person/id", "there is no person/id: id is an attribute, write @id"),
+        ("person/@name", "there is no person/@name: name is an element, not an attribute"),
+        ("person[@id = '9']", "person is not as in person[@id = '9']"),
+        ("person[@id = '9']/name", "person is not as in person[@id = '9']"),
+        ("person/name/first", "there is no person/name/first: found nothing"),
+        ("person/place", "there is no person/place: did you mean c:place?"),
+        ("person/c:name", "there is no person/c:name: did you mean name?"),
+        (
+            "person/room",
+            "there is no person/room: it is in namespace urn:other: "
+            'add xmlns m = "urn:other" and write m:room',
+        ),
+        ("$p/nmae", "there is no $p/nmae: found person"),
+        ("/Massage/person", "there is no /Massage: did you mean Message?"),
+        ("/Message/persons", "there is no /Message/persons: did you mean person?"),
+        ("person/name", ""),
+        ("//x", ""),
+        ("x | y", ""),
+        ("count(x)", ""),
+        ("person/position()", ""),
+    ],
+)
+def test_a_path_that_finds_nothing_comes_with_the_likely_cause(path: str, cause: str) -> None:
+    root = etree.fromstring(
+        "<Message><person id='1' X='7'><name>Ada</name><c:place xmlns:c='urn:city'/>"
+        "<o:room xmlns:o='urn:other'/></person></Message>"
+    )
+    assert why_nothing(path, [root], {"c": "urn:city"}) == cause
+
+
+def test_from_several_nodes_the_names_of_all_are_known() -> None:
+    root = etree.fromstring("<a><b><x/></b><b><y z='1'/></b></a>")
+    assert why_nothing("$b/w", list(root), {}) == "there is no $b/w: found x, y"
+    assert why_nothing("$b/x/z", list(root), {}) == "there is no $b/x/z: found nothing"
 
 
 def test_a_path_that_cannot_be_taken_apart_still_gives_a_hint() -> None:

@@ -1,0 +1,43 @@
+"""An explanation of what the mapping rules did, as lines of Turtle comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sensorstream.mapping.explain import Explanation, ExpressionReport, RuleReport
+
+
+def lines_of(explanation: Explanation) -> Iterator[str]:
+    """The lines, each a comment, so that all that is printed stays Turtle."""
+    if explanation.error:
+        yield f"#   rejected: {explanation.error}"
+    for rule in explanation.rules:
+        yield from _rule(rule)
+    if explanation.unmapped:
+        yield "#   not mapped:"
+    for place in explanation.unmapped:
+        times = "" if place.count == 1 else f", {place.count} times"
+        text = f' "{place.text}"' if place.text else ""
+        yield f"#     line {place.line}: {place.path}{text}{times}"
+
+
+def _rule(report: RuleReport) -> Iterator[str]:
+    if not report.matched:
+        yield f"#   rule {report.rule}: not matched: {report.cause}"
+        return
+    yield f"#   rule {report.rule}: matched"
+    for expression in report.expressions:
+        cause = f": {expression.cause}" if expression.cause else ""
+        yield f"#     {expression.role} {expression.written}: {_found(expression)}{cause}"
+
+
+def _found(expression: ExpressionReport) -> str:
+    if not expression.tried:
+        return "not tried"
+    if expression.role == "if":
+        return f"held {expression.found} of {expression.tried} times"
+    values = ", ".join(f'"{value}"' for value in expression.values)
+    found = f"found {expression.found}" + (f", {values}" if values else "")
+    if expression.missed:
+        found += f", missing {expression.missed} of {expression.tried} times"
+    return found

@@ -1,0 +1,293 @@
+"""What the mapping rules do with a message, step by step: for people who write rules.
+
+A plan compiled with a recorder tells of every expression; a plan without one knows nothing of
+this and pays nothing for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, cast
+
+from lxml import etree
+
+from sensorstream.errors import MappingError
+from sensorstream.language import syntax
+from sensorstream.language.printer import print_hole
+from sensorstream.language.walk import nodes
+from sensorstream.mapping.compile import compile_mapping
+from sensorstream.mapping.document import Document, Element
+from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
+from sensorstream.mapping.plan import MappingPlan
+from sensorstream.mapping.reference import NO_REFERENCE, ReferenceData
+from sensorstream.mapping.scope import Scope
+from sensorstream.mapping.subpaths import subpaths
+from sensorstream.mapping.unmapped import Seen, Unmapped, unmapped
+from sensorstream.model.events import Message
+from sensorstream.model.schema import Schema
+from sensorstream.model.timeline import Timeline
+
+_SHOWN: Final = 3
+"""Values shown of each expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionReport:
+    """One hole of a rule: how often it was looked at, and what it found.
+
+    ``role`` is ``on message``, ``for each $x``, ``if``, ``at``, ``name`` or the property. Of a
+    condition ``found`` counts how often it held, of all others the nodes or values. ``missed``
+    counts the times it found nothing; ``cause`` then says why, as far as that shows.
+    """
+
+    role: str
+    written: str
+    tried: int
+    found: int
+    missed: int
+    values: tuple[str, ...]
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReport:
+    """One rule: whether its ``on message`` found something, else the likely cause."""
+
+    rule: str
+    matched: bool
+    cause: str
+    expressions: tuple[ExpressionReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One message of a document: its rules, and what of it no rule looked at.
+
+    ``error`` is why it is rejected; empty if it is not.
+    """
+
+    line: int
+    rules: tuple[RuleReport, ...]
+    unmapped: tuple[Unmapped, ...]
+    error: str
+
+
+def explain(
+    files: Sequence[syntax.RuleFile],
+    schema: Schema,
+    timeline: Timeline,
+    document: Document,
+    message: Message,
+    reference: ReferenceData = NO_REFERENCE,
+) -> tuple[Explanation, ...]:
+    """What the rules do with each message of a document.
+
+    Raises:
+        LanguageError: as ``compile_mapping`` does.
+    """
+    tracer = _Tracer(files)
+    plan = compile_mapping(files, schema, timeline, reference, recorder=tracer)
+    root = document.getroot()
+    parts = () if plan.split is None else plan.split(root)
+    single = replace(plan, split=None)
+    return tuple(_explained(single, part, message, files, tracer) for part in parts or (root,))
+
+
+def _explained(
+    plan: MappingPlan,
+    root: Element,
+    message: Message,
+    files: Sequence[syntax.RuleFile],
+    tracer: _Tracer,
+) -> Explanation:
+    tracer.start()
+    error, matched = "", set[str]()
+    try:
+        matched = set(plan.apply(root.getroottree(), message).matched)
+    except MappingError as fault:
+        error = str(fault)
+    landmarks = {rule.name: rule.landmarks for rule in plan.rules}
+    rules = tuple(
+        tracer.report(rule, file, root, rule.name in matched, landmarks[rule.name])
+        for file in files
+        for rule in file.mapping_rules
+    )
+    line = root.sourceline
+    namespaces = {name: uri for file in files for name, uri in file.namespace_map.items()}
+    left = unmapped(root, tracer.seen, namespaces)
+    return Explanation(line if isinstance(line, int) else 1, rules, left, error)
+
+
+@dataclass(slots=True)
+class _Tally:
+    tried: int = 0
+    found: int = 0
+    missed: int = 0
+    values: dict[str, None] = field(default_factory=dict)
+    # Where it found nothing: the nodes that its path starts from.
+    starts: list[Element] = field(default_factory=list)
+
+
+class _Tracer:
+    """The recorder: counts for each hole, and marks what of the message was looked at."""
+
+    def __init__(self, files: Iterable[syntax.RuleFile]) -> None:
+        self._namespaces = {
+            rule.name: file.namespace_map for file in files for rule in file.mapping_rules
+        }
+        self.start()
+
+    def start(self) -> None:
+        """Forget the message before."""
+        self._tallies: dict[tuple[str, str], _Tally] = {}
+        self.seen = Seen()
+
+    def selected(self, rule: str, hole: syntax.Hole, scope: Scope, count: int) -> None:
+        """See :class:`sensorstream.mapping.trace.Recorder`."""
+        namespaces = self._namespaces[rule]
+        here = _elements(_evaluate(hole.text, namespaces, scope))
+        self._mark(namespaces, hole.text, scope, here)
+        self.seen.passed |= here
+        self._count(rule, hole, scope, count)
+
+    def tested(self, rule: str, hole: syntax.Hole, scope: Scope, held: bool) -> None:
+        """See :class:`sensorstream.mapping.trace.Recorder`."""
+        self._mark(self._namespaces[rule], hole.text, scope)
+        self._count(rule, hole, scope, int(held))
+
+    def produced(self, rule: str, hole: syntax.Hole, scope: Scope, values: Sequence[str]) -> None:
+        """See :class:`sensorstream.mapping.trace.Recorder`."""
+        namespaces = self._namespaces[rule]
+        self._mark(namespaces, hole.text, scope)
+        self.seen.whole |= _elements(_evaluate(hole.text, namespaces, scope))
+        self._count(rule, hole, scope, len(values), values)
+
+    def report(
+        self,
+        rule: syntax.MappingRule,
+        file: syntax.RuleFile,
+        root: Element,
+        matched: bool,
+        landmarks: Landmarks,
+    ) -> RuleReport:
+        """All that was recorded of a rule, in the order of its text."""
+        message = self._tally(rule.name, rule.message)
+        matched = matched or message.found > 0
+        cause = "" if matched else why_unmatched(root, [landmarks])
+        expressions = tuple(
+            self._expression(rule.name, role, hole, file.namespace_map)
+            for role, hole in _holes(file, rule)
+        )
+        return RuleReport(rule.name, matched, cause, expressions)
+
+    def _expression(
+        self, rule: str, role: str, hole: syntax.Hole, namespaces: Mapping[str, str]
+    ) -> ExpressionReport:
+        tally = self._tally(rule, hole)
+        cause = ""
+        if tally.missed and not tally.found:
+            cause = why_nothing(hole.text, tally.starts, namespaces)
+        return ExpressionReport(
+            role,
+            print_hole(hole),
+            tally.tried,
+            tally.found,
+            tally.missed,
+            tuple(tally.values)[:_SHOWN],
+            cause,
+        )
+
+    def _count(
+        self,
+        rule: str,
+        hole: syntax.Hole,
+        scope: Scope,
+        found: int,
+        values: Sequence[str] = (),
+    ) -> None:
+        tally = self._tally(rule, hole)
+        tally.tried += 1
+        tally.found += found
+        tally.values |= dict.fromkeys(values)
+        if not found:
+            tally.missed += 1
+            head = hole.text.partition("/")[0]
+            start = scope.variables.get(head[1:]) if head.startswith("$") else scope.context
+            if hole.text.startswith("/"):
+                start = scope.context.getroottree().getroot()
+            if isinstance(start, Element):
+                tally.starts.append(start)
+
+    def _tally(self, rule: str, hole: syntax.Hole) -> _Tally:
+        return self._tallies.setdefault((rule, print_hole(hole)), _Tally())
+
+    def _mark(
+        self,
+        namespaces: Mapping[str, str],
+        text: str,
+        scope: Scope,
+        but: Set[Element] = frozenset(),
+    ) -> None:
+        """All nodes that an expression looks at, but for some elements, are seen."""
+        for path in subpaths(text):
+            found = _evaluate(path, namespaces, scope)
+            self.seen.elements |= _elements(found) - but
+            for node in found if isinstance(found, list) else ():
+                if isinstance(node, Element) or (parent := node.getparent()) is None:
+                    continue
+                if node.attrname is not None:
+                    self.seen.attributes.add((parent, node.attrname))
+                else:
+                    self.seen.elements.add(parent)
+
+
+def _elements(found: object) -> set[Element]:
+    nodes_found = found if isinstance(found, list) else ()
+    return {node for node in nodes_found if isinstance(node, Element)}
+
+
+def _evaluate(text: str, namespaces: Mapping[str, str], scope: Scope) -> object:
+    """What a path finds, with strings that know where they come from."""
+    variables = {name: node for name, node in scope.variables.items() if f"${name}" in text}
+    try:
+        path = etree.XPath(text, namespaces=dict(namespaces) or None)
+        return path(scope.context, **cast(dict[str, Any], variables))
+    except etree.XPathError:
+        # The expression as a whole has told already.
+        return None
+
+
+def _holes(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterable[tuple[str, syntax.Hole]]:
+    """Every expression of a rule with its role, each once."""
+    told: dict[tuple[str, str], syntax.Hole] = {("on message", ""): rule.message}
+    for loop in rule.for_each:
+        told["for each", f" ${loop.variable}"] = loop.xpath
+    for guard in rule.guards:
+        told.setdefault(("if", print_hole(guard)), guard)
+    for action in rule.actions:
+        for hole in nodes(action.name, syntax.Hole):
+            told.setdefault(("name", print_hole(hole)), hole)
+        if action.at is not None:
+            told.setdefault(("at", print_hole(action.at)), action.at)
+        for values in nodes(action.properties, syntax.PropertyValues):
+            name = values.property
+            written = ("" if name.prefix is None else f"{name.prefix}:") + "".join(
+                part for part in name.parts if isinstance(part, str)
+            )
+            for value in values.values:
+                for hole in _own_holes(value):
+                    told.setdefault((written, print_hole(hole)), hole)
+    for (role, more), hole in told.items():
+        yield role + more if role == "for each" else role, hole
+
+
+def _own_holes(value: object) -> Iterable[syntax.Hole]:
+    """The holes of a value, but for those of the properties of a node in it."""
+    if isinstance(value, syntax.BlankValue):
+        return ()
+    if isinstance(value, syntax.ListValue):
+        return [hole for item in value.items for hole in _own_holes(item)]
+    if isinstance(value, syntax.Fallback):
+        return [*_own_holes(value.value), *_own_holes(value.otherwise)]
+    return nodes(value, syntax.Hole)
