@@ -68,7 +68,7 @@ class MessageSettings:
     """``[messages]``."""
 
     schema: Path | None = _setting(
-        None, "An XML Schema that every message must conform to; none takes them as they are."
+        None, "An XML Schema that every message must conform to; empty takes them as they are."
     )
 
 
@@ -78,7 +78,7 @@ class SourceSettings:
 
     lateness: str = _setting("", "How far this source may be out of order; as time.lateness.")
     schema: Path | None = _setting(
-        None, "The XML Schema of this source's messages, in place of messages.schema."
+        None, "The XML Schema of this source's messages; empty takes messages.schema."
     )
 
 
@@ -344,7 +344,7 @@ def _flag(given: object, _folder: Path) -> bool:
 _READERS: Final[Mapping[str, Callable[[object, Path], object]]] = {
     "tuple[Path, ...]": _paths,
     "Path": _path,
-    "Path | None": _path,
+    "Path | None": lambda given, folder: None if given == "" else _path(given, folder),
     "str": _text,
     "int": _whole,
     "float": _number,

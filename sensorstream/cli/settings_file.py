@@ -37,6 +37,8 @@ def _settings(kind: type, given: Mapping[str, object]) -> Iterator[str]:
 
 def _toml(value: object) -> str:
     # TOML writes strings, numbers, booleans and lists of strings as JSON does.
+    if value is None:
+        value = ""
     if isinstance(value, Path):
         value = str(value)
     return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)

@@ -89,3 +89,88 @@ def test_json_holds_the_turtle_of_each_message(map_messages: Run, folder: Path) 
     assert answer["matched"] == ["face-tracker"]
     assert answer["individuals"] == [f"{TRACKING}human-2678"]
     assert len(triples(answer["turtle"])) == 6
+
+
+RULES = """prefix : <http://sensorstream.example/tracking#>
+table names from "names.csv" key "id" value "name"
+message each {/Batch/Message}
+mapping face-tracker
+on message {/Message}
+for each $person in {person}
+then
+  insert individual :human-{$person/@id} a :Human at {@time}
+    ; :hasXLocation {$person/@x |> number decimal "," |> round}
+    ; :hasName {$person/@id |> lookup names} .
+"""
+BATCH = (
+    "<Batch><Message time='5'><person id='1' x='7,4' X='8'/></Message>\n"
+    "<Message time='6'><person id='2' x='many'/></Message></Batch>"
+)
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Path:
+    """A deployment with a lookup table, batches and a schema."""
+    config = make_workspace(tmp_path / "w", TEMPLATES["tracking"])
+    home = config.parent
+    (home / "people.rules").write_text(RULES)
+    (home / "names.csv").write_text("id,name\n1,Ada\n")
+    (home / "batch.xsd").write_text(
+        "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'><xs:element name='Batch'/>"
+        "</xs:schema>"
+    )
+    config.write_text(
+        "[ontology]\nfiles = ['ontology/*']\n[rules]\nfiles = ['people.rules']\n"
+        "[messages]\nschema = 'batch.xsd'\n"
+    )
+    return config
+
+
+def test_tables_batches_and_schemas_count_as_in_the_server(
+    run: Run, deployment: Path, tmp_path: Path
+) -> None:
+    result = run("map", "-c", deployment, "-", given=BATCH)
+    assert result.exit_code == 1
+    assert "message 2 of 2, at line 2: " in result.stderr
+    assert "number: 'many' is not a number" in result.stderr
+    found = triples(result.stdout)
+    assert f'<{TRACKING}human-1> <{TRACKING}hasName> "Ada"' in found
+    refused = run("map", "-c", deployment, "-", given="<Message/>")
+    assert "invalid-message: the message is not as its schema says: line 1: Element" in (
+        refused.stderr
+    )
+
+
+def test_an_explanation_says_what_was_found_and_what_is_left(run: Run, deployment: Path) -> None:
+    result = run("map", "-c", deployment, "--explain", "-", given=BATCH)
+    for line in (
+        "# standard input, message 1 of 2",
+        "#     on message {/Message}: found 1",
+        '#     :hasXLocation {$person/@x |> number decimal "," |> round}: found 1, "7"',
+        '#     :hasName {$person/@id |> lookup names}: found 1, "Ada"',
+        '#     line 1: /Message/person/@X "8"',
+        "# standard input, message 2 of 2",
+    ):
+        assert line in result.stdout.splitlines()
+    assert "#   rejected: " in result.stdout
+    # All that is printed stays Turtle.
+    assert triples(result.stdout)
+
+
+def test_an_explanation_says_why_nothing_matched(map_messages: Run) -> None:
+    result = map_messages("--explain", "-", given="<Mesage/>")
+    (line,) = [each for each in result.stdout.splitlines() if "rule face-tracker" in each]
+    assert line.startswith("#   rule face-tracker: not matched: ")
+    assert line.endswith("there is no /Message: did you mean Mesage?")
+
+
+def test_json_holds_the_explanation(run: Run, deployment: Path) -> None:
+    (answer,) = json.loads(
+        run("map", "-c", deployment, "--explain", "--json", "-", given=BATCH).stdout
+    )
+    one, two = answer["explanation"]
+    assert one["rules"][0]["matched"] is True
+    assert one["rules"][0]["expressions"][3]["role"] == "at"
+    assert one["unmapped"] == [{"path": "/Message/person/@X", "count": 1, "text": "8", "line": 1}]
+    assert "'many' is not a number" in two["error"]
+    assert len(answer["warnings"]) == 1
