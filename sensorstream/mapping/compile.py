@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
@@ -16,6 +15,7 @@ from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
 from sensorstream.mapping.reference import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.scope import Scope
+from sensorstream.mapping.sieve import Mark
 from sensorstream.mapping.split import compile_split
 from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
 from sensorstream.mapping.trace import Recorder
@@ -76,6 +76,7 @@ class _Compiler:
         self._rule = rule
         self._timeline = timeline
         self._namespaces = file.namespace_map
+        self._recorder = recorder
         tables = reference.tables_of(file.file)
         self._expressions = Expressions(file, rule, tables, recorder)
         self._values = ValueCompiler(file, schema, reference, self._expressions)
@@ -83,14 +84,11 @@ class _Compiler:
     def planned(self) -> PlannedRule:
         path = self._rule.message.text
         landmarks = Landmarks(self._rule.name, path, self._namespaces)
-        return PlannedRule(self._rule.name, self._root_tag(path), self._run(), landmarks)
-
-    def _root_tag(self, path: str) -> str | None:
-        match = re.match(r"/(?:([\w.-]+):(?!:))?([^\W\d][\w.-]*)(?=[/\[]|$)(?!.*\|)", path, re.S)
-        if match is None:
-            return None
-        prefix, name = match.groups()
-        return name if prefix is None else f"{{{self._namespaces[prefix]}}}{name}"
+        mark = Mark.of(path, self._namespaces)
+        if mark is not None and self._recorder is not None:
+            # Whoever asks what each rule found wants those for this kind of message to be tried.
+            mark = Mark(mark.root)
+        return PlannedRule(self._rule.name, mark, self._run(), landmarks)
 
     # The rule as a whole
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from sensorstream.errors import MappingError
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_unmatched
+from sensorstream.mapping.sieve import Mark, Sieve
 from sensorstream.mapping.xsd import NO_SCHEMAS, MessageSchemas
 from sensorstream.model.events import Event, Message
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
@@ -97,10 +98,10 @@ Split: TypeAlias = Callable[[Element], Sequence[Element]]
 
 @dataclass(frozen=True, slots=True)
 class PlannedRule:
-    """A compiled rule. ``root`` is the tag a document's root must have, None for any."""
+    """A compiled rule. ``mark`` is what a message must have, None if it may have anything."""
 
     name: str
-    root: str | None
+    mark: Mark | None
     run: RunRule
     landmarks: Landmarks
 
@@ -116,9 +117,13 @@ class MappingPlan:
     rules: tuple[PlannedRule, ...]
     split: Split | None = None
     schemas: MessageSchemas = NO_SCHEMAS
+    _sieve: Sieve[PlannedRule] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_sieve", Sieve(self.rules))
 
     def apply(self, document: Document, message: Message) -> Mapped:
-        """Apply every rule to the message (paper, section 4.1: on event if condition then action).
+        """Apply the rules to the message (paper, section 4.1: on event if condition then action).
 
         Raises:
             InvalidMessage: the document does not conform to its schema.
@@ -177,11 +182,8 @@ class MappingPlan:
         )
 
     def _run(self, root: Element, harvest: Harvest) -> tuple[str, ...]:
-        matched = []
-        for rule in self.rules:
-            if rule.root in (None, root.tag) and rule.run(root, harvest):
-                matched.append(rule.name)
-        return tuple(matched)
+        rules = self._sieve.may_match(root)
+        return tuple(rule.name for rule in rules if rule.run(root, harvest))
 
     def _hint(self, root: Element) -> str:
         return why_unmatched(root, [rule.landmarks for rule in self.rules])
