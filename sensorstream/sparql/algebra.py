@@ -488,11 +488,11 @@ class WindowDefinition:
     """``FROM NAMED WINDOW name ON stream [RANGE range STEP step STARTING AT origin]``.
 
     ``range`` is a length of time (a logical window) or a number of the unit (a physical one);
-    it is None for a landmark window only. ``step`` is of the same sort; None means that the
-    window moves with every change. A window of ``stream`` None reads all streams. Only
-    instances of ``instances_of`` are individuals of the window, where it is given. ``origin``
-    moves the multiples of ``step``; only what happened from ``start`` to ``end``, both
-    included, enters. These three are numbers (seconds) or ``xsd:dateTime`` literals.
+    it is None for a landmark window only. ``step`` is of the same sort (of either for a landmark
+    window); None means that the window moves with every change. A window of ``stream`` None
+    reads all streams. Only instances of ``instances_of`` are individuals of the window, where it
+    is given. ``origin`` moves the multiples of ``step``; only what happened from ``start`` to
+    ``end``, both included, enters. These three are numbers (seconds) or ``xsd:dateTime`` literals.
     """
 
     name: IRI

@@ -247,7 +247,7 @@ def _windows(draw: st.DrawFn, name: IRI) -> a.WindowDefinition:
     amounts: st.SearchStrategy[Any] = draw(st.sampled_from([_LENGTHS, st.integers(1, 99)]))
     extent = step = None
     if kind is a.WindowKind.LANDMARK:
-        step = draw(st.none() | _LENGTHS)
+        step = draw(st.none() | amounts)
     else:
         extent = draw(amounts)
         step = extent if kind is a.WindowKind.TUMBLING else draw(st.none() | amounts)

@@ -190,6 +190,21 @@ def test_keywords_are_read_in_any_case_and_take_no_names_away() -> None:
             ("expected a STEP that is a whole number",),
         ),
         (
+            'SELECT * FROM NAMED WINDOW <w> [RANGE "-PT1S"] { }',
+            "1:33",
+            ("the window's range must be more than nothing",),
+        ),
+        (
+            "SELECT * FROM NAMED WINDOW <w> [RANGE 9s TUMBLING STEP 3s] { }",
+            "1:51",
+            ("a tumbling window steps by its range",),
+        ),
+        (
+            "SELECT * FROM NAMED WINDOW <w> [RANGE 9s STEP 3s STEP 2s] { }",
+            "1:50",
+            ("STEP is said twice",),
+        ),
+        (
             "SELECT * FROM NAMED WINDOW <w> [RANGE P1Y] { }",
             "1:39",
             ("'P1Y' is not a duration of days to seconds",),

@@ -80,6 +80,8 @@ def seconds(number: float) -> timedelta:
             },
         ),
         ("LANDMARK STEP 1d", {"kind": WindowKind.LANDMARK, "step": seconds(86400)}),
+        ("LANDMARK TRIPLES STEP 5", {"kind": WindowKind.LANDMARK, "step": 5}),
+        ("LANDMARK OF INDIVIDUALS", {"kind": WindowKind.LANDMARK, "unit": WindowUnit.INDIVIDUALS}),
         (
             "RANGE 2s STEP 2s STARTING AT 1 START 5 END "
             '"2014-08-01T00:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>',

@@ -92,6 +92,7 @@ class StreamBuilder(PatternBuilder):
         self, extent: dict[str, Any], options: list[tuple[int, str, Any]]
     ) -> WindowDefinition:
         made = dict(extent)
+        counts = made.pop("counts", False) or isinstance(made.get("range"), int)
         for offset, option, value in options:
             if option == "instances_of" and made.get("unit") is WindowUnit.TRIPLES:
                 self.fail(offset, "a window of triples has no instances: expected INDIVIDUALS")
@@ -101,16 +102,18 @@ class StreamBuilder(PatternBuilder):
         if "instances_of" in made:
             made["unit"] = WindowUnit.INDIVIDUALS
         if made.get("kind") is WindowKind.TUMBLING:
+            if "step" in made:
+                self.fail(made["step"][0], "a tumbling window steps by its range: leave STEP out")
             made["step"] = made["range"]
         elif isinstance(step := made.get("step"), tuple):
             offset, number, length = step
-            made["step"] = self._step(offset, (number, length), made.get("range"))
+            made["step"] = self._step(offset, (number, length), counts)
         return WindowDefinition(IRI(""), **made)
 
     def _step(
-        self, offset: int, span: tuple[Decimal | None, timedelta | None], of: object
+        self, offset: int, span: tuple[Decimal | None, timedelta | None], counts: bool
     ) -> timedelta | int:
-        if not isinstance(of, int):
+        if not counts:
             return self._length(offset, span, _SECOND)
         number, _ = span
         if number is None or number != int(number):
@@ -119,7 +122,7 @@ class StreamBuilder(PatternBuilder):
 
     def _check(self, offset: int, window: WindowDefinition) -> None:
         for what, value in (("range", window.range), ("step", window.step)):
-            if value is not None and not value:
+            if value is not None and (not value or value != abs(value)):
                 self.fail(offset, f"the window's {what} must be more than nothing")
 
     @v_args(meta=True)
@@ -128,6 +131,8 @@ class StreamBuilder(PatternBuilder):
         match word.type:
             case "LANDMARK":
                 extent: dict[str, Any] = {"kind": WindowKind.LANDMARK}
+                if value:
+                    extent |= {"unit": WindowUnit[value[0].type], "counts": True}
             case "RANGE":
                 extent = {"range": self._length(meta.start_pos, value[0], _SECOND)}
             case "TRIPLES":

@@ -83,13 +83,13 @@ def window_text(window: WindowDefinition) -> str:
 def extent_text(window: WindowDefinition) -> str:
     """What stands between the brackets of a window's definition."""
     words: list[str] = []
-    counts = isinstance(window.range, int)
+    counts = isinstance(window.range, int) or isinstance(window.step, int)
     if isinstance(window.range, timedelta):
         words += ("RANGE", duration_text(window.range))
     elif isinstance(window.range, int):
         words += (window.unit.name, str(window.range))
     else:
-        words.append("LANDMARK")
+        words += ("LANDMARK", window.unit.name) if counts else ("LANDMARK",)
     if window.instances_of is not None:
         words += ("OF", window.instances_of.n3)
     elif window.unit is WindowUnit.INDIVIDUALS and not counts:
