@@ -12,7 +12,10 @@ import pytest
 from sensorstream.errors import LanguageError
 from sensorstream.language import parse
 from sensorstream.language.lexer import KEYWORDS
+from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping import check, compile_mapping, parse_document
+from sensorstream.mapping.reference import ReferenceData, reference_data
+from sensorstream.mapping.tables import parse_table
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
@@ -54,6 +57,13 @@ WRONG: Final = followed("error")
 RIGHT: Final = [b for b in blocks() if b.kind == "rules" and b not in [w for w, _ in WRONG]]
 
 
+def reference(rules: Block, file: RuleFile) -> ReferenceData:
+    """The tables that an example declares, from the CSV text that follows it."""
+    tables = [table for r, table in followed("csv") if r == rules]
+    read = {each.name: parse_table(each, table.text) for each in file.tables for table in tables}
+    return reference_data({file.file: read}, ())
+
+
 def with_head(block: Block) -> str:
     # On the first line, so that columns but not lines move.
     return block.text if "prefix" in block.text else HEAD + block.text
@@ -67,7 +77,7 @@ def timeline(block: Block) -> Timeline:
 def test_every_example_is_without_fault(block: Block) -> None:
     file = parse(with_head(block))
     assert file.rules
-    assert check([file], Schema()) == []
+    assert check([file], Schema(), reference(block, file)) == []
     rules = compile_rules([file], Schema(), timeline(block))
     assert len(rules) == len(file.semantic_rules)
 
@@ -94,7 +104,8 @@ def test_every_error_is_as_printed(rules: Block, error: Block) -> None:
 )
 def test_every_message_becomes_the_statements_shown(xml: Block, turtle: Block) -> None:
     (rules,) = (r for r, x in followed("xml") if x == xml)
-    plan = compile_mapping([parse(rules.text)], Schema(), Timeline.INTEGER)
+    file = parse(rules.text)
+    plan = compile_mapping([file], Schema(), Timeline.INTEGER, reference(rules, file))
     document = parse_document(xml.text.encode(), max_depth=16)
     (event,) = plan.apply(document, Message("m1", b"", received=1)).events
     written = "\n".join(f"{s.n3} {p.n3} {o.n3} ." for s, p, o in event.triples)
