@@ -120,13 +120,13 @@ class _MapCompiler:
                 subjects = subject(row)
                 if not subjects:
                     continue
+                statements = harvest.at(time(row))
                 try:
                     pairs = [pair for each in properties for pair in each(row)]
                 except SkipIndividual:
                     continue
                 if not pairs and not classes:
                     continue
-                statements = harvest.at(time(row))
                 for one in subjects:
                     for each_class in classes:
                         statements.triples[one, RDF_TYPE, each_class] = None
@@ -272,7 +272,10 @@ class _MapCompiler:
     def _made(
         self, term_map: TermMap, find: Texts, make: Callable[[Row, str], Iterable[Term]]
     ) -> Terms:
-        """The terms that the texts make; an invalid one rejects the message, if it may."""
+        """The terms that the texts make.
+
+        An invalid one rejects the message, or takes the others with it: as with ``if valid``.
+        """
 
         def terms(row: Row) -> Iterable[Term]:
             made: list[Term] = []
@@ -280,8 +283,9 @@ class _MapCompiler:
                 try:
                     made += make(row, text)
                 except TermError as error:
-                    if not term_map.if_valid:
-                        raise self._term_error(row, term_map, error.message, text) from None
+                    if term_map.if_valid:
+                        return ()
+                    raise self._term_error(row, term_map, error.message, text) from None
             return made
 
         return terms

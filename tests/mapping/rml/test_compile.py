@@ -222,7 +222,7 @@ def test_the_time_and_the_update_of_an_event_are_annotations() -> None:
     assert event.replaces == {(IRI(f"{E}b"), IRI(f"{E}tag"))}
     (event,) = apply(turtle.replace('ss:at "../@time" ;', "")).events
     assert event.time == 100
-    with pytest.raises(MappingError, match=r"\{\.\./@no\}, message line 3: found nothing"):
+    with pytest.raises(MappingError, match=r"\{\.\./@no\}, message line 2: found nothing"):
         apply(turtle.replace("../@time", "../@no"))
 
 

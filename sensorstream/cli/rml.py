@@ -1,0 +1,78 @@
+"""``sensorstream rml``: mapping rules as RML, and RML as mapping rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sensorstream.cli.options import config_option
+from sensorstream.errors import LanguageError
+from sensorstream.settings import load_settings
+
+if TYPE_CHECKING:
+    from sensorstream.model.schema import Schema
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group("rml")
+def command() -> None:
+    """Turn mapping rules into RML, and RML into mapping rules.
+
+    The ontology of the deployment tells datatypes and names. What the other side cannot say is
+    named on standard error, with the reason; then the command exits with 1.
+    """
+
+
+@command.command("export")
+@click.argument("rules", type=_FILE)
+@config_option
+def export(rules: Path, config: Path) -> None:
+    """Print the mapping rules of RULES as RML, in Turtle."""
+    from sensorstream.language.parser import parse
+    from sensorstream.mapping.check import check
+    from sensorstream.mapping.rml.from_rules import from_rules
+    from sensorstream.mapping.rml.writer import print_rml
+
+    schema = _schema(config)
+    file = parse(rules.read_text(encoding="utf-8"), str(rules))
+    for fault in check([file], schema):
+        raise fault
+    mapping, refused = from_rules(file, schema)
+    click.echo(print_rml(mapping), nl=False)
+    _report(refused)
+
+
+@command.command("import")
+@click.argument("mapping", type=_FILE)
+@config_option
+def import_(mapping: Path, config: Path) -> None:
+    """Print the RML of MAPPING (Turtle) as mapping rules."""
+    from sensorstream.language.printer import print_rules
+    from sensorstream.mapping.rml.check import faults
+    from sensorstream.mapping.rml.reader import read_rml
+    from sensorstream.mapping.rml.to_rules import to_rules
+
+    schema = _schema(config)
+    read = read_rml(mapping.read_text(encoding="utf-8"), str(mapping))
+    for fault in faults(read, schema):
+        raise fault
+    rules, refused = to_rules(read, schema)
+    click.echo(print_rules(rules), nl=False)
+    _report(refused)
+
+
+def _schema(config: Path) -> Schema:
+    from sensorstream.reasoning.ontology import load_ontology
+
+    return load_ontology(load_settings(config).ontology.files).schema
+
+
+def _report(refused: Sequence[LanguageError]) -> None:
+    for error in refused:
+        click.echo(str(error), err=True)
+    if refused:
+        raise click.exceptions.Exit(1)

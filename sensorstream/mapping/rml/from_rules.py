@@ -1,0 +1,255 @@
+"""Mapping rules to RML, as far as RML can say the same.
+
+What it cannot say is refused rule by rule, with the reason. The annotations of our own namespace
+keep what other processors of RML may pass over: the time, the update, the policies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+from sensorstream.errors import LanguageError, Position
+from sensorstream.language import syntax
+from sensorstream.language.walk import nodes
+from sensorstream.mapping.check import datatype_of
+from sensorstream.mapping.rml.model import (
+    Constant,
+    Expression,
+    LogicalSource,
+    PredicateObjects,
+    Reference,
+    RmlMapping,
+    Template,
+    TermMap,
+    TriplesMap,
+)
+from sensorstream.mapping.rml.paths import NotMovable, moved, steps_down
+from sensorstream.model.datatypes import XSD_STRING
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.vocabulary import RDF, RDFS
+
+_BASE = "urn:sensorstream:rule:"
+
+
+def from_rules(
+    file: syntax.RuleFile, schema: Schema
+) -> tuple[RmlMapping, tuple[LanguageError, ...]]:
+    """The mapping rules of a checked file as triples maps, one for each individual.
+
+    Also the reasons why some rules are not among them. Datatypes that the ontology tells are
+    written out, since RML knows no ontology.
+    """
+    maps: list[TriplesMap] = []
+    refused: list[LanguageError] = []
+    for rule in file.mapping_rules:
+        try:
+            if file.parts:
+                _refuse("the messages of a document ('message each')", file.parts[0].xpath.position)
+            maps += _Exporter(file, rule, schema).maps()
+        except LanguageError as error:
+            refused.append(
+                LanguageError(
+                    f"rule {rule.name}: {error.message}", position=error.position or rule.position
+                )
+            )
+    prefixes = tuple((prefix.name, prefix.iri) for prefix in file.prefixes)
+    return RmlMapping(tuple(maps), prefixes, file.file), tuple(refused)
+
+
+def _refuse(what: str, position: Position) -> NoReturn:
+    raise LanguageError(f"RML has no counterpart of {what}", position=position)
+
+
+class _Exporter:
+    """Turns one rule into triples maps."""
+
+    def __init__(self, file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema) -> None:
+        self._file = file
+        self._rule = rule
+        self._schema = schema
+        self._namespaces = file.namespace_map
+        self._up = ""
+        self._variables: dict[str, str] = {}
+
+    def maps(self) -> list[TriplesMap]:
+        iterator = self._iterator()
+        used = {
+            prefix: uri
+            for prefix, uri in self._namespaces.items()
+            if any(f"{prefix}:" in hole.text for hole in nodes(self._rule, syntax.Hole))
+        }
+        source = LogicalSource("", iterator, tuple(used.items()))
+        found = []
+        for number, action in enumerate(self._rule.actions, 1):
+            count = len(self._rule.actions)
+            key = f"{_BASE}{self._rule.name}" + (f"-{number}" if count > 1 else "")
+            found.append(self._map(key, source, action))
+        return found
+
+    # From loops and conditions to one iterator
+
+    def _iterator(self) -> syntax.Hole:
+        """The path of the innermost loop, with the rule's conditions as its predicate."""
+        message = self._rule.message
+        self._plain(message)
+        path = message.text if message.text.startswith("/") else self._move("/*/", message)
+        if "|" in path:
+            path = f"({path})"
+        depths: list[tuple[str, int]] = []
+        for loop in self._rule.for_each:
+            self._plain(loop.xpath)
+            try:
+                start, depth = steps_down(loop.xpath.text)
+            except NotMovable as error:
+                _refuse(f"this loop: {error}", loop.position)
+            before = depths[-1][0] if depths else None
+            if start != before:
+                _refuse(
+                    "loops side by side: expected each to start at the one before", loop.position
+                )
+            depths.append((loop.variable, depth))
+            path += "/" + loop.xpath.text.partition(f"${start}/")[2 if start else 0]
+        rest = sum(depth for _, depth in depths)
+        self._up = "../" * rest
+        for variable, depth in depths:
+            rest -= depth
+            self._variables[variable] = "/".join([".."] * rest) or "."
+        for guard in self._rule.guards:
+            path += f"[boolean({self._expression(guard).text})]"
+        return syntax.Hole(path, position=message.position)
+
+    def _expression(self, hole: syntax.Hole) -> syntax.Hole:
+        """An XPath as it is meant from the innermost node."""
+        self._plain(hole)
+        return syntax.Hole(self._move(self._up, hole), position=hole.position)
+
+    def _move(self, prefix: str, hole: syntax.Hole) -> str:
+        try:
+            return moved(hole.text, prefix, self._variables)
+        except NotMovable as error:
+            _refuse(f"this XPath: {error}", hole.position)
+
+    def _plain(self, hole: syntax.Hole) -> None:
+        if hole.calls:
+            _refuse(f"the value function {hole.calls[0].function}", hole.calls[0].position)
+
+    # Individuals
+
+    def _map(self, key: str, source: LogicalSource, action: syntax.IndividualAction) -> TriplesMap:
+        assert not isinstance(action.name, syntax.Variable)
+        subject = self._named(action.name)
+        if any(nodes(action.name, syntax.Hole)):
+            # A rule does not pass over an individual without a name.
+            subject = replace(subject, missing="reject")
+        return TriplesMap(
+            key=key,
+            rule=self._rule.name,
+            source=source,
+            subject=subject,
+            classes=tuple(self._file.resolve(each) for each in action.classes),
+            properties=tuple(self._property(each) for each in action.properties),
+            at=None if action.at is None else self._expression(action.at),
+            update=action.kind == "update",
+        )
+
+    def _named(self, name: syntax.Name | syntax.BlankName) -> TermMap:
+        if isinstance(name, syntax.BlankName):
+            return TermMap(Template(self._parts(name.parts)), "BlankNode")
+        if name.is_constant:
+            return TermMap(Constant(self._file.resolve(name)), "IRI")
+        head = "" if name.prefix is None else self._file.prefix_map[name.prefix]
+        return TermMap(Template(self._parts((head, *name.parts))), "IRI")
+
+    def _parts(self, parts: Sequence[syntax.Part]) -> tuple[syntax.Part, ...]:
+        """The parts with their XPaths moved, no two texts side by side and none empty."""
+        made: list[syntax.Part] = []
+        for part in parts:
+            if isinstance(part, syntax.Hole):
+                made.append(self._expression(part))
+            elif made and isinstance(made[-1], str):
+                made[-1] += part
+            elif part:
+                made.append(part)
+        return tuple(made)
+
+    # Values
+
+    def _property(self, values: syntax.PropertyValues) -> PredicateObjects:
+        name = self._file.resolve(values.property)
+        predicate = TermMap(Constant(name), "IRI")
+        return PredicateObjects((predicate,), tuple(self._value(name, v) for v in values.values))
+
+    def _value(self, name: IRI, value: syntax.Value) -> TermMap:
+        match value:
+            case syntax.XPathValue(xpath=hole):
+                return self._literal(name, value, Reference(self._expression(hole)))
+            case syntax.TextValue(text=text):
+                return self._literal(name, value, Template(self._parts(text.parts)))
+            case syntax.Number(text=text):
+                kind = self._datatype(name, value)
+                return TermMap(Constant(Literal(text, kind or XSD_STRING)), "Literal")
+            case syntax.Name() | syntax.BlankName():
+                return self._named(value)
+            case syntax.Fallback():
+                return self._fallback(name, value)
+            case syntax.BlankValue():
+                _refuse("a node '[ … ]'", value.position)
+            case syntax.ListValue():
+                _refuse("a list", value.position)
+            case syntax.KnownName() | syntax.KnownBy():
+                _refuse("'known'", value.position)
+            case syntax.Variable():
+                raise AssertionError("parse refuses ?variables in mapping rules")
+
+    def _literal(
+        self, name: IRI, value: syntax.XPathValue | syntax.TextValue, expression: Expression
+    ) -> TermMap:
+        if value.language is not None:
+            tag = TermMap(Constant(Literal(value.language)), "Literal")
+            return _constant_text(TermMap(expression, "Literal", language=tag))
+        kind = self._datatype(name, value)
+        datatype = None if kind is None else TermMap(Constant(IRI(kind)), "IRI")
+        return _constant_text(TermMap(expression, "Literal", datatype=datatype))
+
+    def _datatype(
+        self, name: IRI, value: syntax.XPathValue | syntax.TextValue | syntax.Number
+    ) -> str | None:
+        kind = datatype_of(self._file, name, value, self._schema)
+        # Any literal is a string unless it says otherwise.
+        return None if kind == XSD_STRING or (kind or "").startswith((RDF, RDFS)) else kind
+
+    def _fallback(self, name: IRI, value: syntax.Fallback) -> TermMap:
+        made = replace(self._value(name, value.value), if_valid=value.if_valid)
+        if isinstance(made.expression, Constant):  # it is never missing
+            return replace(made, if_valid=False)
+        match value.otherwise:
+            case None:
+                return made
+            case syntax.Policy(kind=kind):
+                return replace(made, missing=kind)
+            case other:
+                _refuse("a default", other.position)
+
+
+def _constant_text(term_map: TermMap) -> TermMap:
+    """Text without references is a constant."""
+    match term_map:
+        case TermMap(expression=Template(parts=parts), datatype=datatype, language=language) if (
+            not any(isinstance(part, syntax.Hole) for part in parts)
+        ):
+            text = "".join(part for part in parts if isinstance(part, str))
+            kind, tag = _text_of(datatype), _text_of(language)
+            return TermMap(Constant(Literal(text, kind or XSD_STRING, tag)), "Literal")
+    return term_map
+
+
+def _text_of(term_map: TermMap | None) -> str | None:
+    match term_map:
+        case TermMap(expression=Constant(term=Literal() as term)):
+            return term.lexical
+        case TermMap(expression=Constant(term=IRI() as term)):
+            return str(term)
+    return None
