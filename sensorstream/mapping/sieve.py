@@ -21,6 +21,9 @@ _STEPS: Final = re.compile(
     rf"""\s*((?:/\s*{_NAME}\s*)+)\[\s*@({_NAME})\s*=\s*('[^']*'|"[^"]*")\s*\]\s*\Z"""
 )
 
+_FEW: Final = 3
+"""Rules that are tried as quickly as the value that tells them apart is looked up."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -31,7 +34,7 @@ class Mark:
     """
 
     root: str
-    steps: str = ""
+    steps: tuple[str, ...] = ()
     attribute: str = ""
     value: str = ""
 
@@ -45,7 +48,7 @@ class Mark:
         if parts is None:
             return cls(_expanded(at_root[1], namespaces))
         root, *steps = (_expanded(step.strip(), namespaces) for step in parts[1].split("/")[1:])
-        return cls(root, "/".join(steps), _expanded(parts[2], namespaces), parts[3][1:-1])
+        return cls(root, tuple(steps), _expanded(parts[2], namespaces), parts[3][1:-1])
 
 
 class Marked(Protocol):
@@ -56,7 +59,8 @@ class Marked(Protocol):
 
 
 R = TypeVar("R", bound=Marked)
-_Place: TypeAlias = tuple[str, str]
+_Numbered: TypeAlias = tuple[int, R]
+_Place: TypeAlias = tuple[tuple[str, ...], str]
 """Steps below the root, and an attribute there."""
 
 
@@ -66,32 +70,44 @@ class Sieve(Generic[R]):
     __slots__ = ("_any", "_by_root", "_by_value")
 
     def __init__(self, rules: Iterable[R]) -> None:
-        self._any: list[tuple[int, R]] = []
-        self._by_root: dict[str, list[tuple[int, R]]] = {}
-        self._by_value: dict[str, dict[_Place, dict[str, list[tuple[int, R]]]]] = {}
+        self._any: list[_Numbered[R]] = []
+        self._by_root: dict[str, list[_Numbered[R]]] = {}
+        self._by_value: dict[str, dict[_Place, dict[str, list[_Numbered[R]]]]] = {}
+        at_place: dict[tuple[str, _Place], list[tuple[str, _Numbered[R]]]] = {}
         for number, rule in enumerate(rules):
             mark = rule.mark
             if mark is None:
-                where = self._any
+                self._any.append((number, rule))
             elif not mark.attribute:
-                where = self._by_root.setdefault(mark.root, [])
+                self._by_root.setdefault(mark.root, []).append((number, rule))
             else:
-                places = self._by_value.setdefault(mark.root, {})
-                values = places.setdefault((mark.steps, mark.attribute), {})
-                where = values.setdefault(mark.value, [])
-            where.append((number, rule))
+                place = (mark.steps, mark.attribute)
+                at_place.setdefault((mark.root, place), []).append((mark.value, (number, rule)))
+        for (root, place), marked in at_place.items():
+            if len(marked) <= _FEW:
+                self._by_root.setdefault(root, []).extend(rule for _, rule in marked)
+                continue
+            by_value = self._by_value.setdefault(root, {}).setdefault(place, {})
+            for value, numbered in marked:
+                by_value.setdefault(value, []).append(numbered)
 
     def may_match(self, root: Element) -> Sequence[R]:
         """The rules that can match a message, in order."""
         tag = str(root.tag)
         found = [*self._any, *self._by_root.get(tag, ())]
         for (steps, attribute), by_value in self._by_value.get(tag, {}).items():
-            nodes = root.iterfind(steps) if steps else (root,)
-            for value in {node.get(attribute) for node in nodes}:
+            for value in {node.get(attribute) for node in _below(root, steps)}:
                 if value is not None:
                     found += by_value.get(value, ())
         found.sort(key=itemgetter(0))
         return [rule for _, rule in found]
+
+
+def _below(root: Element, steps: Sequence[str]) -> Sequence[Element]:
+    nodes = [root]
+    for step in steps:
+        nodes = [child for node in nodes for child in node.iterchildren(step)]
+    return nodes
 
 
 def _expanded(name: str, namespaces: Mapping[str, str]) -> str:
