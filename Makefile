@@ -21,7 +21,7 @@ lint: $(READY)  ## format, style, types and layers
 conformance: $(READY)  ## the W3C suites, category by category, into docs/conformance.md
 	$(BIN)/python -m tests.w3c.conformance
 
-bench: $(READY)  ## the paper's scenario: phase times and their ratios
+bench: $(READY)  ## the paper's evaluation beside its own way and the naive way: tables, figures
 	$(BIN)/python -m benchmarks
 
 clean:
