@@ -14,6 +14,7 @@ where expired_at < current_setting('sensorstream.ended_before')::bigint;
 -- its number says where to go on counting.
 delete from store.messages
 where received_at < current_setting('sensorstream.received_before')::timestamptz
+  and kind <> 'ontology' -- a restart needs the one in force
   and seq <= (select coalesce(min(seq), 0) from store.checkpoints)
   and seq < (select max(seq) from store.messages);
 

@@ -18,12 +18,13 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
+from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.recovery import recover
 from sensorstream.app.window_view import WindowView, view_window
-from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.app.wiring import Deployment, audit_period, build_machine, read_deployment
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.outcome import Outcome
 from sensorstream.history import embedded
@@ -36,10 +37,12 @@ from sensorstream.history.store import Store
 from sensorstream.history.views import install_views
 from sensorstream.kb.snapshot import Results
 from sensorstream.model.timeline import Timeline
+from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.reasoning.ontology import parse_ontology
 from sensorstream.settings import HistorySettings, Settings
 
 _LOG = logging.getLogger(__name__)
+_AUDIT_SECONDS: Final = 600.0
 _CONNECTIONS: Final = 4
 """For the outbox, lists of alerts and the like; the writer has one of its own."""
 
@@ -73,6 +76,7 @@ class Application:
         self._stack = stack
         self._metrics = Metrics()
         deployment = read_deployment(settings)
+        audit_every = audit_period(settings)
         self._timeline = deployment.timeline
         store = self._open_store()
         stack.callback(store.close)
@@ -113,6 +117,16 @@ class Application:
         revival = Revival(machine.engine, exchange, self._pipeline)
         revival.start()
         stack.callback(revival.stop)
+        self._auditor = Auditor(
+            machine.engine,
+            exchange,
+            self._pipeline,
+            period=audit_every,
+            clock=clock,
+            metrics=self._metrics.registry,
+        )
+        self._auditor.start()
+        stack.callback(self._auditor.stop)
         stack.callback(self.alert_feed.close)
 
     @classmethod
@@ -170,6 +184,14 @@ class Application:
         with self._pipeline.lock:
             self._snapshot.sync()
         return self._snapshot.read(text, default_graphs=default_graphs, named_graphs=named_graphs)
+
+    def audit(self, seconds: float = _AUDIT_SECONDS) -> Differences | None:
+        """Compare the inferences with a run of HermiT from nothing; None while it is away.
+
+        Raises:
+            ReasonerError: HermiT did not finish in time, or failed.
+        """
+        return self._auditor.audit(seconds)
 
     def ontology(self) -> ServedOntology:
         """The ontology in force, and where it comes from."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.reasoning.resilient import ResilientReasoner
 
 _BUCKETS = (
     *(0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),
@@ -47,6 +48,13 @@ class Metrics:
         released = "Held messages that were released, and by what."
         by = Counter("sensorstream_released_messages", released, ["by"], registry=self.registry)
         self._released = {name: by.labels(name) for name in ("message", "clock", "overflow")}
+        degraded = "1 while the plain profile stands in for a reasoner that failed."
+        self._degraded = Gauge("sensorstream_reasoner_degraded", degraded, registry=self.registry)
+        restarts = "Questions for which the present reasoner's process was started again."
+        self._restarts = Gauge("sensorstream_reasoner_restarts", restarts, registry=self.registry)
+        memo = "Islands whose answer the present reasoner remembered, or had to find out."
+        looked = Gauge("sensorstream_reasoner_memo", memo, ["result"], registry=self.registry)
+        self._memo = {name: looked.labels(name) for name in ("hit", "miss")}
         group = "Messages made durable together."
         self.group = Histogram(
             "sensorstream_group_messages",
@@ -54,6 +62,13 @@ class Metrics:
             buckets=(1, 2, 5, 10, 20, 50, 100, 200, 500),
             registry=self.registry,
         )
+
+    def watch_reasoner(self, reasoner: ResilientReasoner) -> None:
+        """Show how the reasoner does, as it stands when it was last told."""
+        self._degraded.set(bool(reasoner.degraded))
+        self._restarts.set(reasoner.restarts)
+        self._memo["hit"].set(reasoner.memo.hits)
+        self._memo["miss"].set(reasoner.memo.misses)
 
     def observe(self, outcome: Outcome) -> None:
         """Count one message, and those that it released.

@@ -38,6 +38,7 @@ from sensorstream.history.records import (
 from sensorstream.history.store import Store
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
+from sensorstream.reasoning.resilient import ResilientReasoner
 
 _LOG = logging.getLogger(__name__)
 _GROUP: Final = 500
@@ -389,6 +390,8 @@ class Pipeline:
         self._metrics.individuals.set(len(engine.window))
         self._metrics.triples.set(len(engine.kb))
         self._metrics.held.set(engine.held)
+        if isinstance(engine.reasoner, ResilientReasoner):
+            self._metrics.watch_reasoner(engine.reasoner)
         if self._latest is not None and self._latest.alerts:
             self._on_commit()
         if self._seq - self._checkpoint_seq >= self._checkpoint_every:

@@ -156,6 +156,26 @@ def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Dep
     )
 
 
+def audit_period(settings: Settings) -> float | None:
+    """Seconds between two audits; None: there are none.
+
+    Raises:
+        SettingsError: no duration, or a profile that cannot be audited.
+    """
+    reasoning = settings.reasoning
+    if not reasoning.audit:
+        return None
+    if reasoning.profile not in ("hermit", "pellet"):
+        raise SettingsError(
+            f"reasoning.audit: the profile '{reasoning.profile}' is not audited: expected hermit "
+            "or pellet"
+        )
+    try:
+        return Timeline.DATETIME.duration(reasoning.audit) / 1_000_000
+    except TermError as error:
+        raise SettingsError(f"reasoning.audit: {error}") from None
+
+
 def reasoner_of(deployment: Deployment) -> Reasoner:
     """A new reasoner of the deployment's profile; nothing is started."""
     reasoning = deployment.settings.reasoning

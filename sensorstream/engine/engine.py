@@ -388,6 +388,11 @@ class Engine:
             self.kb.apply(Origin.INFERRED, self._reasoner.react(self.kb, delta))
 
     @property
+    def reasoner(self) -> Reasoner:
+        """What derives the inferred graph; another one after :meth:`adopt`."""
+        return self._reasoner
+
+    @property
     def degraded(self) -> str:
         """Why the plain profile stands in for HermiT or Pellet; "" while it does not."""
         reasoner = self._reasoner

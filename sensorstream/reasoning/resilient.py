@@ -17,8 +17,9 @@ from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.reasoning.closure import Closure
 from sensorstream.reasoning.dl.explain import Explainer
+from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.dl.reasoner import DlReasoner
 
 _LOG = logging.getLogger(__name__)
 _TOLERATED: Final = 2
@@ -29,7 +30,7 @@ class ResilientReasoner:
     """HermiT or Pellet while its process works, the plain profile from then on."""
 
     def __init__(
-        self, reasoner: Reasoner, worker: Worker, explainer: Explainer, schema: Schema
+        self, reasoner: DlReasoner, worker: Worker, explainer: Explainer, schema: Schema
     ) -> None:
         """``worker`` is the process that ``reasoner`` asks."""
         self._reasoner = reasoner
@@ -47,6 +48,11 @@ class ResilientReasoner:
     def pid(self) -> int | None:
         """The reasoner's process, while there is one."""
         return self._worker.pid
+
+    @property
+    def memo(self) -> Memo:
+        """What is remembered of answers."""
+        return self._reasoner.memo
 
     def start(self, kb: KnowledgeBase) -> None:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""

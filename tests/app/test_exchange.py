@@ -18,7 +18,17 @@ from pyoxigraph import QueryBoolean
 
 from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import Inconsistent, LanguageError, OntologyConflict, OntologyError
+from sensorstream.errors import (
+    Inconsistent,
+    LanguageError,
+    OntologyConflict,
+    OntologyError,
+    SettingsError,
+)
+from sensorstream.kb.graph import Origin
+from sensorstream.model.terms import IRI
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.settings import OntologySettings, ReasoningSettings, RuleSettings, Settings
 
 Open = Callable[[Settings], Application]
@@ -252,3 +262,39 @@ def test_without_its_reasoner_the_plain_profile_stands_in_until_a_new_one_has_ca
     (row,) = again.sql("select distinct iri from history.individuals").rows
     assert row == ("http://example.org/c",)
     assert send(again, "d", 4).warnings == ()
+
+
+def test_an_audit_that_finds_wrong_inferences_is_an_alert_and_one_that_does_not_is_silent(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    send(application, "a", 1, level=7)
+    assert application.audit(60) == Differences()
+    wrong = (IRI("http://example.org/a"), IRI(RDF_TYPE), IRI("http://example.org/Visitor"))
+    application._engine.kb.add(Origin.INFERRED, [wrong])
+    assert application.audit(60) == Differences(unfounded=(wrong,))
+    (text,) = alerts(application, "audit-difference")
+    assert "inferred and should not be: <http://example.org/a>" in text
+    assert metric(application, "sensorstream_audits_total", result="same") == 1
+    assert metric(application, "sensorstream_audits_total", result="different") == 1
+    assert metric(application, "sensorstream_audit_differences_total") == 1
+
+
+def test_audits_happen_by_themselves_when_a_period_is_set(
+    small: Settings, open_application: Open
+) -> None:
+    reasoning = replace(small.reasoning, audit="PT5S")
+    application = open_application(replace(small, reasoning=reasoning))
+    send(application, "a", 1, level=7)
+    eventually(
+        lambda: (
+            metric(application, "sensorstream_audits_total", result="same")
+            + metric(application, "sensorstream_audits_total", result="unfinished")
+        )
+    )
+    with pytest.raises(SettingsError, match=r"reasoning\.audit: .*plain"):
+        Application.open(replace(small, reasoning=ReasoningSettings("plain", audit="PT10M")))
+
+
+def metric(application: Application, name: str, **labels: str) -> float:
+    return application.metrics.get_sample_value(name, labels) or 0.0

@@ -32,7 +32,7 @@ _ASSERTED: Final = int(Origin.STATIC | Origin.WINDOW)
 _EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
 _NO_ENDS: Final = Ends()
 # The datatype map of OWL 2 (Structural Specification, section 4), which both reasoners have.
-_DATATYPES: Final = NUMERIC_TYPES | {
+DATATYPES: Final = NUMERIC_TYPES | {
     *(f"{XSD}{name}" for name in ("normalizedString", "token", "language", "Name", "NCName")),
     *(f"{XSD}{name}" for name in ("NMTOKEN", "hexBinary", "base64Binary")),
     RDF_LANG_STRING,
@@ -150,7 +150,7 @@ class Islands:
         terminology = self._terminology
         _, p, o = triple
         if isinstance(o, Literal):
-            if p in terminology.data and o.datatype in _DATATYPES:
+            if p in terminology.data and o.datatype in DATATYPES:
                 facts.values.append((number, p, *_checked(triple, o)))
         elif p == RDF_TYPE:
             if o in terminology.schema.classes:

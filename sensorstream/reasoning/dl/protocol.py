@@ -86,7 +86,25 @@ class Explained:
     error: str = ""
 
 
-Message: TypeAlias = Load | Ask | Answer | Explain | Explained
+@dataclass(frozen=True, slots=True)
+class Realise:
+    """What follows about the individuals of this document (N-Triples)?"""
+
+    document: str
+
+
+@dataclass(frozen=True, slots=True)
+class Realised:
+    """Entailed types, links and equalities as (subject, predicate, object).
+
+    None means that the document has no model.
+    """
+
+    triples: list[tuple[str, str, str]] | None
+    error: str = ""
+
+
+Message: TypeAlias = Load | Ask | Answer | Explain | Explained | Realise | Realised
 
 
 def encode(message: Message) -> bytes:
@@ -104,8 +122,12 @@ def encode(message: Message) -> bytes:
         body = ["answer", message.islands, message.error]
     elif isinstance(message, Explain):
         body = ["explain", message.axioms, message.triples, message.seconds]
-    else:
+    elif isinstance(message, Explained):
         body = ["explained", message.axioms, message.consistent, message.error]
+    elif isinstance(message, Realise):
+        body = ["realise", message.document]
+    else:
+        body = ["realised", message.triples, message.error]
     data = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
     return HEADER.pack(len(data)) + data
 
@@ -123,6 +145,10 @@ def decode(body: bytes) -> Message:
             return Explain(axioms, triples, seconds)
         case ["explained", axioms, consistent, error]:
             return Explained(axioms, consistent, error)
+        case ["realise", document]:
+            return Realise(document)
+        case ["realised", triples, error]:
+            return Realised(None if triples is None else [(s, p, o) for s, p, o in triples], error)
         case other:
             raise ValueError(f"'{str(other)[:80]}' is no message of the protocol")
 

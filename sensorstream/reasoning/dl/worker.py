@@ -23,10 +23,13 @@ from sensorstream.reasoning.dl.protocol import (
     Explained,
     IslandFacts,
     Load,
+    Realise,
+    Realised,
     Types,
     encode,
     read,
 )
+from sensorstream.reasoning.dl.realisation import realise
 
 _STACK_BYTES = 256 * 1024 * 1024
 
@@ -112,6 +115,12 @@ def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> N
     engines: dict[bool, Engine] = {}
     justifier: Justifier | None = None
     while (request := read(receive)) is not None:
+        if isinstance(request, Realise):
+            try:
+                send(encode(realise(request.document)))
+            except Exception as error:
+                send(encode(Realised(None, _told(error))))
+            continue
         if isinstance(request, Explain):
             try:
                 if justifier is None or justifier.axioms != request.axioms:

@@ -1,0 +1,107 @@
+"""The background audit: now and then all is reasoned anew and compared."""
+
+from __future__ import annotations
+
+import logging
+from threading import Event, Thread
+
+from prometheus_client import CollectorRegistry, Counter
+
+from sensorstream.app.exchange import Exchange
+from sensorstream.app.pipeline import Pipeline
+from sensorstream.clock import Clock
+from sensorstream.engine.engine import Engine
+from sensorstream.errors import ReasonerError, SensorStreamError
+from sensorstream.history.records import EntryKind
+from sensorstream.reasoning.dl.audit import Differences, audit
+
+_LOG = logging.getLogger(__name__)
+_RESULTS = ("same", "different", "unfinished", "skipped")
+
+
+class Auditor:
+    """A thread that audits the inferences every ``period`` seconds; None: only when asked.
+
+    An audit may take as long as the period. Differences are an entry of the journal, whose alert
+    names them; they change nothing else.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        exchange: Exchange,
+        pipeline: Pipeline,
+        *,
+        period: float | None,
+        clock: Clock,
+        metrics: CollectorRegistry,
+    ) -> None:
+        self._engine = engine
+        self._exchange = exchange
+        self._pipeline = pipeline
+        self._period = period
+        self._clock = clock
+        audits = "Audits of the inferences, by what they found."
+        counter = Counter("sensorstream_audits", audits, ["result"], registry=metrics)
+        self._audits = {name: counter.labels(name) for name in _RESULTS}
+        found = "Triples by which inferences differed from a run of HermiT from nothing."
+        self._differences = Counter("sensorstream_audit_differences", found, registry=metrics)
+        self._halt = Event()
+        self._thread = Thread(target=self._run, name="audit", daemon=True)
+
+    def start(self) -> None:
+        """Begin to audit, if there is a period."""
+        if self._period is not None:
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; an audit under way is not waited for, its process ends with this one."""
+        self._halt.set()
+
+    def audit(self, seconds: float) -> Differences | None:
+        """Compare now, within ``seconds``; None while the plain profile stands in.
+
+        Raises:
+            ReasonerError: HermiT did not finish in time, or failed.
+        """
+        with self._pipeline.lock:
+            kb, deployment = self._engine.kb, self._exchange.deployment
+            degraded = self._engine.degraded
+            marks = {triple: kb.origins(triple) for triple in kb.match(None, None, None)}
+        if degraded:
+            self._audits["skipped"].inc()
+            return None
+        reasoning = deployment.settings.reasoning
+        try:
+            found = audit(
+                deployment.ontology,
+                marks,
+                java=reasoning.java,
+                heap=reasoning.heap,
+                seconds=seconds,
+                clock=self._clock,
+            )
+        except ReasonerError:
+            self._audits["unfinished"].inc()
+            raise
+        self._audits["different" if found else "same"].inc()
+        if found:
+            self._differences.inc(len(found))
+            _LOG.error("the audit found %d differences: %s", len(found), found)
+            self._pipeline.change(
+                EntryKind.AUDIT,
+                lambda: None,
+                self._engine.report,
+                content=f"{len(found)} differences to HermiT's answer: {found}".encode(),
+            ).result()
+        return found
+
+    def _run(self) -> None:
+        assert self._period is not None
+        while not self._halt.wait(self._period):
+            try:
+                self.audit(self._period)
+            except SensorStreamError as error:
+                _LOG.warning("the inferences could not be audited: %s", error)
+            except Exception:
+                _LOG.exception("a fault of our own in the audit")
