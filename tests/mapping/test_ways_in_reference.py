@@ -1,0 +1,57 @@
+"""The examples of docs/rml.md and docs/xslt.md do what the pages say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sensorstream.mapping import MappingPlan, parse_document
+from sensorstream.mapping.plan import PlannedRule
+from sensorstream.mapping.rml import compile_rml, read_rml
+from sensorstream.mapping.stylesheet import read_stylesheet
+from sensorstream.mapping.xslt import compile_stylesheet
+from sensorstream.model.events import Event, Message
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI
+from sensorstream.model.timeline import Timeline
+
+DOCS = Path(__file__).parents[2] / "docs"
+TRACKING = "http://example.org/tracking#"
+
+
+def block(page: str, language: str) -> str:
+    (only,) = re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert isinstance(only, str)
+    return only
+
+
+def event(rules: tuple[PlannedRule, ...], page: str) -> Event:
+    """The event of the page's message, which says what the page prints."""
+    xml = block(page, "xml").encode()
+    mapped = MappingPlan(rules).apply(parse_document(xml, max_depth=9), Message("m", xml, 0))
+    (only,) = mapped.events
+    said = [f"{s.n3} {p.n3} {o.n3} ." for s, p, o in only.triples]
+    assert said == block(page, "ntriples").splitlines()
+    return only
+
+
+def test_the_example_of_rml() -> None:
+    page = (DOCS / "rml.md").read_text("utf-8")
+    found = event(compile_rml([read_rml(block(page, "turtle"))], Schema(), Timeline.INTEGER), page)
+    assert found.time == 2678
+    names = {
+        (str(s).removeprefix(TRACKING), str(p).removeprefix(TRACKING)) for s, p in found.replaces
+    }
+    assert names == {
+        ("human-7", "hasXLocation"),
+        ("human-7", "hasLocation"),
+        ("human-8", "hasLocation"),
+    }
+
+
+def test_the_example_of_a_stylesheet() -> None:
+    page = (DOCS / "xslt.md").read_text("utf-8")
+    stylesheet = read_stylesheet(block(page, "xslt").encode(), "rooms.xsl")
+    found = event((compile_stylesheet(stylesheet, Timeline.INTEGER),), page)
+    assert found.time == 2678
+    assert found.replaces == {(IRI(f"{TRACKING}human-7"), IRI(f"{TRACKING}hasXLocation"))}
