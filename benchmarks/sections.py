@@ -40,7 +40,7 @@ WATCHING: Final = "watching-rules"
 MAPPINGS: Final = "mapping-rules"
 _REBUILT_STEPS: Final = 20
 _LISTING_STEPS: Final = 3
-_COMPARED: Final = 40
+_COMPARED: Final = 20
 """Individuals whose types are compared at most; asking Pellet costs as much as a message each."""
 _LEVELS: Final = 5
 _STEPS_AT_A_LEVEL: Final = 8
