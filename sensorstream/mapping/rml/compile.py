@@ -16,7 +16,7 @@ from typing import Final, TypeAlias, cast
 from lxml import etree
 
 from sensorstream.errors import MappingError, TermError
-from sensorstream.language.syntax import Hole
+from sensorstream.language.syntax import Hole, Part
 from sensorstream.mapping import xpath
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.hint import Landmarks
@@ -351,10 +351,26 @@ class _MapCompiler:
             case Reference(xpath=hole):
                 return self._texts(hole)
             case Template(parts=parts):
-                pieces = tuple(
-                    part if isinstance(part, str) else self._texts(part) for part in parts
-                )
-                return lambda row: _filled(pieces, row, change)
+                return self._template(parts, change)
+
+    def _template(self, parts: Sequence[Part], change: Callable[[str], str]) -> Texts:
+        """Every combination of the values of the references; one written twice is one value."""
+        written: dict[str, Hole] = {}
+        for part in parts:
+            if isinstance(part, Hole):
+                written.setdefault(part.text, part)
+        index = {text: number for number, text in enumerate(written)}
+        finds = tuple(self._texts(hole) for hole in written.values())
+        pieces = tuple(part if isinstance(part, str) else index[part.text] for part in parts)
+
+        def filled(row: Row) -> list[str]:
+            values = [[change(text) for text in find(row)] for find in finds]
+            return [
+                "".join(piece if isinstance(piece, str) else chosen[piece] for piece in pieces)
+                for chosen in product(*values)
+            ]
+
+        return filled
 
     def _texts(self, hole: Hole) -> Texts:
         find = self._xpath(hole)
@@ -387,14 +403,6 @@ class _MapCompiler:
             f"rule {self._map.rule}, {{{hole.text}}}, message line {line}: {what}",
             position=hole.position,
         )
-
-
-def _filled(pieces: Sequence[str | Texts], row: Row, change: Callable[[str], str]) -> list[str]:
-    values = [
-        [piece] if isinstance(piece, str) else [change(text) for text in piece(row)]
-        for piece in pieces
-    ]
-    return ["".join(each) for each in product(*values)]
 
 
 def _first_hole(expression: Expression | None) -> Hole | None:

@@ -62,9 +62,16 @@ def test_outer_white_space_is_cut() -> None:
 
 
 def test_several_references_of_a_template_multiply() -> None:
-    found = values('rml:template "{tag}{tag}" ; rml:termType rml:Literal')
-    assert found == [Literal(text) for text in ("xx", "xy", "yx", "yy")]
+    found = values('rml:template "{tag}-{lang}-{tag}" ; rml:termType rml:Literal', only="b")
+    assert found == [Literal("y-de-y"), Literal("y-en-y")]
+    found = values('rml:template "{tag}{../person/@id}" ; rml:termType rml:Literal')
+    assert found == [Literal(text) for text in ("xa/1", "xb", "ya/1", "yb")]
     assert values('rml:template "{tag} {nothing}" ; rml:termType rml:Literal') == []
+
+
+def test_a_reference_written_twice_in_a_template_is_one_value() -> None:
+    found = values('rml:template "{tag}{tag}" ; rml:termType rml:Literal')
+    assert found == [Literal("xx"), Literal("yy")]
 
 
 @pytest.mark.parametrize(
