@@ -106,3 +106,41 @@ def test_after_kill_9_every_acknowledged_message_is_in_window_or_history_once(
     found = Counter([each["iri"] for each in window] + [row[0] for row in rows])
     assert [name for name in acknowledged if found[name] != 1] == []
     assert [name for name, count in found.items() if count != 1] == []
+
+
+def test_after_kill_9_a_new_ontology_counts_from_its_place_in_the_stream_on(folder: Path) -> None:
+    folder = folder / "work"
+    subprocess.run([*_CLI, "init", str(folder)], check=True, capture_output=True)
+    with pytest.MonkeyPatch.context() as patch:
+        # Nothing is a checkpoint but what the change itself makes.
+        patch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "100000")
+        with serving(folder) as (process, url):
+            xml = {"content-type": "application/xml"}
+            turtle = {"content-type": "text/turtle"}
+            with httpx.Client(base_url=url, timeout=60) as client:
+                text = client.get("/ontology").content + (
+                    b"<http://sensorstream.example/tracking#Seen> a "
+                    b"<http://www.w3.org/2002/07/owl#Class> .\n"
+                    b"<http://sensorstream.example/tracking#Human> "
+                    b"<http://www.w3.org/2000/01/rdf-schema#subClassOf> "
+                    b"<http://sensorstream.example/tracking#Seen> .\n"
+                )
+                for content in tracker_messages(20):
+                    client.post("/messages", content=content, headers=xml).raise_for_status()
+                changed = client.put("/ontology", content=text, headers=turtle)
+                assert changed.status_code == 200, changed.text
+                for content in tracker_messages(20, start=21):
+                    client.post("/messages", content=content, headers=xml).raise_for_status()
+                window = client.get("/window").json()
+                os.kill(process.pid, signal.SIGKILL)
+                process.wait(30)
+        with serving(folder) as (_, url), httpx.Client(base_url=url, timeout=60) as client:
+            again = client.get("/window").json()
+            ontology = client.get("/ontology")
+    assert again == window
+    people = [each for each in again["individuals"] if "human-" in each["iri"]]
+    assert len(people) == 40
+    seen = "http://sensorstream.example/tracking#Seen"
+    assert all(seen in each["types"] for each in people)
+    assert ontology.headers["sensorstream-origin"] == changed.json()["change"]
+    assert ontology.content == text
