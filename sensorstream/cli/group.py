@@ -30,6 +30,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "init": "Make a working folder: settings, ontology, rules and sample messages.",
         "check": "Check the settings, the ontology and the rules.",
         "map": "Show what the mapping rules make of messages, as Turtle.",
+        "rml": "Turn mapping rules into RML, and RML into mapping rules.",
         "serve": "Run the server.",
         "send": "Send XML messages to a running server.",
         "simulate": "Make messages up: face trackers, or the sensors of a city.",
