@@ -83,6 +83,45 @@ class SourceSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class FilterSettings:
+    """``[filters.NAME]``: individuals of a class that do not enter the window."""
+
+    class_: str = _setting("", "The class it looks at: a full IRI; those below it are meant too.")
+    properties: tuple[str, ...] = _setting((), "The properties whose values it looks at: IRIs.")
+    below: str = _setting("", "Drop where a value is less than this number.")
+    above: str = _setting("", "Drop where a value is more than this number.")
+    equal: str = _setting("", "Drop where a value is this number, text or IRI.")
+    unchanged: str = _setting(
+        "", "Drop where all values differ from those in the window by no more than this; or 0."
+    )
+    within: str = _setting("", "But let one pass when the last is as old as this length of time.")
+    action: str = _setting(
+        "drop",
+        "drop those that meet the conditions, or keep only those of the class.",
+        ["drop", "keep"],
+    )
+    store: bool = _setting(True, "Whether history gets what is dropped.")
+
+
+@dataclass(frozen=True, slots=True)
+class SheddingSettings:
+    """``[shedding]``: what to do when more comes than the deployment is made for."""
+
+    budget: int = _setting(0, "Messages a second that are taken in whole; 0 sheds nothing, ever.")
+    queue: int = _setting(0, "Messages above it that may come at once; 0: those of a second.")
+    period: str = _setting("", "Length of time that a synopsis sums up (PT1M, or 60: a minute).")
+    keep: str = _setting("all", "What is kept of a class without a policy; as policies.NAME.keep.")
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """``[policies.NAME]``: what load shedding keeps of a class."""
+
+    class_: str = _setting("", "The class: a full IRI; those below it are meant too.")
+    keep: str = _setting("all", "all, none, or a sample of the individuals, such as 'sample 1/10'.")
+
+
+@dataclass(frozen=True, slots=True)
 class WindowSettings:
     """``[window]``; the words are the paper's (section 4, eq. 6-8 and 11)."""
 
@@ -168,7 +207,10 @@ class Settings:
     server: ServerSettings = ServerSettings()
     webhooks: WebhookSettings = WebhookSettings()
     spark: SparkSettings = SparkSettings()
+    shedding: SheddingSettings = SheddingSettings()
     sources: Mapping[str, SourceSettings] = field(default_factory=dict)
+    filters: Mapping[str, FilterSettings] = field(default_factory=dict)
+    policies: Mapping[str, PolicySettings] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -187,9 +229,14 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "server": ServerSettings,
     "webhooks": WebhookSettings,
     "spark": SparkSettings,
+    "shedding": SheddingSettings,
 }
 
-NAMED_SECTIONS: Final[Mapping[str, type[Any]]] = {"sources": SourceSettings}
+NAMED_SECTIONS: Final[Mapping[str, type[Any]]] = {
+    "sources": SourceSettings,
+    "filters": FilterSettings,
+    "policies": PolicySettings,
+}
 """Sections of sections, ``[sources.NAME]``: the user gives the names, the file alone sets them."""
 
 
@@ -251,7 +298,8 @@ def _section(
     path: Path,
     lines: Sequence[str],
 ) -> S:
-    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    # A setting may be called as a word of Python is: class.
+    known = {each.name.rstrip("_"): each for each in fields(kind)}  # type: ignore[arg-type]
     for name in table:
         if name not in known:
             raise _unknown(
@@ -270,14 +318,14 @@ def _section(
             where = _find(path, lines, name, section)
         else:
             default = each.default
-            values[name] = path.parent / default if isinstance(default, Path) else default
+            values[each.name] = path.parent / default if isinstance(default, Path) else default
             continue
         try:
-            values[name] = _READERS[str(each.type)](given, path.parent)
+            value = values[each.name] = _READERS[str(each.type)](given, path.parent)
         except (TypeError, ValueError) as error:
             raise SettingsError(f"{label}: {error}, not {given!r}", position=where) from None
         choices = each.metadata["choices"]
-        if choices and values[name] not in choices:
+        if choices and value not in choices:
             raise SettingsError(
                 f"{label}: expected one of {', '.join(choices)}, not {given!r}", position=where
             )
@@ -300,6 +348,12 @@ def _paths(given: object, folder: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _texts(given: object, _folder: Path) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise TypeError("expected a list of texts in quotes")
+    return tuple(given)
+
+
 def _path(given: object, folder: Path) -> Path:
     if not isinstance(given, str):
         raise TypeError("expected a path in quotes")
@@ -307,7 +361,7 @@ def _path(given: object, folder: Path) -> Path:
 
 
 def _text(given: object, _folder: Path) -> str:
-    if isinstance(given, bool) or not isinstance(given, str | int):
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
         raise TypeError("expected a text in quotes")
     return str(given)
 
@@ -343,6 +397,7 @@ def _flag(given: object, _folder: Path) -> bool:
 
 _READERS: Final[Mapping[str, Callable[[object, Path], object]]] = {
     "tuple[Path, ...]": _paths,
+    "tuple[str, ...]": _texts,
     "Path": _path,
     "Path | None": lambda given, folder: None if given == "" else _path(given, folder),
     "str": _text,

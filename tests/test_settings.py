@@ -68,6 +68,8 @@ def test_a_number_may_stand_where_a_length_is_expected(tmp_path: Path) -> None:
         ('[webhooks]\nallow_private = "maybe"', "expected true or false, not 'maybe'"),
         ("[ontology]\nfiles = [1]", "expected a list of file names"),
         ("[window\n", "not a TOML file"),
+        ("[filters.f]\nclas = 'x'", ":2:1: unknown setting filters.f.clas: did you mean class?"),
+        ("[filters.f]\nproperties = 'x'", "filters.f.properties: expected a list of texts"),
         ("sources = 5", "'sources' is a section: expected [sources]"),
         ("[sources]\ncam = 5", ":2:1: 'sources.cam' is a section: expected [sources.cam]"),
         ('[sources."cam 1"]\nlate = 5', ":2:1: unknown setting sources.cam 1.late: did you mean"),
@@ -87,6 +89,37 @@ def test_sources_have_sections_of_their_own(tmp_path: Path) -> None:
         "cam": "5",
         "door 1": "",
     }
+
+
+def test_filters_and_policies_have_names_of_their_own_and_keep_their_order(
+    tmp_path: Path,
+) -> None:
+    text = """
+[filters.range]
+class = "http://example.org/Sensor"
+properties = ["http://example.org/temp"]
+below = -10
+above = 50.5
+[filters.all]
+class = "http://example.org/Person"
+store = false
+[shedding]
+budget = 100
+[policies.fires]
+class = "http://example.org/Fire"
+keep = "sample 1/2"
+"""
+    settings = load(tmp_path, text)
+    assert list(settings.filters) == ["range", "all"]
+    first = settings.filters["range"]
+    assert (first.class_, first.properties) == (
+        "http://example.org/Sensor",
+        ("http://example.org/temp",),
+    )
+    assert (first.below, first.above, first.store) == ("-10", "50.5", True)
+    assert not settings.filters["all"].store
+    assert settings.policies["fires"].keep == "sample 1/2"
+    assert settings.shedding.budget == 100
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

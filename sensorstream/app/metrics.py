@@ -55,6 +55,14 @@ class Metrics:
         memo = "Islands whose answer the present reasoner remembered, or had to find out."
         looked = Gauge("sensorstream_reasoner_memo", memo, ["result"], registry=self.registry)
         self._memo = {name: looked.labels(name) for name in ("hit", "miss")}
+        filtered = "Individuals that a filter kept out of the window."
+        self._filtered = Counter(
+            "sensorstream_filtered_individuals", filtered, ["filter"], registry=self.registry
+        )
+        shed = "Individuals that load shedding kept out of the window."
+        self._shed = Counter(
+            "sensorstream_shed_individuals", shed, ["class"], registry=self.registry
+        )
         group = "Messages made durable together."
         self.group = Histogram(
             "sensorstream_group_messages",
@@ -82,9 +90,11 @@ class Metrics:
         self._released["message"].inc(max(0, len(outcome.released) - outcome.forced))
 
     def observe_tick(self, outcome: Outcome) -> None:
-        """Count what the clock released."""
+        """Count what the clock released, and what its synopses did."""
         for each in outcome.released:
             self._observe_one(each)
+        self._alerts.inc(len(outcome.alerts))
+        self._departures.inc(len(outcome.departures))
         self._released["clock"].inc(len(outcome.released))
 
     def _observe_one(self, outcome: Outcome) -> None:
@@ -93,3 +103,7 @@ class Metrics:
         self._messages[outcome.status].inc()
         self._alerts.inc(len(outcome.alerts))
         self._departures.inc(len(outcome.departures))
+        for each in outcome.filtered:
+            self._filtered.labels(each.cause).inc()
+        for each in outcome.shed:
+            self._shed.labels(each.cause).inc()

@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sensorstream.app.intake import disorder_spec, filters_of, shedding_of
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference import read_reference
 from sensorstream.app.schemas import read_schemas
 from sensorstream.engine.engine import Engine
+from sensorstream.engine.filters import Filter
 from sensorstream.engine.reorder import Disorder
+from sensorstream.engine.shedding import Shedding
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
@@ -40,6 +43,8 @@ class Deployment:
     rules: tuple[CompiledRule, ...]
     window: WindowSpec
     disorder: Disorder | None
+    filters: tuple[Filter, ...]
+    shedding: Shedding | None
 
     @property
     def timeline(self) -> Timeline:
@@ -94,38 +99,6 @@ def window_spec(settings: WindowSettings, timeline: Timeline) -> WindowSpec:
     return WindowSpec(kind, unit, size, step)
 
 
-def disorder_spec(settings: Settings) -> Disorder | None:
-    """How messages are put in order; None where no lateness is set: as they come.
-
-    Raises:
-        SettingsError: a lateness is no length of the time line.
-    """
-    time, line = settings.time, settings.time.timeline
-
-    def length(label: str, text: str) -> int:
-        try:
-            return line.span(text)
-        except TermError as error:
-            raise SettingsError(f"{label}: {error}") from None
-
-    by_source = {
-        name: length(f"sources.{name}.lateness", source.lateness)
-        for name, source in settings.sources.items()
-        if source.lateness
-    }
-    if not time.lateness and not by_source:
-        return None
-    common = length("time.lateness", time.lateness) if time.lateness else 0
-    if time.max_held == 0:
-        raise SettingsError("time.max_held: expected a whole number above zero, not 0")
-    return Disorder(
-        common,
-        {name: by_source.get(name, common) for name in settings.sources},
-        idle=line.of_wall_time(time.idle),
-        max_held=time.max_held,
-    )
-
-
 def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Deployment:
     """Read and compile all that the settings name; with another ontology if one is given.
 
@@ -153,6 +126,8 @@ def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Dep
         rules=compile_rules(files, ontology.schema, timeline),
         window=window,
         disorder=disorder_spec(settings),
+        filters=filters_of(settings, ontology.schema),
+        shedding=shedding_of(settings, ontology.schema),
     )
 
 
@@ -213,6 +188,8 @@ def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machi
             counter=counter,
             timeline=deployment.timeline,
             disorder=deployment.disorder,
+            filters=deployment.filters,
+            shedding=deployment.shedding,
         )
     except BaseException:
         reasoner.close()

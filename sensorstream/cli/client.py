@@ -17,7 +17,15 @@ SOAP_ENVELOPE: Final = "http://schemas.xmlsoap.org/soap/envelope/"
 SOAP_MESSAGES: Final = "http://sensorstream.example/soap"
 _PROBLEM: Final = "urn:sensorstream:error:"
 
-_LISTS: Final = ("matched", "individuals", "alerts", "replies", "warnings")
+_LISTS: Final = (
+    "matched",
+    "individuals",
+    "alerts",
+    "filtered",
+    "shed",
+    "replies",
+    "warnings",
+)
 
 
 class Client:

@@ -9,6 +9,8 @@ from typing import Any
 from sensorstream.engine.engine import Arrived, EngineState
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.reorder import Heard, ReorderState, Waiting
+from sensorstream.engine.shedding import LoadState
+from sensorstream.engine.synopsis import Summary
 from sensorstream.mapping.plan import Mapped
 from sensorstream.model.events import Event, Individual, Message, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple, term
@@ -26,6 +28,7 @@ def dump(state: EngineState) -> bytes:
         "notices": state.notices.counts,
         "held": _held_data(state.held),
         "archived": state.archived,
+        "load": _load_data(state.load),
         "degraded": state.degraded,
     }
     return zlib.compress(json.dumps(data, separators=(",", ":")).encode(), level=1)
@@ -40,7 +43,25 @@ def load(content: bytes) -> EngineState:
         Notices.of(data["notices"]),
         _held(data["held"]) if "held" in data else ReorderState(),
         data.get("archived", 0),
+        _load(data["load"]) if "load" in data else LoadState(),
         data.get("degraded", ""),
+    )
+
+
+def _load_data(state: LoadState) -> list[Any]:
+    summaries = [[about, summary.to_data()] for about, summary in state.summaries.items()]
+    return [state.level, state.at, state.active, state.shed, summaries, state.ends]
+
+
+def _load(data: list[Any]) -> LoadState:
+    level, at, active, shed, summaries, ends = data
+    return LoadState(
+        level,
+        at,
+        active,
+        shed,
+        {IRI(about): Summary.from_data(summary) for about, summary in summaries},
+        ends,
     )
 
 

@@ -17,10 +17,13 @@ from dataclasses import dataclass, field, replace
 from lxml import etree
 
 from sensorstream.engine.archive import archived
+from sensorstream.engine.filters import Filter
+from sensorstream.engine.intake import Verdicts, admit
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.engine.reorder import Disorder, ReorderBuffer, ReorderState, Waiting
 from sensorstream.engine.run import MessageRun
+from sensorstream.engine.shedding import LoadShedder, LoadState, Shedding
 from sensorstream.errors import (
     Inconsistent,
     InternalFault,
@@ -31,7 +34,7 @@ from sensorstream.errors import (
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.plan import Mapped, MappingPlan
-from sensorstream.model.events import Delta, Departure, Message, net_delta
+from sensorstream.model.events import Alert, Delta, Departure, Message, net_delta
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.aside import Aside
@@ -75,6 +78,7 @@ class EngineState:
     held: ReorderState[Arrived] = field(default_factory=ReorderState)
     archived: int = 0
     """How many individuals went straight to history."""
+    load: LoadState = field(default_factory=LoadState)
     degraded: str = ""
     """Why the plain profile stands in for the reasoner; "" while it does not."""
 
@@ -99,6 +103,8 @@ class Engine:
         counter: Callable[[], float],
         timeline: Timeline,
         disorder: Disorder | None = None,
+        filters: Sequence[Filter] = (),
+        shedding: Shedding | None = None,
     ) -> None:
         self.kb = knowledge
         self.window = window
@@ -116,6 +122,8 @@ class Engine:
         self._order = None if disorder is None else ReorderBuffer[Arrived](disorder)
         # Messages that waited when the lateness was taken out of the settings.
         self._left: tuple[Arrived, ...] = ()
+        self._filters = tuple(filters)
+        self._shedder = None if shedding is None else LoadShedder(shedding)
         self._archived = 0
         reasoner.start(knowledge)
 
@@ -148,21 +156,29 @@ class Engine:
             What became of the message; ``released`` holds the outcomes of those that waited.
         """
         timings = Timings(t_m=reading.seconds)
+        news = self._weigh(message, 1)
         arrived = self._map(message, reading, timings)
         if self._order is not None:
-            return self._marked(self._in_order(self._order, message, arrived, timings, refused))
-        left = self._release_left(refused)
-        if isinstance(arrived, Arrived):
-            arrived = self._take_in(arrived, timings, refused)
-        return self._marked(replace(arrived, released=left) if left else arrived)
+            outcome = self._in_order(self._order, message, arrived, timings, refused)
+        else:
+            left = self._release_left(refused)
+            if isinstance(arrived, Arrived):
+                arrived = self._take_in(arrived, timings, refused)
+            outcome = replace(arrived, released=left) if left else arrived
+        if news:
+            outcome = replace(outcome, alerts=(*news, *outcome.alerts))
+        return self._marked(outcome)
 
     def tick(self, tick: Message, refused: Container[str] = _NONE) -> Outcome:
         """Let time pass without a message: what waited for silent sources is released.
+
+        Load shedding may end, and then the synopses of what was shed enter the window.
 
         Args:
             tick: an empty message; its arrival time is the time.
             refused: as for :meth:`process`.
         """
+        news = self._weigh(tick, 0)
         if self._order is None:
             released = self._release_left(refused)
         else:
@@ -171,14 +187,23 @@ class Engine:
                 self._take_in(each, Timings(), refused, answered=True)
                 for each in self._order.release()
             )
-        return self._marked(Outcome(tick, Status.ACCEPTED, released=released))
+        outcome = Outcome(tick, Status.ACCEPTED)
+        if self._shedder is not None and self._shedder.closing(None):
+            outcome = self._take_in(Arrived(tick, Mapped((), (), ())), Timings(), refused)
+            if outcome.status is Status.REJECTED:
+                # A rule that cannot stand a synopsis must not be asked again for ever.
+                self._shedder.settle({}, 0, closed=True)
+        return self._marked(replace(outcome, released=released, alerts=(*news, *outcome.alerts)))
 
     @property
     def due(self) -> Instant | None:
         """From which time of arrival on a :meth:`tick` would change something; None: never."""
-        if self._order is None:
-            return 0 if self._left else None
-        return self._order.due
+        dues = (
+            0 if self._left else None,
+            None if self._order is None else self._order.due,
+            None if self._shedder is None else self._shedder.due,
+        )
+        return min((due for due in dues if due is not None), default=None)
 
     @property
     def held(self) -> int:
@@ -302,7 +327,8 @@ class Engine:
 
     def _react(self, arrived: Arrived, run: MessageRun, timings: Timings) -> Outcome:
         message, mapped = arrived.message, arrived.mapped
-        applied = [run.apply(event, ()) for event in mapped.events]
+        verdicts = Verdicts(self._archived)
+        applied = self._enter(arrived, run, verdicts)
         start, spent = self._counter(), timings.t_i + timings.t_w
         now = message.received if self.window.now is None else self.window.now
         result = run_rules(
@@ -318,6 +344,7 @@ class Engine:
         # The rules' own share: what their actions cost window and reasoner is counted there.
         timings.t_s += self._counter() - start - (timings.t_i + timings.t_w - spent)
         self._memory = result.memory
+        self._settle(arrived, verdicts)
         return Outcome(
             message,
             Status.ACCEPTED,
@@ -328,8 +355,51 @@ class Engine:
             departures=tuple(run.departures),
             superseded=tuple(run.superseded),
             phases=timings,
-            warnings=(*mapped.warnings, *result.warnings),
+            warnings=(*mapped.warnings, *verdicts.warnings(), *result.warnings),
+            archived=tuple(verdicts.departures),
+            filtered=tuple(verdicts.filtered),
+            shed=tuple(verdicts.shed),
         )
+
+    def _enter(self, arrived: Arrived, run: MessageRun, verdicts: Verdicts) -> list[Delta]:
+        """Let the window have what filters and load shedding leave of a message.
+
+        Before it come the synopses of a period that ends with the message.
+        """
+        message, events, shedder = arrived.message, arrived.mapped.events, self._shedder
+        if shedder is None and not self._filters:
+            return [run.apply(event, ()) for event in events]
+        applied: list[Delta] = []
+        if shedder is not None:
+            closing = shedder.closing(events[0].time if events else None)
+            for number, (about, summary) in enumerate(closing.items(), 1):
+                event = summary.event(about, message.id, number, self._timeline)
+                applied.append(run.apply(event, ()))
+        for event in events:
+            part = admit(event, self._filters, shedder, self.kb, self.window, verdicts)
+            if part is not None:
+                applied.append(run.apply(part, ()))
+        return applied
+
+    def _settle(self, arrived: Arrived, verdicts: Verdicts) -> None:
+        """Remember what was decided of a message that has been taken in."""
+        self._archived += len(verdicts.departures)
+        if self._shedder is None:
+            return
+        events = arrived.mapped.events
+        time = events[0].time if events else None
+        closed = bool(self._shedder.closing(time))
+        if closed or verdicts.summaries:
+            self._shedder.settle(verdicts.summaries, time or 0, closed)
+
+    def _weigh(self, message: Message, messages: int) -> tuple[Alert, ...]:
+        """Count a message in the load; tells when load shedding begins or ends."""
+        shedder = self._shedder
+        if shedder is None or not shedder.advance(message.received, messages):
+            return ()
+        state, budget = shedder.state, shedder.shedding.budget
+        now = self.window.now
+        return (self._notices.shedding(message, state.active, budget, state.shed, now),)
 
     def _release_left(self, refused: Container[str]) -> tuple[Outcome, ...]:
         left, self._left = self._left, ()
@@ -367,7 +437,13 @@ class Engine:
         else:
             held = self._order.state()
         return EngineState(
-            self.window.state(), self._memory, self._notices, held, self._archived, self.degraded
+            self.window.state(),
+            self._memory,
+            self._notices,
+            held,
+            self._archived,
+            LoadState() if self._shedder is None else self._shedder.state,
+            self.degraded,
         )
 
     def restore(self, state: EngineState) -> None:
@@ -376,6 +452,8 @@ class Engine:
         self._memory = state.memory
         self._notices = state.notices
         self._archived = state.archived
+        if self._shedder is not None:
+            self._shedder.state = state.load
         if state.degraded:
             self.degrade(state.degraded)
         if self._order is None:

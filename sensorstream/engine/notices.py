@@ -55,6 +55,16 @@ class Notices:
         text = f"more than {limit} messages waited for earlier ones: the oldest were released"
         return self._raise(message, "held-overflow", "held", text, now, "-held")
 
+    def shedding(
+        self, message: Message, began: bool, budget: int, shed: int, now: Instant | None
+    ) -> Alert:
+        """Load shedding began, or ended after some individuals were shed."""
+        if began:
+            text = f"more than {budget} messages a second: load shedding began"
+            return _alert(message, "load-shedding", "load", text, now, "-load")
+        text = f"load shedding ended: {shed} individuals went to history and a synopsis only"
+        return _alert(message, "load-shedding", "load", text, now, "-load", "info")
+
     def degraded(self, message: Message, reason: str, now: Instant | None) -> Alert:
         """The reasoner failed: from this message on the plain profile infers."""
         text = f"the plain profile infers from now on, the reasoner is away: {reason}"
@@ -100,13 +110,19 @@ class Notices:
 
 
 def _alert(
-    message: Message, kind: str, key: str, text: str, now: Instant | None, suffix: str = "-1"
+    message: Message,
+    kind: str,
+    key: str,
+    text: str,
+    now: Instant | None,
+    suffix: str = "-1",
+    severity: str = "warning",
 ) -> Alert:
     return Alert(
         id=f"{message.id}{suffix}",
         rule="",
         kind=kind,
-        severity="warning",
+        severity=severity,
         text=text,
         key=key,
         time=message.received if now is None else now,

@@ -45,6 +45,14 @@ class Timings:
 
 
 @dataclass(frozen=True, slots=True)
+class Withheld:
+    """An individual that did not enter the window, and the filter or the class it was for."""
+
+    name: Subject
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """One message's way through the engine.
 
@@ -70,6 +78,8 @@ class Outcome:
     released: tuple[Outcome, ...] = ()
     forced: int = 0
     degraded: bool = False
+    filtered: tuple[Withheld, ...] = ()
+    shed: tuple[Withheld, ...] = ()
 
     @property
     def timings(self) -> dict[str, float]:

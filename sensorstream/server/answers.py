@@ -53,6 +53,8 @@ class OutcomeBody(BaseModel):
     individuals: list[str] = Field(description="IRIs of the individuals inserted or updated")
     alerts: list[AlertBody]
     expired: int = Field(description="individuals that left the window for history")
+    filtered: list[str] = Field(description="IRIs of individuals that filters kept out")
+    shed: list[str] = Field(description="IRIs of individuals that load shedding kept out")
     timings: TimingsBody
     replies: list[str] = Field(description="commands of semantic rules to the sender")
     warnings: list[str] = Field(description="such as the likely cause when no rule matched")
@@ -67,6 +69,8 @@ def outcome_answer(outcome: Outcome, timeline: Timeline) -> Mapping[str, Any]:
         "individuals": list(outcome.individuals),
         "alerts": [plain_alert(each, timeline) for each in outcome.alerts],
         "expired": len(outcome.departures),
+        "filtered": [each.name for each in outcome.filtered],
+        "shed": [each.name for each in outcome.shed],
         "timings": dict(outcome.timings),
         "replies": list(outcome.replies),
         "warnings": list(outcome.warnings),

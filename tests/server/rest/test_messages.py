@@ -36,6 +36,8 @@ def test_a_posted_message_is_answered_by_what_became_of_it(
             }
         ],
         "expired": 0,
+        "filtered": [],
+        "shed": [],
         "timings": {"t_i": 0.001, "t_w": 0.002, "t_m": 0.003, "t_s": 0.004},
         "replies": ["<Command lamp='on'/>"],
         "warnings": ["something odd"],

@@ -1,0 +1,165 @@
+"""From settings to what stands before the window: order, filters and load shedding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Final
+
+from sensorstream.engine.filters import Condition, Filter
+from sensorstream.engine.reorder import Disorder
+from sensorstream.engine.shedding import Policy, Shedding
+from sensorstream.errors import SettingsError, TermError
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI
+from sensorstream.settings import FilterSettings, Settings
+
+_SAMPLE: Final = re.compile(r"sample 1/([1-9][0-9]*)")
+
+
+def disorder_spec(settings: Settings) -> Disorder | None:
+    """How messages are put in order; None where no lateness is set: as they come.
+
+    Raises:
+        SettingsError: a lateness is no length of the time line.
+    """
+    time, line = settings.time, settings.time.timeline
+
+    def length(label: str, text: str) -> int:
+        try:
+            return line.span(text)
+        except TermError as error:
+            raise SettingsError(f"{label}: {error}") from None
+
+    by_source = {
+        name: length(f"sources.{name}.lateness", source.lateness)
+        for name, source in settings.sources.items()
+        if source.lateness
+    }
+    if not time.lateness and not by_source:
+        return None
+    common = length("time.lateness", time.lateness) if time.lateness else 0
+    if time.max_held == 0:
+        raise SettingsError("time.max_held: expected a whole number above zero, not 0")
+    return Disorder(
+        common,
+        {name: by_source.get(name, common) for name in settings.sources},
+        idle=line.of_wall_time(time.idle),
+        max_held=time.max_held,
+    )
+
+
+def filters_of(settings: Settings, schema: Schema) -> tuple[Filter, ...]:
+    """The filters, in the order of the settings file.
+
+    Raises:
+        SettingsError: a class or a property is not of the ontology, or a value is no number or
+            length; also for a condition without a property, or a property without a condition.
+    """
+    return tuple(
+        Filter(
+            name,
+            _classes(f"filters.{name}.class", each.class_, schema),
+            _condition(f"filters.{name}", each, settings, schema),
+            inverse=each.action == "keep",
+            store=each.store,
+        )
+        for name, each in settings.filters.items()
+    )
+
+
+def shedding_of(settings: Settings, schema: Schema) -> Shedding | None:
+    """How load is shed; None where no budget is set.
+
+    Raises:
+        SettingsError: a class is not of the ontology, a policy cannot be read, or the period is
+            no length of the time line.
+    """
+    spec, line = settings.shedding, settings.time.timeline
+    if spec.budget == 0:
+        return None
+    try:
+        period = line.duration(spec.period or ("60" if line is line.INTEGER else "PT1M"))
+    except TermError as error:
+        raise SettingsError(f"shedding.period: {error}") from None
+    policies = tuple(
+        Policy(
+            _classes(f"policies.{name}.class", each.class_, schema),
+            IRI(each.class_),
+            _one_in(f"policies.{name}.keep", each.keep),
+        )
+        for name, each in settings.policies.items()
+    )
+    return Shedding(
+        budget=spec.budget,
+        queue=spec.queue or spec.budget,
+        second=line.of_wall_time(1),
+        period=period,
+        policies=policies,
+        otherwise=_one_in("shedding.keep", spec.keep),
+    )
+
+
+def _one_in(label: str, text: str) -> int:
+    if text in ("all", "none"):
+        return int(text == "all")
+    match = _SAMPLE.fullmatch(text)
+    if match is None:
+        raise SettingsError(f"{label}: expected all, none or a sample such as 'sample 1/10'")
+    return int(match[1])
+
+
+def _condition(
+    label: str, filter_: FilterSettings, settings: Settings, schema: Schema
+) -> Condition | None:
+    tests = (filter_.below, filter_.above, filter_.equal, filter_.unchanged)
+    if not filter_.properties and not filter_.within and not any(tests):
+        if filter_.action == "keep":
+            raise SettingsError(f"{label}: 'keep' needs a condition, such as above")
+        return None
+    if not filter_.properties:
+        raise SettingsError(f"{label}: a condition needs properties")
+    if not any(tests):
+        raise SettingsError(f"{label}: expected one of below, above, equal, unchanged")
+    if filter_.within and not filter_.unchanged:
+        raise SettingsError(f"{label}.within: says how long a value may stay unchanged only")
+    try:
+        within = settings.time.timeline.duration(filter_.within) if filter_.within else None
+    except TermError as error:
+        raise SettingsError(f"{label}.within: {error}") from None
+    band = _number(f"{label}.unchanged", filter_.unchanged)
+    if band is not None and band < 0:
+        raise SettingsError(f"{label}.unchanged: expected a number, zero or more")
+    known = schema.object_properties | schema.datatype_properties
+    return Condition(
+        frozenset(_known(f"{label}.properties", filter_.properties, known, "property")),
+        below=_number(f"{label}.below", filter_.below),
+        above=_number(f"{label}.above", filter_.above),
+        equal=filter_.equal or None,
+        band=band,
+        within=within,
+    )
+
+
+def _number(label: str, text: str) -> Fraction | None:
+    if not text:
+        return None
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise SettingsError(f"{label}: expected a number, not '{text}'") from None
+
+
+def _classes(label: str, name: str, schema: Schema) -> frozenset[IRI]:
+    """A class and those below it."""
+    (found,) = _known(label, [name], schema.classes, "class")
+    return schema.subclasses(found) | {found}
+
+
+def _known(label: str, names: Iterable[str], known: frozenset[IRI], what: str) -> list[IRI]:
+    found = [IRI(name) for name in names]
+    for each in found:
+        if each not in known:
+            raise SettingsError(f"{label}: <{each}> is no {what} of the ontology")
+    return found

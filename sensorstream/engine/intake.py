@@ -1,0 +1,89 @@
+"""Between a message and the window: what filters and load shedding let through."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from sensorstream.engine.archive import departure, statements_of
+from sensorstream.engine.filters import Filter, kinds_of
+from sensorstream.engine.outcome import Withheld
+from sensorstream.engine.shedding import LoadShedder
+from sensorstream.engine.synopsis import Summary
+from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.model.events import Departure, Event
+from sensorstream.model.terms import IRI, Subject, Triple
+from sensorstream.window.window import Window
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """What became of one message's individuals; nothing is remembered of it elsewhere yet."""
+
+    archived: int
+    """How many individuals went straight to history before this message."""
+    filtered: list[Withheld] = field(default_factory=list)
+    shed: list[Withheld] = field(default_factory=list)
+    departures: list[Departure] = field(default_factory=list)
+    summaries: dict[IRI, Summary] = field(default_factory=dict)
+
+    def archive(self, event: Event, name: Subject, said: Sequence[Triple]) -> None:
+        """Send an individual straight to history."""
+        number = self.archived + len(self.departures) + 1
+        self.departures.append(departure(event, name, said, number))
+
+    def warnings(self) -> Iterator[str]:
+        """What did not enter the window, and why."""
+        for what, withheld in (("filter", self.filtered), ("load shedding for", self.shed)):
+            for cause, count in Counter(each.cause for each in withheld).items():
+                yield f"{what} '{cause}' kept {count} out of the window"
+
+    def sum_up(self, about: IRI, summary: Summary) -> None:
+        """Count an individual in the synopsis of its class."""
+        known = self.summaries.get(about)
+        self.summaries[about] = summary if known is None else known.with_(summary)
+
+
+def admit(
+    event: Event,
+    filters: Sequence[Filter],
+    shedder: LoadShedder | None,
+    kb: KnowledgeBase,
+    window: Window,
+    verdicts: Verdicts,
+) -> Event | None:
+    """The part of an event that enters the window; None where nothing does.
+
+    Filters are asked in their order, the first that drops an individual decides. What they let
+    through may be shed, while there is too much of it.
+    """
+    shedding = None if shedder is None or not shedder.state.active else shedder.shedding
+    if not filters and shedding is None:
+        return event
+    kept: list[Triple] = []
+    parts = statements_of(event)
+    for name, said in parts.items():
+        kinds = kinds_of(name, said, kb)
+        dropping = next(
+            (each for each in filters if each.drops(name, kinds, said, event.time, window)), None
+        )
+        if dropping is not None:
+            verdicts.filtered.append(Withheld(name, dropping.name))
+            if dropping.store:
+                verdicts.archive(event, name, said)
+            continue
+        about = None if shedding is None else shedding.verdict(name, kinds)
+        if about is not None:
+            verdicts.shed.append(Withheld(name, about))
+            verdicts.archive(event, name, said)
+            verdicts.sum_up(about, Summary.of(name, said, event.time))
+            continue
+        kept += said
+    if len(kept) == len(event.triples):
+        return event
+    if not kept:
+        return None
+    subjects = {triple[0] for triple in kept}
+    replaces = frozenset(each for each in event.replaces if each[0] in subjects)
+    return replace(event, triples=tuple(kept), replaces=replaces)
