@@ -49,7 +49,7 @@ _QUEUE: Final = 10_000
 """Messages that may wait; beyond it senders are told to come back."""
 _NAP: Final = 1.0
 """The most seconds between two looks at the clock while something waits for it."""
-_LOUD: Final = frozenset({Status.UNMATCHED, Status.LATE, Status.REJECTED})
+_LOUD: Final = frozenset({Status.UNMATCHED, Status.PARTIAL, Status.LATE, Status.REJECTED})
 
 
 @dataclass(slots=True)

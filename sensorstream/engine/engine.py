@@ -320,7 +320,7 @@ class Engine:
             notice = self._notices.degraded(outcome.message, self.degraded, self.window.now)
             alerts = (*alerts, notice)
         warnings = outcome.warnings
-        if outcome.status is Status.ACCEPTED:
+        if outcome.status in (Status.ACCEPTED, Status.PARTIAL):
             told = f"inferred by the plain profile only, the reasoner is away: {self.degraded}"
             warnings = (*warnings, told)
         return replace(outcome, alerts=alerts, warnings=warnings)
@@ -345,17 +345,19 @@ class Engine:
         timings.t_s += self._counter() - start - (timings.t_i + timings.t_w - spent)
         self._memory = result.memory
         self._settle(arrived, verdicts)
+        left_out = mapped.warnings
+        notices = self._notices.partial(message, left_out, now) if left_out else ()
         return Outcome(
             message,
-            Status.ACCEPTED,
+            Status.PARTIAL if left_out else Status.ACCEPTED,
             matched=mapped.matched,
             individuals=mapped.individuals,
-            alerts=result.alerts,
+            alerts=(*result.alerts, *notices),
             replies=result.replies,
             departures=tuple(run.departures),
             superseded=tuple(run.superseded),
             phases=timings,
-            warnings=(*mapped.warnings, *verdicts.warnings(), *result.warnings),
+            warnings=(*left_out, *verdicts.warnings(), *result.warnings),
             archived=tuple(verdicts.departures),
             filtered=tuple(verdicts.filtered),
             shed=tuple(verdicts.shed),
@@ -418,7 +420,7 @@ class Engine:
             _outcome(arrived, Status.LATE, timings),
             alerts=self._notices.late(message, told, self.window.now),
             archived=departures,
-            warnings=(told,),
+            warnings=(*arrived.mapped.warnings, told),
         )
 
     def _fault(self, message: Message, error: Exception, timings: Timings) -> Outcome:

@@ -45,6 +45,13 @@ class Notices:
             return (_alert(message, "inconsistency", message.id, str(error), now),)
         return self._raise(message, "rejected-message", error.code, str(error), now)
 
+    def partial(
+        self, message: Message, warnings: Sequence[str], now: Instant | None
+    ) -> tuple[Alert, ...]:
+        """Of a document of several messages some could not be taken in."""
+        text = "; ".join(warnings)
+        return self._raise(message, "partial-message", message.source, text, now, "-part")
+
     def late(self, message: Message, text: str, now: Instant | None) -> tuple[Alert, ...]:
         """A message came too late for the window."""
         source = message.source

@@ -20,6 +20,8 @@ class Status(Enum):
     """Mapped, but an earlier message may still come: it waits for its turn."""
     LATE = "late"
     """Something later was taken in already: it went to history, not into the window."""
+    PARTIAL = "partial"
+    """Of a document of several messages some were taken in; it is kept with the others' reasons."""
     REJECTED = "rejected"
     """Kept, but it could not be taken in; the knowledge base is as before."""
 

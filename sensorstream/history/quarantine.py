@@ -1,4 +1,4 @@
-"""Messages that were journalled but not taken in."""
+"""Messages that were journalled but not taken in, or not whole."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sensorstream.history.tables import messages
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A message that no rule matched, or that was rejected, and why."""
+    """A message that was not taken in, or not all of it, and why."""
 
     seq: int
     id: str
     source: str
     received_at: datetime
-    status: Literal["unmatched", "rejected"]
+    status: Literal["unmatched", "partial", "rejected"]
     reason: str
     content: bytes
     contradiction: Contradiction | None = None
@@ -48,7 +48,11 @@ def quarantined(database: Engine, limit: int, before: int | None = None) -> list
             columns.contradiction,
         )
         .where(columns.kind == EntryKind.MESSAGE.value)
-        .where(columns.status.in_([Status.UNMATCHED.value, Status.REJECTED.value]))
+        .where(
+            columns.status.in_(
+                [Status.UNMATCHED.value, Status.PARTIAL.value, Status.REJECTED.value]
+            )
+        )
         .order_by(columns.seq.desc())
         .limit(limit)
     )

@@ -59,12 +59,14 @@ messages: Final = Table(
     CheckConstraint("kind in ('message', 'tick', 'ontology', 'reasoner', 'audit')", name="kind"),
     Index("messages_ontology_idx", "seq", postgresql_where=text("kind = 'ontology'::text")),
     CheckConstraint(
-        "status in ('accepted', 'unmatched', 'rejected', 'held', 'late')", name="status"
+        "status in ('accepted', 'partial', 'unmatched', 'rejected', 'held', 'late')", name="status"
     ),
     Index(
         "messages_quarantine_idx",
         "seq",
-        postgresql_where=text("status = ANY (ARRAY['unmatched'::text, 'rejected'::text])"),
+        postgresql_where=text(
+            "status = ANY (ARRAY['unmatched'::text, 'partial'::text, 'rejected'::text])"
+        ),
     ),
 )
 

@@ -47,7 +47,8 @@ class OutcomeBody(BaseModel):
 
     message_id: str = Field(examples=["m42"])
     status: str = Field(
-        description="accepted, unmatched, held (it waits for earlier ones) or late (for the window)"
+        description="accepted, partial (of a document of several messages some were left out), "
+        "unmatched, held (it waits for earlier ones) or late (for the window)"
     )
     matched: list[str] = Field(description="names of the mapping rules that matched")
     individuals: list[str] = Field(description="IRIs of the individuals inserted or updated")

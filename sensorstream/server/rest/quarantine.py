@@ -14,13 +14,13 @@ from sensorstream.server.problems import ContradictionBody
 
 
 class QuarantinedBody(BaseModel):
-    """A message that no rule matched, or that was rejected, and why."""
+    """A message that was not taken in, or not all of it, and why."""
 
     seq: int
     message_id: str
     source: str
     received_at: datetime
-    status: Literal["unmatched", "rejected"]
+    status: Literal["unmatched", "partial", "rejected"]
     reason: str
     content: str
     contradiction: ContradictionBody | None = None
@@ -42,7 +42,7 @@ def router(application: ServedApplication) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         before: Annotated[int | None, Query(description="`seq` of the page's last one")] = None,
     ) -> QuarantineBody:
-        """Unmatched and rejected messages with their reason and content, newest first."""
+        """Messages not taken in or not whole, with their reason and content, newest first."""
         found = application.quarantine(limit, before)
         messages = [
             QuarantinedBody(

@@ -1,0 +1,28 @@
+"""Documents of which some messages were taken in
+
+Revision: 0004
+After: 0003
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = '0004'
+down_revision = '0003'
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.drop_constraint(op.f('messages_status_check'), 'messages', schema='store')
+    op.create_check_constraint(op.f('messages_status_check'), 'messages', "status in ('accepted', 'partial', 'unmatched', 'rejected', 'held', 'late')", schema='store')
+    op.drop_index('messages_quarantine_idx', table_name='messages', schema='store')
+    op.create_index('messages_quarantine_idx', 'messages', ['seq'], schema='store', postgresql_where=sa.text("status = ANY (ARRAY['unmatched'::text, 'partial'::text, 'rejected'::text])"))
+
+
+def downgrade() -> None:
+    op.execute("update store.messages set status = 'accepted' where status = 'partial'")
+    op.drop_index('messages_quarantine_idx', table_name='messages', schema='store')
+    op.create_index('messages_quarantine_idx', 'messages', ['seq'], schema='store', postgresql_where=sa.text("status = ANY (ARRAY['unmatched'::text, 'rejected'::text])"))
+    op.drop_constraint(op.f('messages_status_check'), 'messages', schema='store')
+    op.create_check_constraint(op.f('messages_status_check'), 'messages', "status in ('accepted', 'unmatched', 'rejected', 'held', 'late')", schema='store')
