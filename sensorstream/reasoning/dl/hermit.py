@@ -12,6 +12,7 @@ the other, although other models keep them apart. The probing classes of equalit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -20,6 +21,7 @@ from sensorstream.reasoning.dl.protocol import IslandFacts, Types
 
 _SLOT = "urn:sensorstream:slot:"
 _GROWTH = 4
+_NAME = re.compile("<([^>]+)>")
 _Fact: TypeAlias = tuple[Any, ...]
 """Kind of assertion, individual, and what is asserted of it."""
 
@@ -78,35 +80,37 @@ class Hermit:
                 changes.add(self._add(slots.ontology, axiom))
         slots.manager.applyChanges(changes)
         slots.reasoner.flush()
-        if not slots.reasoner.isConsistent():
-            return None
         told: list[set[str]] = [set() for _ in island.names]
         for number, of_class in island.types:
             told[number].add(of_class)
-        return [
-            self._types_of(slots, number, name, told[number])
-            for number, name in enumerate(island.names)
-        ]
+        try:
+            answer = [
+                self._types_of(slots, number, name, told[number])
+                for number, name in enumerate(island.names)
+            ]
+        except self._jpype.JClass("java.lang.NullPointerException"):
+            # Asked for types where there is no model, HermiT finds that out and stumbles.
+            if slots.reasoner.isConsistent():
+                raise
+        # One search for a model answers both questions, if this one comes last.
+        return answer if slots.reasoner.isConsistent() else None
 
     def _types_of(self, slots: _Slots, number: int, name: str | None, told: set[str]) -> list[str]:
         member = self._member(number if name is None else name, slots.individuals)
-        found = slots.reasoner.getTypes(member, False).getFlattened()
-        types = {str(c.getIRI()): c for c in found if not c.isOWLThing()}
+        # One call for all names; owl:Thing is written without brackets, if at all.
+        listed = str(slots.reasoner.getTypes(member, False).getFlattened().toString())
+        types = _NAME.findall(listed)
         if not self._may_be_another(types, name, told):
-            return list(types)
-        return [
-            each
-            for each, of_class in types.items()
-            # Twice negated, a class is an expression to HermiT, which it tests by refutation.
-            if each in told
-            or slots.reasoner.hasType(
-                member,
-                self._factory.getOWLObjectComplementOf(of_class.getObjectComplementOf()),
-                False,
-            )
-        ]
+            return types
+        return [each for each in types if each in told or self._holds(slots, member, each)]
 
-    def _may_be_another(self, types: dict[str, Any], name: str | None, told: set[str]) -> bool:
+    def _holds(self, slots: _Slots, member: Any, name: str) -> bool:
+        of_class = self._named(self._classes, self._factory.getOWLClass, name)
+        # Twice negated, a class is an expression to HermiT, which it tests by refutation.
+        expression = self._factory.getOWLObjectComplementOf(of_class.getObjectComplementOf())
+        return bool(slots.reasoner.hasType(member, expression, False))
+
+    def _may_be_another(self, types: list[str], name: str | None, told: set[str]) -> bool:
         """Whether the model at hand makes an individual equal to another one that has a name."""
         if not self._tags:
             return False
@@ -179,6 +183,8 @@ class Hermit:
         configuration = java("org.semanticweb.HermiT.Configuration")()
         # Values of such datatypes are left out by the owner; axioms may still speak of them.
         configuration.ignoreUnsupportedDatatypes = True
+        # A contradiction is asked for; HermiT would look for a model once more to raise it.
+        configuration.throwInconsistentOntologyException = False
         reasoner = java("org.semanticweb.HermiT.Reasoner")(configuration, ontology)
         inference = java("org.semanticweb.owlapi.reasoner.InferenceType")
         if reasoner.isConsistent():

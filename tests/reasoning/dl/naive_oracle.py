@@ -50,6 +50,8 @@ class Oracle:
             return {"consistent": False}
         entailed = []
         for statement, negation in self.statements(request):
+            if ontology.containsAxiom(negation):
+                continue
             manager.addAxiom(ontology, negation)
             if not self.consistent(ontology):
                 entailed.append(statement)
