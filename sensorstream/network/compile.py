@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -11,7 +11,7 @@ from sensorstream.errors import SensorStreamError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.network.aggregates import aggregation
-from sensorstream.network.expressions.compile import NotIncremental, test_of, value_of, variables_of
+from sensorstream.network.expressions.compile import NotIncremental, test_of, value_of
 from sensorstream.network.expressions.values import FALSE, TRUE, order_key
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
@@ -32,7 +32,7 @@ from sensorstream.network.operators.simple import Project as ProjectNode
 from sensorstream.network.operators.simple import Union as UnionNode
 from sensorstream.network.operators.slice import Slice as SliceNode
 from sensorstream.network.rows import Row, slots_of
-from sensorstream.network.scope import borrowed, existences, in_scope
+from sensorstream.network.scope import borrowed, existences, in_scope, names_in
 from sensorstream.sparql.algebra import (
     BGP,
     Alternative,
@@ -68,6 +68,7 @@ from sensorstream.sparql.algebra import (
 from sensorstream.sparql.algebra import (
     Sequence as PathSequence,
 )
+from sensorstream.sparql.walk import replaced
 
 
 class UnsupportedQuery(SensorStreamError):
@@ -102,7 +103,7 @@ class _Conjunction:
         own = frozenset(name for triple in self.triples for name in triple.variables)
         return own.union(*(node.certain for node in self.others))
 
-    def names(self) -> frozenset[str]:
+    def names_in(self) -> frozenset[str]:
         """The variables that a solution may bind."""
         return self.bound().union(*(node.variables for node in self.others))
 
@@ -121,7 +122,13 @@ class Compiler:
         self._fresh = count()
 
     def compile(self, pattern: Pattern) -> Node:
-        """The operator whose output is the pattern's solutions."""
+        """The operator whose output is a query's solutions.
+
+        Rows come in the query's order if that needs what the query does not select.
+        """
+        _, conditions, outside = _ordering(pattern)
+        if outside is not None and not _names_of(conditions) <= set(outside):
+            pattern = Slice(pattern)
         return self._node(pattern, self._sources.default)
 
     def _share(self, *key: Hashable, make: Callable[[], Node]) -> Node:
@@ -185,7 +192,7 @@ class Compiler:
                 return self._conjunction(inner, self._named(name))
             case Filter(condition, inner) if not existences(condition):
                 found = self._conjunction(inner, index)
-                if frozenset(variables_of(condition)) <= found.bound():
+                if names_in(condition) <= found.bound():
                     found.filters.append(condition)
                     return found
                 # It must not see what a neighbour binds: it stays with its own group.
@@ -211,12 +218,10 @@ class Compiler:
         nodes = list(parts.others)
         for group in groups:
             names = {name for triple in group for name in triple.variables}
-            own = [each for each in filters if frozenset(variables_of(each)) <= names]
+            own = [each for each in filters if names_in(each) <= names]
             filters = [each for each in filters if each not in own]
             nodes.append(self._delta_join(group, own, [n for n in wanted if n in names]))
-        if not nodes:
-            return self._unit()
-        joined = self._join_all(nodes)
+        joined = self._join_all(nodes) if nodes else self._unit()
         for condition in filters:
             joined = self._filtered(joined, condition)
         return joined
@@ -354,7 +359,7 @@ class Compiler:
         for found in existences(expression):
             flag = f".exists{next(self._fresh)}"
             source = self._mark(source, found.pattern, flag, index)
-            expression = _replaced(expression, found, Variable(flag))
+            expression = replaced(expression, _exchange(found, Variable(flag)))
         return expression, source
 
     def _mark(self, source: Node, pattern: Pattern, flag: str, index: TripleIndex) -> Node:
@@ -646,7 +651,7 @@ def _end(term: Variable | Term) -> Variable | Term:
 
 
 def _test(condition: Expression) -> Test:
-    names = tuple(sorted(set(variables_of(condition))))
+    names = tuple(sorted(names_in(condition)))
     return Test(names, test_of(condition, slots_of(names)), _text(condition))
 
 
@@ -659,7 +664,7 @@ def _constant(names: tuple[str, ...], rows: tuple[Row, ...]) -> Callable[[], Nod
 
 
 def _mentioned(name: str, filters: Iterable[Expression]) -> bool:
-    return any(name in variables_of(each) for each in filters)
+    return any(name in names_in(each) for each in filters)
 
 
 def _connected(triples: Sequence[Triple]) -> list[list[Triple]]:
@@ -700,22 +705,15 @@ def _ordering(
         case Distinct(Project(OrderBy(inner, conditions), variables)) | Reduced(
             Project(OrderBy(inner, conditions), variables)
         ):
-            needed = {name for each in conditions for name in variables_of(each.expression)}
-            if not needed <= {each.name for each in variables}:
+            if not _names_of(conditions) <= {each.name for each in variables}:
                 raise NotIncremental("DISTINCT ordered by what is not selected")
             return type(pattern)(Project(inner, variables)), conditions, None
     return pattern, (), None
 
 
-def _replaced(expression: Expression, old: Exists, new: Variable) -> Expression:
-    """The expression with one part exchanged."""
-    if expression is old:
-        return new
-    changes: dict[str, Any] = {}
-    for name in getattr(expression, "__dataclass_fields__", ()):
-        value = getattr(expression, name)
-        if isinstance(value, tuple):
-            changes[name] = tuple(_replaced(each, old, new) for each in value)
-        else:
-            changes[name] = _replaced(value, old, new)
-    return replace(expression, **changes) if changes else expression  # type: ignore[type-var]
+def _names_of(conditions: Iterable[OrderCondition]) -> set[str]:
+    return {name for each in conditions for name in names_in(each.expression)}
+
+
+def _exchange(old: Exists, new: Variable) -> Callable[[object], object | None]:
+    return lambda node: new if node is old else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import fields, replace
 from typing import Any, Final
 
 import pyoxigraph as ox
@@ -28,6 +27,7 @@ from sensorstream.sparql.algebra import (
     Window,
 )
 from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.walk import replaced
 
 _WINDOW: Final = "urn:sensorstream:stream-window:"
 
@@ -40,6 +40,7 @@ class Reevaluated(Node):
     def __init__(
         self,
         pattern: Pattern,
+        base: IRI | None,
         sources: Sources,
         dispatchers: Callable[[TripleIndex], Dispatcher],
     ) -> None:
@@ -51,7 +52,9 @@ class Reevaluated(Node):
         super().__init__((), names, ())
         if not isinstance(pattern, Project):
             pattern = Project(pattern, tuple(map(Variable, names)))
-        self._text = query_text(Query(Select(_windows_as_graphs(pattern, sources.named))))
+        self._text = query_text(
+            Query(Select(_windows_as_graphs(pattern, sources.named)), base=base)
+        )
         self._sources = sources
         self._bag: Bag = {}
         self._dispatchers = [dispatchers(index) for index in sources.indexes()]
@@ -105,19 +108,17 @@ class Reevaluated(Node):
         return "Evaluated anew at every change"
 
 
-def _windows_as_graphs(node: Any, named: Collection[IRI]) -> Any:
+def _windows_as_graphs(pattern: Pattern, named: Collection[IRI]) -> Pattern:
     """The same pattern for an evaluator that knows named graphs, but no windows."""
-    if isinstance(node, Window):
-        assert isinstance(node.name, IRI)
-        return Graph(IRI(_WINDOW + node.name), _windows_as_graphs(node.pattern, named))
-    if isinstance(node, Graph) and isinstance(node.name, Variable):
-        # The windows are graphs of the copy only: GRAPH ?g must not find them.
-        values = Values((node.name,), tuple((name,) for name in named))
-        return Join(values, Graph(node.name, _windows_as_graphs(node.pattern, named)))
-    if isinstance(node, tuple):
-        return tuple(_windows_as_graphs(each, named) for each in node)
-    if hasattr(node, "__dataclass_fields__"):
-        return replace(
-            node, **{f.name: _windows_as_graphs(getattr(node, f.name), named) for f in fields(node)}
-        )
-    return node
+
+    def change(node: object) -> object | None:
+        if isinstance(node, Window):
+            assert isinstance(node.name, IRI)
+            return Graph(IRI(_WINDOW + node.name), _windows_as_graphs(node.pattern, named))
+        if isinstance(node, Graph) and isinstance(node.name, Variable):
+            # The windows are graphs of the copy only: GRAPH ?g must not find them.
+            values = Values((node.name,), tuple((name,) for name in named))
+            return Join(values, Graph(node.name, _windows_as_graphs(node.pattern, named)))
+        return None
+
+    return replaced(pattern, change)

@@ -4,49 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sensorstream.network.expressions.compile import variables_of
 from sensorstream.sparql.algebra import (
-    BGP,
     Exists,
     Expression,
     Extend,
     Filter,
-    Graph,
     Group,
     LeftJoin,
-    Minus,
     Pattern,
-    Project,
-    Service,
-    Values,
-    Variable,
-    Window,
 )
+from sensorstream.sparql.walk import variables, visible
 
 
 def in_scope(pattern: Pattern) -> frozenset[str]:
     """The variables a solution of the pattern may bind."""
-    match pattern:
-        case BGP(patterns):
-            return frozenset(variables_of(patterns))
-        case Filter(_, inner) | Window(_, inner):
-            return in_scope(inner)
-        case Minus(left, _):
-            return in_scope(left)
-        case Extend(inner, variable, _):
-            return in_scope(inner) | {variable.name}
-        case Graph(name, inner) | Service(name, inner, _):
-            own = {name.name} if isinstance(name, Variable) else frozenset()
-            return in_scope(inner) | own
-        case Values(variables, _):
-            return frozenset(each.name for each in variables)
-        case Project(_, variables):
-            return frozenset(each.name for each in variables)
-        case Group(_, keys, aggregates):
-            named = {key.variable.name for key in keys if key.variable is not None}
-            plain = {k.expression.name for k in keys if isinstance(k.expression, Variable)}
-            return frozenset(named | plain | {variable.name for variable, _ in aggregates})
-    return frozenset().union(*(in_scope(each) for each in children(pattern)))
+    return frozenset(each.name for each in visible(pattern))
+
+
+def names_in(node: object) -> frozenset[str]:
+    """The variables that a node mentions at any depth."""
+    return frozenset(each.name for each in variables(node))
 
 
 def children(pattern: Pattern) -> tuple[Pattern, ...]:
@@ -75,11 +52,14 @@ def borrowed(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
 
     EXISTS puts the values of the outer solution into its pattern (section 18.6). That is a
     join for variables the pattern binds; for those that only its expressions mention it is not.
+    Nor is it clear what BIND to an outer variable means then.
     """
     here: set[str] = set()
     bound = frozenset().union(*(in_scope(each) for each in children(pattern)))
+    if isinstance(pattern, Extend) and pattern.variable.name in outer:
+        here.add(pattern.variable.name)
     for expression in expressions(pattern):
-        here.update((frozenset(variables_of(expression)) - bound) & outer)
+        here.update((names_in(expression) - bound) & outer)
     for inner in children(pattern):
         here |= borrowed(inner, outer)
     return frozenset(here)

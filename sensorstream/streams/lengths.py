@@ -31,6 +31,8 @@ class Lengths:
 
     instant: Callable[[Literal], Instant]
     second: int
+    report: ReportKind
+    """For queries that do not say when they report."""
 
     def shape(self, definition: WindowDefinition) -> WindowShape:
         """The window that a definition means."""
@@ -65,7 +67,7 @@ class Lengths:
         relation = query.registration.relation if query.registration is not None else None
         report = query.report
         if report is None:
-            return Schedule(ReportKind.CHANGE, relation)
+            return Schedule(self.report, relation)
         match report.kind:
             case ReportKind.PERIOD:
                 return Schedule(

@@ -16,11 +16,11 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.compile import Compiler, Sources, UnsupportedQuery
-from sensorstream.network.expressions.compile import NotIncremental
+from sensorstream.network.expressions.compile import NotIncremental, with_base
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.reevaluate import Reevaluated
-from sensorstream.sparql.algebra import Query
+from sensorstream.sparql.algebra import Query, ReportKind
 from sensorstream.streams.agenda import Agenda
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.query import ContinuousQuery
@@ -50,39 +50,49 @@ class Counts:
 class StreamProcessor:
     """Runs continuous queries; owned by one thread.
 
-    ``default`` is the graph that patterns outside WINDOW match, ``named`` what GRAPH does.
+    ``default`` is the graph that patterns outside WINDOW match.
     ``instant`` reads an instant that a query writes (a number or ``xsd:dateTime``), ``second``
-    is the length of a second on the time line. What happens costs what it concerns, however
-    many queries there are.
+    is the length of a second on the time line, ``report`` when a query reports that does not
+    say so: with every event (CHANGE), or after all events of one time (INSTANT). What happens
+    costs what it concerns, however many queries there are.
     """
 
     def __init__(
         self,
         default: TripleIndex,
-        named: Mapping[IRI, TripleIndex] | None = None,
         *,
         instant: Callable[[Literal], Instant],
         second: int,
+        report: ReportKind = ReportKind.CHANGE,
     ) -> None:
         self.network = Network()
         self.queries: dict[str, ContinuousQuery] = {}
         self.counts = Counts()
         self.now: Instant | None = None
         self._default = default
-        self._named = dict(named or {})
-        self._instant = instant
-        self._second = second
+        self._lengths = Lengths(instant, second, report)
         self._windows: dict[WindowShape, StreamWindow] = {}
         self._readers: dict[StreamWindow, list[ContinuousQuery]] = {}
         self._of_stream: dict[IRI | None, list[StreamWindow]] = {}
         self._agenda = Agenda()
         # The queries that the present instant may make report.
         self._stirred: dict[ContinuousQuery, None] = {}
+        # Those that wait for the end of the instant.
+        self._waiting: dict[ContinuousQuery, None] = {}
 
     # -- queries ----------------------------------------------------------------------------
 
-    def register(self, name: str, text: str, query: Query, sink: Sink) -> ContinuousQuery:
+    def register(
+        self,
+        name: str,
+        text: str,
+        query: Query,
+        sink: Sink,
+        named: Mapping[IRI, TripleIndex] | None = None,
+    ) -> ContinuousQuery:
         """Start a query; it begins with the present content of the graphs and shared windows.
+
+        ``named`` are the graphs that GRAPH matches.
 
         Raises:
             UnsupportedQuery: it asks for something that no stream can answer, or the name is
@@ -90,18 +100,19 @@ class StreamProcessor:
         """
         if name in self.queries:
             raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
-        lengths = Lengths(self._instant, self._second)
-        windows = {each.name: self._open(lengths.shape(each)) for each in query.dataset.windows}
+        windows = {
+            each.name: self._open(self._lengths.shape(each)) for each in query.dataset.windows
+        }
         contents = {name: window.index for name, window in windows.items()}
         try:
-            root, reason = self._compile(query, Sources(self._default, self._named, contents))
+            root, reason = self._compile(query, Sources(self._default, named or {}, contents))
             running = ContinuousQuery(
                 name,
                 text,
                 query,
                 root,
                 list(windows.values()),
-                lengths.schedule(query),
+                self._lengths.schedule(query),
                 sink,
                 reason,
             )
@@ -129,18 +140,20 @@ class StreamProcessor:
         for window in running.windows:
             self._readers[window].remove(running)
         self._stirred.pop(running, None)
+        self._waiting.pop(running, None)
         self._agenda.forget(running)
         self._close(running.windows)
 
     def _compile(self, query: Query, sources: Sources) -> tuple[Node, str]:
         pattern = query.form.pattern
         try:
-            return Compiler(self.network, sources).compile(pattern), ""
+            compiler = Compiler(self.network, sources)
+            return compiler.compile(with_base(pattern, query.base)), ""
         except NotIncremental as error:
             self.network.sweep()
             node = self.network.share(
-                ("anew", pattern, tuple(map(id, sources.indexes()))),
-                lambda: Reevaluated(pattern, sources, self.network.dispatcher),
+                ("anew", pattern, query.base, tuple(map(id, sources.indexes()))),
+                lambda: Reevaluated(pattern, query.base, sources, self.network.dispatcher),
             )
             return node, error.message
 
@@ -199,6 +212,7 @@ class StreamProcessor:
 
     def finish(self) -> None:
         """The streams have ended: windows with a step report once more, at its next multiple."""
+        self._end_waiting()
         ends = {query: query.closes for query in self.queries.values()}
         last = max((end for end in ends.values() if end is not None), default=None)
         if last is None:
@@ -221,9 +235,12 @@ class StreamProcessor:
             for query in self.queries.values():
                 query.start(time)
                 self._agenda.note(query)
+        elif time > self.now:
+            self._end_waiting()
         while (due := self._agenda.next) is not None and due < time:
             if self._work_off(due, time):
                 self._end_instant(due)
+                self._end_waiting()
         if self._agenda.next == time:
             for each in self._agenda.take(time):
                 # What closes at this time waits for all that happens at it.
@@ -274,5 +291,16 @@ class StreamProcessor:
         stirred = list(self._stirred)
         self._stirred.clear()
         for query in stirred:
-            if query.is_due() and (reporting is None or query in reporting):
+            if query.schedule.kind is ReportKind.INSTANT and reporting is None:
+                self._waiting[query] = None
+            elif query.is_due() and (reporting is None or query in reporting):
                 query.report(time)
+
+    def _end_waiting(self) -> None:
+        """Nothing more happens at the present time."""
+        waiting = list(self._waiting)
+        self._waiting.clear()
+        for query in waiting:
+            if query.is_due():
+                assert self.now is not None
+                query.report(self.now)

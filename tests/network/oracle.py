@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import pyoxigraph as ox
 from hypothesis import strategies as st
@@ -77,10 +77,10 @@ triples = st.tuples(
 @st.composite
 def paths(draw: st.DrawFn, depth: int = 2) -> Path:
     """Property paths of little depth."""
-    step = draw(st.sampled_from(PROPERTIES))
+    step: Any = draw(st.sampled_from(PROPERTIES))
     kind = draw(st.integers(0, 8)) if depth else 0
     if kind == 0:
-        return step
+        return cast(Path, step)
     if kind == 1:
         return NegatedSet((step,))
     if kind == 2:
@@ -175,7 +175,7 @@ def patterns(draw: st.DrawFn, depth: int = 3, complex_paths: bool = True) -> Pat
             if not free:
                 return inner
             one, other = draw(st.tuples(st.sampled_from(VARIABLES), st.sampled_from(LITERALS)))
-            value = draw(
+            value: Any = draw(
                 st.sampled_from(
                     (
                         Arithmetic("+", one, other),

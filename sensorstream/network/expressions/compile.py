@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal, DivisionByZero, InvalidOperation
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.terms import IRI, Literal, Term
@@ -44,7 +43,9 @@ from sensorstream.sparql.algebra import (
     Sign,
     Variable,
 )
+from sensorstream.sparql.walk import replaced
 
+_Node = TypeVar("_Node")
 Value: TypeAlias = Callable[[Row], Term | None]
 
 
@@ -114,18 +115,6 @@ def truth_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row
             return _membership(expression, places)
     value = value_of(expression, places)
     return lambda row: truth(value(row))
-
-
-def variables_of(node: object) -> Iterator[str]:
-    """The variables an expression speaks of, those of patterns in EXISTS included."""
-    if isinstance(node, Variable):
-        yield node.name
-    elif isinstance(node, tuple):
-        for each in node:
-            yield from variables_of(each)
-    elif is_dataclass(node):
-        for each in fields(node):
-            yield from variables_of(getattr(node, each.name))
 
 
 def _constant(term: Term) -> Value:
@@ -281,6 +270,17 @@ def _strict(function: Function, argument: Value) -> Value:
     return value
 
 
+def with_base(node: _Node, base: IRI | None) -> _Node:
+    """The same expressions, in which IRI() knows what relative texts are read against."""
+
+    def change(each: object) -> object | None:
+        if isinstance(each, Call) and each.name in ("IRI", "URI") and len(each.arguments) == 1:
+            return Call(each.name, (with_base(each.arguments[0], base), base or IRI("")))
+        return None
+
+    return node if base is None else replaced(node, change)
+
+
 def _call(name: str, arguments: tuple[Expression, ...], places: Mapping[str, int]) -> Value:
     if name in UNREPEATABLE:
         raise NotIncremental(f"{name}() has another value each time")
@@ -302,7 +302,11 @@ def _call(name: str, arguments: tuple[Expression, ...], places: Mapping[str, int
             return None if found is None else then(row) if found else otherwise(row)
 
         return choose
-    function = iri_function("") if name in ("IRI", "URI") else FUNCTIONS.get(name)
+    function = FUNCTIONS.get(name)
+    if name in ("IRI", "URI"):
+        # With a second argument: the base of the query, put there by the compiler.
+        function = iri_function(str(arguments[1]) if len(arguments) == 2 else "")
+        values = values[:1]
     if function is None:
         raise NotIncremental(f"{name}() is not known here")
     if len(values) == 1:

@@ -400,10 +400,22 @@ def _cast_string(term: Term) -> Term | None:
         return Literal(str(term)) if isinstance(term, IRI) else None
     if term.language is not None:
         return None
+    if term.datatype == XSD_BOOLEAN:
+        found = truth(term)
+        return Literal("true" if found else "false") if _fits(term, XSD_BOOLEAN) else None
     value = number(term)
-    if value is None or term.datatype in (XSD_DECIMAL, XSD_INTEGER):
+    if value is None:
         return Literal(term.lexical)
-    return Literal(double_text(value) if isinstance(value, float) else str(value))
+    return Literal(_number_text(value))
+
+
+def _number_text(value: Number) -> str:
+    """A number as XPath casts it to a string (XPath Functions 3.1, section 19.1.2.2)."""
+    if isinstance(value, float):
+        if value and not 1e-6 <= abs(value) < 1e6:
+            return double_text(value)
+        value = Decimal(repr(value))
+    return decimal_text(Decimal(value))
 
 
 def _cast_boolean(term: Term) -> Term | None:

@@ -191,18 +191,17 @@ def equal(left: Term | None, right: Term | None) -> bool | None:
     if order is not None:
         return order == 0
     if left.language is not None or right.language is not None:
-        if left.language is not None and right.language is not None:
-            return False
-        other = left if right.language is not None else right
-        return None if other.datatype not in _KNOWN else False
-    if left.datatype in _KNOWN and right.datatype in _KNOWN and left.datatype != right.datatype:
-        same_kind = {left.datatype, right.datatype} <= NUMERIC_TYPES or {
-            left.datatype,
-            right.datatype,
-        } <= TIMES
-        if not same_kind and _valid(left) and _valid(right):
-            return False
+        return False
+    if left.datatype in _KNOWN and right.datatype in _KNOWN and _kind(left) != _kind(right):
+        return False if _valid(left) and _valid(right) else None
     return None
+
+
+def _kind(term: Literal) -> str:
+    """Types whose values may be equal have one kind."""
+    if term.datatype in NUMERIC_TYPES:
+        return XSD_DECIMAL
+    return XSD_DATE_TIME if term.datatype == XSD_DATE_TIME_STAMP else term.datatype
 
 
 def _valid(term: Literal) -> bool:

@@ -1,0 +1,114 @@
+"""Background knowledge of offline queries: RDF files as graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import pyoxigraph as ox
+
+from sensorstream.errors import Position, SensorStreamError, TermError
+from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.model.terms import IRI, BlankNode, Term
+from sensorstream.sparql.algebra import Dataset
+
+_FORMATS: Final[Mapping[str, ox.RdfFormat]] = {
+    ".ttl": ox.RdfFormat.TURTLE,
+    ".n3": ox.RdfFormat.TURTLE,
+    ".nt": ox.RdfFormat.N_TRIPLES,
+    ".rdf": ox.RdfFormat.RDF_XML,
+    ".owl": ox.RdfFormat.RDF_XML,
+    ".xml": ox.RdfFormat.RDF_XML,
+}
+
+
+class BackgroundError(SensorStreamError):
+    """A file of background knowledge cannot be read, or a query names one that is not given."""
+
+    code = "background"
+
+
+@dataclass(slots=True)
+class Background:
+    """All files as one default graph, and each by itself.
+
+    A query names a file by its ``file:`` IRI, or by any IRI that ends in the file's name.
+    """
+
+    default: TripleIndex = field(default_factory=TripleIndex)
+    files: dict[Path, TripleIndex] = field(default_factory=dict)
+
+    def read(self, files: Sequence[Path]) -> None:
+        """Take files in: Turtle, N-Triples or RDF/XML, by their suffix.
+
+        Raises:
+            BackgroundError: a file cannot be read; with the line where there is one.
+        """
+        for file in files:
+            if file.resolve() in self.files:
+                continue
+            index = self.files[file.resolve()] = TripleIndex()
+            for triple in _triples(file, len(self.files)):
+                if triple not in index:
+                    index.add(triple)
+                if triple not in self.default:
+                    self.default.add(triple)
+
+    def named(self, dataset: Dataset, file: Path) -> dict[IRI, TripleIndex]:
+        """The graphs that a query's FROM NAMED clauses name.
+
+        Raises:
+            BackgroundError: one of its FROM clauses names a file that is not there.
+        """
+        for name in dataset.default:
+            self._find(name, file)
+        return {name: self._find(name, file) for name in dataset.named}
+
+    def _find(self, name: IRI, query: Path) -> TripleIndex:
+        parts = urlsplit(name)
+        last = unquote(parts.path.rsplit("/", 1)[-1])
+        for path, index in self.files.items():
+            if path.as_uri() == name or path.name == last:
+                return index
+        if parts.scheme in ("", "file"):
+            path = (query.parent / unquote(parts.path)).resolve()
+            if path.is_file():
+                self.read([path])
+                return self.files[path]
+        if len(self.files) == 1:
+            return next(iter(self.files.values()))
+        known = ", ".join(path.name for path in self.files) or "none"
+        raise BackgroundError(
+            f"{query}: FROM <{name}>: expected the name of a --static file; given: {known}"
+        )
+
+
+def _triples(file: Path, number: int) -> list[Any]:
+    kind = _FORMATS.get(file.suffix.lower())
+    if kind is None:
+        raise BackgroundError(
+            f"{file}: unknown kind of file: expected one of {', '.join(sorted(_FORMATS))}"
+        )
+    try:
+        parsed = ox.parse(input=file.read_bytes(), format=kind, base_iri=file.resolve().as_uri())
+        return [
+            (_own(q.subject, number), from_oxigraph(q.predicate), _own(q.object, number))
+            for q in parsed
+        ]
+    except OSError as error:
+        raise BackgroundError(f"{file}: cannot be read: {error.strerror}") from None
+    except SyntaxError as error:
+        position = Position(str(file), error.lineno or 1, error.offset or 1)
+        raise BackgroundError(str(error.msg), position=position) from None
+    except TermError as error:
+        raise BackgroundError(f"{file}: {error.message}") from None
+
+
+def _own(term: Any, number: int) -> Term:
+    """A term of ours; a blank node is one of its own file only."""
+    found = from_oxigraph(term)
+    return BlankNode(f"_:s{number}-{found[2:]}") if isinstance(found, BlankNode) else found

@@ -1,0 +1,159 @@
+"""Event files: JSON Lines, one graph with its time a line, in order of arrival.
+
+``{"time": number or xsd:dateTime, "end": optional, "stream": optional IRI, "graph": text}``.
+Numbers are seconds; the text is Turtle, of which N-Triples is a part.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+import pyoxigraph as ox
+
+from sensorstream.errors import Position, SensorStreamError, TermError
+from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.model import terms
+from sensorstream.model.datatypes import NUMERIC_TYPES, XSD_STRING
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.streams.processor import StreamEvent
+
+SECOND: Final = 1_000_000
+"""Event files are read on a line of microseconds: since 0, or since 1970 for dateTimes."""
+_CALENDAR: Final[Timeline] = Timeline.DATETIME
+_KEYS: Final = ("time", "end", "stream", "graph")
+
+
+class EventError(SensorStreamError):
+    """A line of an event file is no event."""
+
+    code = "event"
+
+
+@dataclass(slots=True)
+class EventLines:
+    """Reads events; remembers whether their times are numbers, for what is printed later."""
+
+    file: str
+    numbers: bool | None = None
+
+    def read(self, lines: Iterable[str]) -> Iterator[StreamEvent]:
+        """The events of a file's lines; empty lines are passed over.
+
+        Raises:
+            EventError: a line is no event. It names the line, and what was expected.
+        """
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield self._event(line, Position(self.file, number, 1))
+
+    def _event(self, line: str, where: Position) -> StreamEvent:
+        try:
+            data = json.loads(line, parse_float=Decimal)
+        except ValueError as error:
+            raise EventError(f"not a JSON object: {error}", position=where) from None
+        if not isinstance(data, dict):
+            raise EventError('expected an object: {"time": …, "graph": …}', position=where)
+        for key in data:
+            if key not in _KEYS:
+                raise EventError(
+                    f"unknown key '{key}': expected {', '.join(_KEYS)}", position=where
+                )
+        for key in ("time", "graph"):
+            if key not in data:
+                raise EventError(f"'{key}' is missing", position=where)
+        time = self._instant(data["time"], "time", where)
+        if data.get("end") is not None and self._instant(data["end"], "end", where) < time:
+            raise EventError("'end' is before 'time'", position=where)
+        stream = data.get("stream")
+        try:
+            name = None if stream is None else terms.iri(str(stream))
+        except TermError as error:
+            raise EventError(f"'stream': {error.message}", position=where) from None
+        return StreamEvent(time, self._graph(data["graph"], where), name)
+
+    def _instant(self, given: Any, key: str, where: Position) -> Instant:
+        number = isinstance(given, int | Decimal) and not isinstance(given, bool)
+        if not number and not isinstance(given, str):
+            raise EventError(
+                f"'{key}': expected a number of seconds or an xsd:dateTime", position=where
+            )
+        if self.numbers is None:
+            self.numbers = number
+        elif self.numbers is not number:
+            expected = "a number" if self.numbers else "an xsd:dateTime"
+            raise EventError(f"'{key}': expected {expected}, as before", position=where)
+        try:
+            if isinstance(given, str):
+                return _CALENDAR.instant(given)
+            return seconds(Decimal(given))
+        except (TermError, InvalidOperation, OverflowError) as error:
+            raise EventError(f"'{key}': {error}", position=where) from None
+
+    def _graph(self, text: Any, where: Position) -> tuple[Triple, ...]:
+        if not isinstance(text, str):
+            raise EventError("'graph': expected Turtle or N-Triples as a text", position=where)
+        try:
+            found = [
+                (_own(each.subject, where), _own(each.predicate, where), _own(each.object, where))
+                for each in ox.parse(text, ox.RdfFormat.TURTLE)
+            ]
+        except (SyntaxError, TermError) as error:
+            raise EventError(f"'graph': not Turtle: {error}", position=where) from None
+        return tuple(dict.fromkeys(found))  # type: ignore[arg-type]
+
+    def format(self, time: Instant) -> int | float | str:
+        """A time as the file writes its own."""
+        if self.numbers is False:
+            return _CALENDAR.format(time)
+        whole, rest = divmod(time, SECOND)
+        return time / SECOND if rest else whole
+
+
+def seconds(number: Decimal) -> Instant:
+    """The instant of a number of seconds.
+
+    Raises:
+        TermError: it is finer than a microsecond, or not finite.
+    """
+    if not number.is_finite():
+        raise TermError(f"{number} is no time")
+    units = number * SECOND
+    if units != units.to_integral_value():
+        raise TermError(f"{number} is finer than a microsecond")
+    return int(units)
+
+
+def instant_of(literal: Literal) -> Instant:
+    """The instant that a query writes: a number of seconds, or an ``xsd:dateTime``.
+
+    Raises:
+        TermError: it is neither.
+    """
+    if literal.datatype in NUMERIC_TYPES:
+        return seconds(Decimal(literal.lexical))
+    return _CALENDAR.instant(literal.lexical)
+
+
+def _own(term: Any, where: Position) -> Term:
+    """A term of ours; a blank node is one of its own line only."""
+    found = from_oxigraph(term)
+    return BlankNode(f"_:e{where.line}-{found[2:]}") if isinstance(found, BlankNode) else found
+
+
+def term_data(term: Term) -> dict[str, str]:
+    """A term as the SPARQL 1.1 Query Results JSON Format writes it (section 3.2.2)."""
+    if isinstance(term, IRI):
+        return {"type": "uri", "value": str(term)}
+    if isinstance(term, BlankNode):
+        return {"type": "bnode", "value": term[2:]}
+    data = {"type": "literal", "value": term.lexical}
+    if term.language is not None:
+        data["xml:lang"] = term.language
+    elif term.datatype != XSD_STRING:
+        data["datatype"] = str(term.datatype)
+    return data
