@@ -36,7 +36,7 @@ class OntologySettings:
 class RuleSettings:
     """``[rules]``."""
 
-    files: tuple[Path, ...] = _setting((), "Rule files: mapping and semantic rules.")
+    files: tuple[Path, ...] = _setting((), "Rule files; also RML (.ttl) and stylesheets (.xsl).")
     max_rounds: int = _setting(16, "Rounds of semantic rules per message before it is a cycle.")
 
 
@@ -123,20 +123,29 @@ class PolicySettings:
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
-    """``[window]``; the words are the paper's (section 4, eq. 6-8 and 11)."""
+    """``[window]``; the words are the paper's (eq. 1-8 and 11); docs/windows.md has them all."""
 
     kind: str = _setting(
         "sliding",
-        "sliding, tumbling (waits until full) or filling (gradually filling tumbling).",
-        ["sliding", "tumbling", "filling"],
+        "sliding, tumbling (waits until full), filling (gradually filling tumbling) or landmark.",
+        ["sliding", "tumbling", "filling", "landmark"],
     )
     unit: str = _setting(
         "individuals",
-        "individuals (physical window) or time (logical window).",
-        ["individuals", "time"],
+        "individuals or triples (physical window), or time (logical window).",
+        ["individuals", "triples", "time"],
     )
-    size: str = _setting("1000", "A number of individuals, or a length of time (PT10M, or 600).")
+    elements: str = _setting(
+        "", "What a window by time is made of: individuals or triples; individuals."
+    )
+    size: str = _setting("1000", "A number of the unit, or a length of time (PT10M, or 600).")
     step: str = _setting("", "Progression step of a sliding window, in the unit of size; one.")
+    start: str = _setting(
+        "", "A window by time begins and steps from here; a landmark by count, from this number on."
+    )
+    partition: str = _setting(
+        "", "A window for each value of a property (its IRI), or for each source (source)."
+    )
 
 
 @dataclass(frozen=True, slots=True)

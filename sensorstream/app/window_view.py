@@ -31,8 +31,12 @@ class WindowView:
 
     kind: str
     unit: str
+    elements: str
     size: str
     step: str
+    start: str
+    partition: str
+    partitions: int
     total: int
     pending: int
     held: int
@@ -46,12 +50,17 @@ def view_window(
 ) -> WindowView:
     """Look at the window; the engine must stand still meanwhile."""
     kb, window = engine.kb, engine.window
+    steps = {"sliding": settings.step or "1", "tumbling": settings.size}
     first = heapq.nsmallest(offset + limit, window, key=lambda each: (each.time, each.arrival))
     return WindowView(
         kind=settings.kind,
         unit=settings.unit,
-        size=settings.size,
-        step=settings.step or ("1" if settings.kind == "sliding" else settings.size),
+        elements=window.spec.elements.value,
+        size="" if settings.kind == "landmark" else settings.size,
+        step=steps.get(settings.kind, ""),
+        start=settings.start,
+        partition=settings.partition,
+        partitions=window.partitions,
         total=len(window),
         pending=window.pending,
         held=engine.held,

@@ -10,6 +10,7 @@ from sensorstream.app.intake import disorder_spec, filters_of, shedding_of
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference import read_reference
 from sensorstream.app.schemas import read_schemas
+from sensorstream.app.window_settings import window_partition, window_spec
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.reorder import Disorder
@@ -28,8 +29,8 @@ from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.compile import CompiledRule, compile_rules
 from sensorstream.rules.conditions import SnapshotEvaluator
-from sensorstream.settings import Settings, WindowSettings
-from sensorstream.window.spec import Kind, Unit, WindowSpec
+from sensorstream.settings import Settings
+from sensorstream.window.spec import Partition, WindowSpec
 from sensorstream.window.window import make_window
 
 
@@ -42,6 +43,7 @@ class Deployment:
     mapping: MappingPlan
     rules: tuple[CompiledRule, ...]
     window: WindowSpec
+    partition: Partition | None
     disorder: Disorder | None
     filters: tuple[Filter, ...]
     shedding: Shedding | None
@@ -78,27 +80,6 @@ def read_rules(files: Sequence[Path]) -> list[RuleFile]:
     return parsed
 
 
-def window_spec(settings: WindowSettings, timeline: Timeline) -> WindowSpec:
-    """The window the settings describe.
-
-    Raises:
-        SettingsError: size or step is no length in the window's unit.
-    """
-    unit, kind = Unit(settings.unit), Kind(settings.kind)
-
-    def length(name: str, text: str) -> int:
-        try:
-            if unit is Unit.TIME:
-                return timeline.duration(text)
-            return Timeline.INTEGER.duration(text)
-        except TermError as error:
-            raise SettingsError(f"window.{name}: {error}") from None
-
-    size = length("size", settings.size)
-    step = length("step", settings.step) if settings.step else 1
-    return WindowSpec(kind, unit, size, step)
-
-
 def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Deployment:
     """Read and compile all that the settings name; with another ontology if one is given.
 
@@ -125,6 +106,7 @@ def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Dep
         mapping=with_mapping_files(plan, files, settings.rules.files, ontology.schema, timeline),
         rules=compile_rules(files, ontology.schema, timeline),
         window=window,
+        partition=window_partition(settings.window, ontology.schema),
         disorder=disorder_spec(settings),
         filters=filters_of(settings, ontology.schema),
         shedding=shedding_of(settings, ontology.schema),
@@ -178,7 +160,7 @@ def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machi
     try:
         engine = Engine(
             knowledge=knowledge,
-            window=make_window(deployment.window),
+            window=make_window(deployment.window, deployment.partition),
             mapping=deployment.mapping,
             reasoner=reasoner,
             rules=deployment.rules,

@@ -64,16 +64,27 @@ class ServedWindow(Protocol):
     @property
     def unit(self) -> str: ...
     @property
-    def size(self) -> str | int: ...
+    def elements(self) -> str: ...
     @property
-    def step(self) -> str | int: ...
+    def size(self) -> str: ...
+    @property
+    def step(self) -> str: ...
+    @property
+    def start(self) -> str: ...
+    @property
+    def partition(self) -> str: ...
+
+    @property
+    def partitions(self) -> int:
+        """Partitions that hold something now; 1 if the window is whole."""
+
     @property
     def total(self) -> int:
         """Individuals in the window."""
 
     @property
     def pending(self) -> int:
-        """Individuals that wait for a tumbling window to be full."""
+        """Messages that wait for the window's next step."""
 
     @property
     def statements(self) -> int:
@@ -104,7 +115,7 @@ class ServedQuarantined(Protocol):
     @property
     def received_at(self) -> datetime: ...
     @property
-    def status(self) -> Literal["unmatched", "rejected"]: ...
+    def status(self) -> Literal["unmatched", "partial", "rejected"]: ...
     @property
     def reason(self) -> str: ...
     @property
@@ -213,7 +224,7 @@ class ServedApplication(Protocol):
         """The window and one page of its individuals."""
 
     def quarantine(self, limit: int, before: int | None = None) -> Sequence[ServedQuarantined]:
-        """Unmatched and rejected messages, newest first, with ``seq`` below ``before``."""
+        """Messages not taken in or not whole, newest first, with ``seq`` below ``before``."""
 
     def held(self) -> int:
         """How many messages wait for earlier ones."""

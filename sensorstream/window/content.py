@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from sensorstream.model.events import Event, Individual, Provenance, Superseded
-from sensorstream.model.terms import BlankNode, Subject, Triple
+from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.change import Recorder
 from sensorstream.window.ownership import owners_of
@@ -71,7 +71,7 @@ class Content:
                 individual.statements[triple] = provenance
                 record.undo.append(partial(individual.statements.__delitem__, triple))
                 record.weigh(triple, 1)
-        for name, _ in event.replaces:
+        for name in {name for name, _ in event.replaces}:
             if (bereft := self.individuals.get(self.owner(name))) is not None:
                 self._depart_empty(bereft, record)
         return renewed
@@ -175,16 +175,19 @@ class Content:
             The event's own triples that a later event has replaced already.
         """
         outdated: set[Triple] = set()
+        replaced: dict[Subject, set[IRI]] = {}
         for name, predicate in event.replaces:
+            replaced.setdefault(name, set()).add(predicate)
+        for name, predicates in replaced.items():
             individual = self.individuals.get(self.owner(name))
             if individual is None:
                 continue
-            new = [t for t in event.triples if t[0] == name and t[1] == predicate]
+            new = [t for t in event.triples if t[0] == name and t[1] in predicates]
             for triple, said in list(individual.statements.items()):
-                if triple[0] != name or triple[1] != predicate or triple in new:
+                if triple[0] != name or triple[1] not in predicates or triple in new:
                     continue
                 if said.time > event.time:
-                    outdated.update(new)
+                    outdated.update(t for t in new if t[1] == triple[1])
                 else:
                     self.supersede(individual, triple, event.time, record)
         return frozenset(outdated)

@@ -74,8 +74,12 @@ class IndividualView:
 class WindowView:
     kind: str
     unit: str
+    elements: str
     size: str
     step: str
+    start: str
+    partition: str
+    partitions: int
     total: int
     pending: int
     held: int
@@ -219,7 +223,9 @@ class MemoryApplication:
             for n in range(5)
         )
         page = people[offset : offset + limit]
-        return WindowView("sliding", "individuals", "5", "1", 5, 0, 2, 25, 10, page)
+        return WindowView(
+            *("sliding", "individuals", "individuals", "5", "1", "", "", 1, 5, 0, 2, 25, 10, page)
+        )
 
     def quarantine(self, limit: int, before: int | None = None) -> Sequence[Quarantined]:
         kept = [

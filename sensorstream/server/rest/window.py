@@ -26,11 +26,15 @@ class WindowBody(BaseModel):
     """The window: its definition, its totals and a page of its individuals, oldest first."""
 
     kind: str
-    unit: str
-    size: str | int
-    step: str | int
+    unit: str = Field(description="what size and step count: individuals, triples or time")
+    elements: str = Field(description="what enters and leaves in one piece")
+    size: str = Field(description="empty for a landmark window")
+    step: str = Field(description="empty where the window moves with every message")
+    start: str = Field(description="where it begins, if the settings say so")
+    partition: str = Field(description="the property, or source, that splits it; empty if whole")
+    partitions: int = Field(description="partitions that hold something now; 1 if whole")
     total: int = Field(description="individuals in the window")
-    pending: int = Field(description="individuals that wait for a tumbling window to be full")
+    pending: int = Field(description="messages that wait for the window's next step")
     held: int = Field(description="messages that wait for earlier ones before they enter")
     statements: int = Field(description="asserted statements in the window")
     inferred: int = Field(description="statements inferred with the window's help")
@@ -66,8 +70,12 @@ def router(application: ServedApplication) -> APIRouter:
         return WindowBody(
             kind=view.kind,
             unit=view.unit,
+            elements=view.elements,
             size=view.size,
             step=view.step,
+            start=view.start,
+            partition=view.partition,
+            partitions=view.partitions,
             total=view.total,
             pending=view.pending,
             held=view.held,

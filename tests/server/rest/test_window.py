@@ -9,8 +9,12 @@ def test_the_window_tells_its_definition_totals_and_individuals(client: httpx.Cl
     assert answer == {
         "kind": "sliding",
         "unit": "individuals",
+        "elements": "individuals",
         "size": "5",
         "step": "1",
+        "start": "",
+        "partition": "",
+        "partitions": 1,
         "total": 5,
         "pending": 0,
         "held": 2,
