@@ -98,3 +98,39 @@ def test_json_tells_the_same(check: Check, folder: Path) -> None:
     (fault,) = json.loads(result.stdout)["faults"]
     assert (fault["file"], fault["code"]) == (str(rules), "language")
     assert result.exit_code == 1
+
+
+def test_a_value_function_that_does_not_fit_is_told_with_its_place(
+    check: Check, folder: Path
+) -> None:
+    rules = folder / "rules" / "tracking.rules"
+    change(
+        rules,
+        ":hasXLocation {$person/location2d/@x}",
+        ":hasXLocation {$person/location2d/@x |> date iso}",
+    )
+    text = rules.read_text().splitlines()
+    (line,) = [number for number, each in enumerate(text, 1) if "date iso" in each]
+    column = text[line - 1].index("date iso") + 1
+    assert check().stdout == (
+        f"{rules}:{line}:{column}: date gives a time, which is no xsd:integer\n"
+    )
+
+
+def test_tables_and_schemas_that_cannot_be_read_are_told_together(
+    check: Check, folder: Path
+) -> None:
+    rules = folder / "rules" / "a.rules"
+    rules.write_text('table rooms from "rooms.csv" key "code" value "room"\n')
+    (folder / "rules" / "b.rules").write_text('table t from "t.csv" key "a" value "b"\n')
+    (folder / "rules" / "t.csv").write_text("a,c\n")
+    (folder / "message.xsd").write_text("<a/>")
+    settings = folder / "sensorstream.toml"
+    change(settings, '# schema = ""', 'schema = "message.xsd"')
+    told = check().stdout.splitlines()
+    assert len(told) == 3
+    assert f"messages.schema: {folder}/message.xsd is not an XML Schema: " in told[0]
+    assert told[1].startswith(f"{rules}:1:7: table rooms: cannot read {folder}/rules/rooms.csv: ")
+    assert told[2] == (
+        f"{folder}/rules/b.rules:1:7: table t, t.csv: there is no column 'b': expected one of a, c"
+    )

@@ -10,10 +10,28 @@ from sensorstream.mapping import check
 from sensorstream.model.schema import Schema
 from sensorstream.resources import bundled
 
-RULES = (bundled("mapping_rules") / "city.rules").read_text("utf-8")
+HEAD = """table rooms from "rooms.csv" key "code" value "room"
+message each {/Batch/Message}
+"""
+EVERYTHING = """
+mapping everything
+on message {/Message}
+if {@a |> extract "^[a-z]+"}
+then
+  insert individual _:node-{@a |> lower} a :Room
+    ; :x {@x |> number decimal ',' |> * 2.5 |> round 1} if valid or {@y} or reject
+    ; :y ( :a {@b |> date "%Y-%m-%d" or iso in "Europe/Athens"} [ :z "{@c |> default '}'}" ] )
+    ; :at known :Room with :code {@code |> lookup rooms} or known :room-{@r} or skip individual .
+"""
+RULES = HEAD + (bundled("mapping_rules") / "city.rules").read_text("utf-8") + EVERYTHING
 PIECES = st.sampled_from(
-    ["{", "}", '"', "'", "<", ">", "#", "\\", "@", "$", ";", "\n", "[", "then"]
+    ["{", "}", '"', "'", "<", ">", "#", "\\", "@", "$", ";", "\n", "[", "then", "|>", "(", "or"]
 )
+
+
+def test_the_file_to_be_damaged_is_whole() -> None:
+    _, found = parse_with_faults(RULES, "f")
+    assert found == ()
 
 
 @settings(max_examples=60, deadline=None)

@@ -134,7 +134,7 @@ def conversion(source: str, target: str, position: Position) -> EachNumber:
 
 @cache
 def _registry() -> UnitRegistry[Fraction]:
-    # Half a second, which only deployments that convert units pay, when their rules are read.
+    # Most of a second, which only deployments that convert units pay, when their rules are read.
     import pint
 
     return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)

@@ -10,8 +10,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-import re2
-
 from sensorstream.errors import LanguageError, Position, TermError
 
 EachText: TypeAlias = Callable[[str], tuple[str, ...]]
@@ -134,6 +132,9 @@ def lookup(table: Mapping[str, str]) -> EachText:
 
 
 def _expression(written: str, position: Position) -> Any:
+    # Only deployments that use expressions load the library.
+    import re2
+
     options = re2.Options()
     options.log_errors = False
     try:
