@@ -52,7 +52,6 @@ _HTTP_CODES: Final[Mapping[int, str]] = {
     404: "not-found",
     405: "method-not-allowed",
     406: "not-acceptable",
-    409: "conflict",
     413: errors.MessageTooLarge.code,
     415: "unsupported-media-type",
     422: "invalid-request",

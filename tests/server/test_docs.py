@@ -40,8 +40,11 @@ def request_of(command: str) -> dict[str, Any]:
         elif word == "-H":
             name, _, value = next(words).partition(": ")
             request["headers"][name] = value
+        elif word == "-X":
+            request["method"] = next(words)
         elif word in ("-d", "--data-binary"):
-            request |= {"method": "POST", "content": next(words)}
+            method = "POST" if request["method"] == "GET" else request["method"]
+            request |= {"method": method, "content": next(words)}
         elif word == "--data-urlencode":
             name, _, value = next(words).partition("=")
             request["params"] = {name: value}
@@ -73,6 +76,7 @@ def test_every_path_is_documented_with_its_methods(client: httpx.Client) -> None
 def test_every_problem_of_a_request_is_documented() -> None:
     codes = {each.code for each in errors.MessageError.__subclasses__()}
     codes |= {errors.QueryError.code, errors.WebhookError.code, errors.Unavailable.code}
+    codes |= {errors.OntologyError.code, errors.OntologyConflict.code}
     codes |= set(problems._HTTP_CODES.values())
     table = API[API.index("| type `urn:") :]
     documented = {
