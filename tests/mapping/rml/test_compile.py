@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sensorstream.errors import MappingError
 from sensorstream.mapping import Mapped, MappingPlan, parse_document
@@ -278,3 +280,45 @@ def test_old_turtle_may_call_a_reference_a_column() -> None:
     turtle = f""":M {source()} ; rml:subject :s ; rml:predicateObjectMap [ rml:predicate :p ;
         rml:objectMap [ rr:column "no" ] ] ."""
     assert [o for _, _, o in triples(prefix + turtle)] == [Literal("7")]
+
+
+def test_a_uri_is_of_ascii_characters() -> None:
+    xml = '<m t="http://e/é"/>'
+    turtle = f""":M {source("/m")} ; rml:subject :s ; rml:predicateObjectMap [ rml:predicate :p ;
+        rml:objectMap [ rml:reference "@t" ; rml:termType rml:%s ] ] ."""
+    assert [o for _, _, o in triples(turtle % "IRI", xml)] == [IRI("http://e/é")]
+    with pytest.raises(MappingError, match=r"'http://e/é' is not a URI: expected ASCII"):
+        triples(turtle % "URI", xml)
+
+
+keys = st.sampled_from(["1", "2", "3", ""])
+sides = st.lists(st.tuples(st.lists(keys, max_size=2), keys), max_size=4)
+
+
+@settings(max_examples=50, deadline=None)
+@given(sides, sides)
+def test_a_join_finds_what_its_definition_says(
+    children: list[tuple[list[str], str]], parents: list[tuple[list[str], str]]
+) -> None:
+    """RML-Core, "Join Condition": all pairs of iterations for which every condition holds."""
+
+    def written(tag: str, rows: list[tuple[list[str], str]]) -> str:
+        return "".join(
+            f'<{tag} n="{n}" k="{key}">{"".join(f"<v>{value}</v>" for value in values)}</{tag}>'
+            for n, (values, key) in enumerate(rows)
+        )
+
+    condition = 'rml:joinCondition [ rml:child "v" ; rml:parent "v" ], ' + (
+        '[ rml:child "@k" ; rml:parent "@k" ]'
+    )
+    turtle = f""":C {source("/m/c")} ; rml:subjectMap [ rml:template "http://e/c{{@n}}" ] ;
+          rml:predicateObjectMap [ rml:predicate :p ;
+            rml:objectMap [ rml:parentTriplesMap :P ; {condition} ] ] .
+        :P {source("/m/p")} ; rml:subjectMap [ rml:template "http://e/p{{@n}}" ] ."""
+    found = triples(turtle, f"<m>{written('c', children)}{written('p', parents)}</m>")
+    assert set(found) == {
+        (IRI(f"{E}c{i}"), IRI(f"{E}p"), IRI(f"{E}p{j}"))
+        for i, (values, key) in enumerate(children)
+        for j, (others, other) in enumerate(parents)
+        if key and key == other and {*values} & {*others} - {""}
+    }
