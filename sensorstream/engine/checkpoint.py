@@ -69,7 +69,7 @@ def _held_data(state: ReorderState[Arrived]) -> dict[str, Any]:
     return {
         "sources": [[name, heard.front, heard.at] for name, heard in state.sources.items()],
         "held": [[each.time, each.arrival, *_arrived_data(each.item)] for each in state.held],
-        "numbers": [state.watermark, state.released, state.latest, state.now, state.arrivals],
+        "numbers": [state.frontier, state.released, state.latest, state.now, state.arrivals],
     }
 
 

@@ -1,7 +1,7 @@
 """Messages that may still be overtaken wait here, and leave in order of application time.
 
 Every source has a front: its latest application time less its lateness. Nothing earlier is
-expected of it. The watermark is the least front of the sources that count; it never falls. What
+expected of it. The frontier is the least front of the sources that count; it never falls. What
 stands at or below it is released, in order of time, ties in order of arrival. A source that has
 been silent for longer than ``idle``, in time of arrival, does not count; where none counts, all
 that was seen is taken to be complete.
@@ -9,7 +9,7 @@ that was seen is taken to be complete.
 Sources need no common clock: one that runs ahead waits for the others, one that runs behind
 loses nothing. Cost per message: O(log of what is held and of the sources).
 
-Source: design section 3 (disorder); watermarks as in Akidau et al., The Dataflow Model, 2.3.
+Source: design section 3 (disorder); called watermarks in Akidau et al., The Dataflow Model, 2.3.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class ReorderState(Generic[Item]):
 
     sources: dict[str, Heard] = field(default_factory=dict)
     held: list[Waiting[Item]] = field(default_factory=list)
-    watermark: Instant = _BEFORE_ALL
+    frontier: Instant = _BEFORE_ALL
     released: Instant = _BEFORE_ALL
     """The latest application time that has been released."""
     latest: Instant = _BEFORE_ALL
@@ -105,7 +105,7 @@ class ReorderBuffer(Generic[Item]):
             if heard.at + self.disorder.idle >= now:
                 break
             del state.sources[source]
-        self._raise_watermark()
+        self._raise_frontier()
 
     def offer(self, source: str, time: Instant, received: Instant, item: Item) -> bool:
         """Take an item in, unless it is late: something later has been released already.
@@ -123,13 +123,13 @@ class ReorderBuffer(Generic[Item]):
             state.latest = max(state.latest, time)
             state.arrivals += 1
             heapq.heappush(self._heap, (time, state.arrivals, item))
-        self._raise_watermark()
+        self._raise_frontier()
         return in_time
 
     def release(self) -> list[Item]:
-        """What stands at or below the watermark, in order; it waits no more."""
+        """What stands at or below the frontier, in order; it waits no more."""
         ready: list[Item] = []
-        while self._heap and self._heap[0][0] <= self._state.watermark:
+        while self._heap and self._heap[0][0] <= self._state.frontier:
             ready.append(self._pop())
         return ready
 
@@ -157,7 +157,7 @@ class ReorderBuffer(Generic[Item]):
         return ReorderState(
             dict(state.sources),
             [Waiting(*each) for each in sorted(self._heap, key=lambda each: each[:2])],
-            state.watermark,
+            state.frontier,
             state.released,
             state.latest,
             state.now,
@@ -169,7 +169,7 @@ class ReorderBuffer(Generic[Item]):
         self._state = ReorderState(
             dict(state.sources),
             [],
-            state.watermark,
+            state.frontier,
             state.released,
             state.latest,
             state.now,
@@ -184,7 +184,7 @@ class ReorderBuffer(Generic[Item]):
         time, _, item = heapq.heappop(self._heap)
         state = self._state
         state.released = max(state.released, time)
-        state.watermark = max(state.watermark, time)
+        state.frontier = max(state.frontier, time)
         return item
 
     def _hear(self, source: str, front: Instant, at: Instant) -> None:
@@ -197,7 +197,7 @@ class ReorderBuffer(Generic[Item]):
                 self._fronts = [(heard.front, name) for name, heard in sources.items()]
                 heapq.heapify(self._fronts)
 
-    def _raise_watermark(self) -> None:
+    def _raise_frontier(self) -> None:
         state, fronts = self._state, self._fronts
         while fronts:
             front, source = fronts[0]
@@ -205,4 +205,4 @@ class ReorderBuffer(Generic[Item]):
             if heard is not None and heard.front == front:
                 break
             heapq.heappop(fronts)
-        state.watermark = max(state.watermark, fronts[0][0] if fronts else state.latest)
+        state.frontier = max(state.frontier, fronts[0][0] if fronts else state.latest)

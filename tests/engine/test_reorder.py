@@ -28,7 +28,7 @@ class Definition:
     held: list[tuple[int, int]] = field(default_factory=list)
     released: list[tuple[int, int]] = field(default_factory=list)
     accepted: list[int] = field(default_factory=list)
-    watermark: int | None = None
+    frontier: int | None = None
     now: int = 0
 
     def advance(self, received: int) -> list[tuple[int, int]]:
@@ -42,14 +42,14 @@ class Definition:
         if in_time:
             self.accepted.append(time)
             self.held.append((time, len(self.accepted)))
-        self._raise_watermark()
+        self._raise_frontier()
         return in_time, self._release()
 
     def _pass(self, received: int) -> None:
         if not self.heard:
             self.heard = [(source, None, received) for source in self.disorder.by_source]
         self.now = max(self.now, received)
-        self._raise_watermark()
+        self._raise_frontier()
 
     def _front(self, source: str) -> int | None:
         """The front of a source that counts; None while nothing may be released for it."""
@@ -62,7 +62,7 @@ class Definition:
         times = [time for time, _ in spell if time is not None]
         return max(times) - self.disorder.of(source) if times else None
 
-    def _raise_watermark(self) -> None:
+    def _raise_frontier(self) -> None:
         last = {name: at for name, _, at in self.heard}
         awake = [name for name, at in last.items() if self.now - at <= self.disorder.idle]
         fronts = [self._front(name) for name in awake]
@@ -71,12 +71,12 @@ class Definition:
             known = [max(self.accepted)]
         if known and len(known) >= len(awake):
             low = min(known)
-            self.watermark = low if self.watermark is None else max(self.watermark, low)
+            self.frontier = low if self.frontier is None else max(self.frontier, low)
 
     def _release(self) -> list[tuple[int, int]]:
-        if self.watermark is None:
+        if self.frontier is None:
             return []
-        ready = sorted(each for each in self.held if each[0] <= self.watermark)
+        ready = sorted(each for each in self.held if each[0] <= self.frontier)
         self.held = [each for each in self.held if each not in ready]
         self.released += ready
         return ready
