@@ -16,9 +16,20 @@ from sensorstream.network.network import Network
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.rows import Row
 from sensorstream.network.scope import in_scope
-from sensorstream.sparql.algebra import Pattern, Project, Variable
-from tests.network.oracle import GRAPHS, Oracle, patterns, subtract, triples, values
+from sensorstream.sparql.algebra import Pattern, Project, TriplePattern, Variable
+from sensorstream.sparql.walk import nodes
+from tests.network.oracle import (
+    GRAPHS,
+    LITERALS,
+    NODES,
+    Oracle,
+    patterns,
+    subtract,
+    triples,
+    values,
+)
 
+ANCHOR = IRI("http://example.org/anchor")
 Change = tuple[Triple, IRI | None]
 changes = st.lists(
     st.lists(st.tuples(triples, st.sampled_from((None, None, None, *GRAPHS))), max_size=4),
@@ -51,6 +62,24 @@ class World:
             index.add(triple)
             self.oracle.add(triple, graph)
 
+    def anchor(self) -> None:
+        """Let every constant be a node of every graph.
+
+        A path of length zero begins at any constant; Oxigraph finds it at nodes only.
+        """
+        for graph in (None, *GRAPHS):
+            for term in (*NODES, *LITERALS):
+                self.toggle(((NODES[0], ANCHOR, term), graph))
+
+
+def has_fixed_path(pattern: Pattern) -> bool:
+    return any(
+        isinstance(node, TriplePattern)
+        and not isinstance(node.predicate, IRI | Variable)
+        and not (isinstance(node.subject, Variable) and isinstance(node.object, Variable))
+        for node in nodes(pattern)
+    )
+
 
 def selected(pattern: Pattern) -> Project:
     names = sorted(in_scope(pattern))
@@ -59,6 +88,9 @@ def selected(pattern: Pattern) -> Project:
 
 def follow(world: World, project: Project, stream: list[list[Change]], fallback: bool) -> None:
     """Hold the network against Oxigraph after every instant, by its deltas and as a whole."""
+    if has_fixed_path(project):
+        world.anchor()
+        world.network.settle()
     try:
         node = (
             world.network.share(
