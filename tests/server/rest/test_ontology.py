@@ -1,13 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any, Protocol
+
 import httpx
-import pytest
 
 TURTLE = {"content-type": "text/turtle"}
 
 
-@pytest.mark.usefixtures("application")
-def test_an_ontology_that_was_put_is_what_is_read(client: httpx.Client) -> None:
+class Served(Protocol):
+    """What of the application in memory these tests change."""
+
+    text: Any
+
+
+def test_an_ontology_that_was_put_is_what_is_read(
+    client: httpx.Client, application: Served
+) -> None:
+    application.text = replace(application.text, origin="settings")
     before = client.get("/ontology")
     assert before.headers["sensorstream-origin"] == "settings"
     answer = client.put("/ontology", content=b"# another", headers=TURTLE)
