@@ -1,0 +1,118 @@
+"""What each node of a mapping document may say, and how it is asked.
+
+Nothing of RML's own vocabulary is passed over in silence: what a node has beside what is listed
+here is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sensorstream.errors import LanguageError, Position
+from sensorstream.language.syntax import Hole
+from sensorstream.mapping.rml.turtle import MappingGraph
+from sensorstream.mapping.rml.vocabulary import RML, short
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.vocabulary import SENSORSTREAM
+
+
+def rml(*names: str) -> tuple[IRI, ...]:
+    """Names of RML's vocabulary."""
+    return tuple(IRI(RML + name) for name in names)
+
+
+AT: Final = IRI(f"{SENSORSTREAM}at")
+UPDATE: Final = IRI(f"{SENSORSTREAM}update")
+RULE: Final = IRI(f"{SENSORSTREAM}rule")
+MISSING: Final = IRI(f"{SENSORSTREAM}missing")
+INVALID: Final = IRI(f"{SENSORSTREAM}invalid")
+XPATH, XPATH_CLASS, DEFAULT_GRAPH = rml("XPath", "XPathReferenceFormulation", "defaultGraph")
+
+EXPRESSION: Final = rml("constant", "reference", "template")
+GRAPHS: Final = rml("graph", "graphMap")
+TERM: Final = (*EXPRESSION, *rml("termType"))
+LITERALS: Final = rml("datatype", "datatypeMap", "language", "languageMap")
+_ALLOWED: Final = {
+    "triples map": (
+        *rml("logicalSource", "subject", "subjectMap", "predicateObjectMap", "baseIRI"),
+        RULE,
+    ),
+    "logical source": rml("source", "iterator", "referenceFormulation"),
+    "reference formulation": rml("namespace"),
+    "namespace": rml("namespacePrefix", "namespaceURL"),
+    "subject map": (*TERM, *GRAPHS, *rml("class"), AT, UPDATE, MISSING, INVALID),
+    "predicate-object map": (
+        *rml("predicate", "predicateMap", "object", "objectMap"),
+        *GRAPHS,
+    ),
+    "predicate map": TERM,
+    "object map": (
+        *(*TERM, *LITERALS, *rml("parentTriplesMap", "joinCondition")),
+        *(MISSING, INVALID),
+    ),
+    "datatype map": TERM,
+    "language map": EXPRESSION,
+    "join condition": rml("child", "childMap", "parent", "parentMap"),
+    "child map": EXPRESSION,
+    "parent map": EXPRESSION,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The part of a document that a triples map is; ``place`` is where it begins."""
+
+    graph: MappingGraph
+    node: Term
+    place: Position
+
+    def word(self, node: Term, where: str, name: IRI, words: Sequence[str]) -> str:
+        """One of some words, the first of them if the property is not there."""
+        written = self.graph.values(node, name)
+        if not written:
+            return words[0]
+        if len(written) == 1 and isinstance(written[0], Literal) and written[0].lexical in words:
+            return written[0].lexical
+        raise self.error(where, f"{short(name)}: expected one of {', '.join(words)}")
+
+    def hole(self, text: str) -> Hole:
+        return Hole(text.strip(), position=self.graph.position_of_text(text, self.node))
+
+    def one(self, node: Term, where: str, name: str) -> Term:
+        found = self.graph.values(node, *rml(name))
+        if len(found) != 1:
+            count = "more than one" if found else "no"
+            raise self.error(where, f"{count} rml:{name}: expected one")
+        return found[0]
+
+    def text(self, node: Term, where: str, name: str) -> str:
+        value = self.one(node, where, name)
+        if isinstance(value, BlankNode):
+            raise self.error(where, f"rml:{name}: expected a text in quotes")
+        return value.lexical if isinstance(value, Literal) else str(value)
+
+    def only(self, node: Term, kind: str, where: str) -> None:
+        """Nothing of RML's own vocabulary is passed over in silence."""
+        for predicate in self.graph.own_properties(node):
+            if predicate not in _ALLOWED[kind]:
+                listed = ", ".join(short(each) for each in _ALLOWED[kind])
+                raise self.error(
+                    where, f"{short(predicate)} is not supported here: expected one of {listed}"
+                )
+
+    def default_graph(self, node: Term, where: str) -> None:
+        for each in self.graph.values(node, *GRAPHS):
+            named = each
+            for constant in self.graph.values(each, *rml("constant")):
+                named = constant
+            if named != DEFAULT_GRAPH:
+                raise self.error(
+                    where,
+                    f"graph {self.graph.shown(named)}: all events go to the window's graph, "
+                    "expected rml:defaultGraph or no graph",
+                )
+
+    def error(self, where: str, what: str) -> LanguageError:
+        return LanguageError(f"{where}: {what}", position=self.place)

@@ -1,0 +1,145 @@
+"""Term maps and expression maps, read.
+
+Source: RML-Core, "Term Maps" and "Generating values with expressions".
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast, get_args
+
+from sensorstream.errors import LanguageError
+from sensorstream.mapping.rml.block import EXPRESSION, INVALID, MISSING, Block, rml
+from sensorstream.mapping.rml.model import (
+    Constant,
+    Expression,
+    Missing,
+    Reference,
+    Template,
+    TermMap,
+    TermType,
+)
+from sensorstream.mapping.rml.template import parse_template
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+
+ONE_EXPRESSION: Final = "expected one of rml:constant, rml:reference and rml:template"
+_TERM_TYPES: Final = {
+    "subject map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI", "BlankNode"),
+    "predicate map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI"),
+    "datatype map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI"),
+    "object map": get_args(TermType),
+}
+
+
+class TermReader:
+    """Reads the term maps of one triples map."""
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+
+    def constant(self, term: Term, kind: str, where: str) -> TermMap:
+        where = f"{where}, {kind}"
+        if isinstance(term, BlankNode):
+            raise self._block.error(
+                where, "a blank node cannot be constant: expected rml:termType rml:BlankNode"
+            )
+        if isinstance(term, Literal) and kind != "object map":
+            raise self._block.error(
+                where, f"{self._block.graph.shown(term)} is a literal: expected an IRI"
+            )
+        is_literal = isinstance(term, Literal)
+        return TermMap(
+            Constant(term),
+            "Literal" if is_literal else "IRI",
+            where=where,
+            position=self._block.place,
+        )
+
+    def term_map(self, node: Term, kind: str, where: str) -> TermMap:
+        graph = self._block.graph
+        self._block.only(node, kind, where)
+        expression = self.expression(node, where)
+        datatype = self._inner(node, where, "datatype")
+        language = self._inner(node, where, "language")
+        written = graph.values(node, *rml("termType"))
+        if isinstance(expression, Constant):
+            return self.constant(expression.term, kind, where.rpartition(",")[0])
+        if len(written) > 1:
+            raise self._block.error(where, "two term types: expected one rml:termType")
+        is_literal = kind == "object map" and (
+            isinstance(expression, Reference) or datatype is not None or language is not None
+        )
+        wanted = graph.shown(written[0]) if written else "rml:Literal" if is_literal else "rml:IRI"
+        allowed = _TERM_TYPES[kind]
+        term_type = next((each for each in allowed if f"rml:{each}" == wanted), None)
+        if term_type is None:
+            listed = ", ".join(f"rml:{each}" for each in allowed)
+            raise self._block.error(where, f"term type {wanted}: expected one of {listed}")
+        if expression is None and term_type != "BlankNode":
+            raise self._block.error(where, ONE_EXPRESSION)
+        if term_type != "Literal" and (datatype or language):
+            raise self._block.error(
+                where, f"a datatype or language belongs to literals, not to {wanted}"
+            )
+        if datatype and language:
+            raise self._block.error(where, "expected a datatype or a language, not both")
+        missing, if_valid = self._policies(node, where)
+        return TermMap(
+            expression, term_type, datatype, language, missing, if_valid, where, self._block.place
+        )
+
+    def _policies(self, node: Term, where: str) -> tuple[Missing, bool]:
+        missing = self._block.word(node, where, MISSING, get_args(Missing))
+        invalid = self._block.word(node, where, INVALID, ("reject", "missing"))
+        return cast(Missing, missing), invalid == "missing"
+
+    def _inner(self, node: Term, where: str, what: str) -> TermMap | None:
+        constants = self._block.graph.values(node, *rml(what))
+        maps = self._block.graph.values(node, *rml(f"{what}Map"))
+        if len(constants) + len(maps) > 1:
+            raise self._block.error(where, f"expected one rml:{what} or rml:{what}Map")
+        if what == "datatype":
+            for term in constants:
+                return self.constant(term, "datatype map", where)
+            for each in maps:
+                return self.term_map(each, "datatype map", f"{where}, datatype map")
+            return None
+        where = f"{where}, language map"
+        for term in constants:
+            return self._tag(Constant(term), where) if isinstance(term, Literal | IRI) else None
+        for each in maps:
+            self._block.only(each, "language map", where)
+            expression = self.expression(each, where)
+            if expression is None:
+                raise self._block.error(where, ONE_EXPRESSION)
+            return self._tag(expression, where)
+        return None
+
+    def _tag(self, expression: Expression, where: str) -> TermMap:
+        if isinstance(expression, Constant) and not isinstance(expression.term, Literal):
+            raise self._block.error(where, 'expected a language tag in quotes, such as "en"')
+        return TermMap(expression, "Literal", where=where, position=self._block.place)
+
+    def expression(self, node: Term, where: str) -> Expression | None:
+        constant, reference, template = (
+            self._block.graph.values(node, each) for each in EXPRESSION
+        )
+        if len(constant) + len(reference) + len(template) > 1:
+            raise self._block.error(where, ONE_EXPRESSION)
+        for term in constant:
+            if isinstance(term, BlankNode):
+                raise self._block.error(
+                    where, "a blank node cannot be constant: expected rml:termType rml:BlankNode"
+                )
+            return Constant(term)
+        for term in (*reference, *template):
+            if not isinstance(term, Literal):
+                shown = self._block.graph.shown(term)
+                raise self._block.error(where, f"{shown}: expected an XPath or template in quotes")
+            if reference:
+                return Reference(self._block.hole(term.lexical))
+            place = self._block.graph.position_of_text(term.lexical, self._block.node)
+            try:
+                return Template(parse_template(term.lexical, place))
+            except LanguageError as error:
+                raise LanguageError(f"{where}: {error.message}", position=error.position) from None
+        return None
