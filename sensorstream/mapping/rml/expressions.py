@@ -1,0 +1,108 @@
+"""What the expressions of one triples map find in an iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TypeAlias
+
+from lxml import etree
+
+from sensorstream.errors import MappingError
+from sensorstream.language.syntax import Hole, Part
+from sensorstream.mapping import xpath
+from sensorstream.mapping.document import Element
+from sensorstream.mapping.plan import Harvest
+from sensorstream.mapping.rml.model import (
+    Constant,
+    Expression,
+    ParentMap,
+    Reference,
+    Template,
+    TriplesMap,
+)
+from sensorstream.mapping.rml.paths import from_document
+from sensorstream.model.terms import Literal, Subject, Term
+
+
+@dataclass(slots=True)
+class Row:
+    """One iteration: the node that the iterator found, in its document."""
+
+    node: Element
+    root: Element
+    harvest: Harvest
+    # The subjects of parent maps by the values they are joined on, built when first asked for.
+    parents: dict[ParentMap, dict[tuple[str, ...], list[Subject]]] = field(default_factory=dict)
+
+    def at(self, node: Element) -> Row:
+        """Another iteration of the same message."""
+        return Row(node, self.root, self.harvest, self.parents)
+
+
+Texts: TypeAlias = Callable[[Row], list[str]]
+Terms: TypeAlias = Callable[[Row], Iterable[Term]]
+
+
+class Expressions:
+    """Compiles the expressions of one triples map; its methods return closures."""
+
+    def __init__(self, triples_map: TriplesMap) -> None:
+        self._map = triples_map
+        self._namespaces = dict(triples_map.source.namespaces)
+
+    def values(self, expression: Expression, change: Callable[[str], str]) -> Texts:
+        """The texts of an expression; ``change`` is applied to what fills a template."""
+        match expression:
+            case Constant(term=term):
+                constant = [term.lexical if isinstance(term, Literal) else str(term)]
+                return lambda row: constant
+            case Reference(xpath=hole):
+                return self.texts(hole)
+            case Template(parts=parts):
+                return self.template(parts, change)
+
+    def template(self, parts: Sequence[Part], change: Callable[[str], str]) -> Texts:
+        """Every combination of the values of the references; one written twice is one value."""
+        written: dict[str, Hole] = {}
+        for part in parts:
+            if isinstance(part, Hole):
+                written.setdefault(part.text, part)
+        index = {text: number for number, text in enumerate(written)}
+        finds = tuple(self.texts(hole) for hole in written.values())
+        pieces = tuple(part if isinstance(part, str) else index[part.text] for part in parts)
+
+        def filled(row: Row) -> list[str]:
+            values = [[change(text) for text in find(row)] for find in finds]
+            return [
+                "".join(piece if isinstance(piece, str) else chosen[piece] for piece in pieces)
+                for chosen in product(*values)
+            ]
+
+        return filled
+
+    def texts(self, hole: Hole) -> Texts:
+        find = self.xpath(hole)
+        return lambda row: xpath.texts(find(row))
+
+    def xpath(self, hole: Hole) -> Callable[[Row], object]:
+        text = hole.text
+        if self._map.source.iterator.text == "/":
+            text = from_document(text)
+        evaluate = xpath.compile_xpath(text, self._namespaces)
+
+        def find(row: Row) -> object:
+            try:
+                return evaluate(row.node, {})
+            except etree.XPathError as error:
+                raise self.error(row, hole, f"not possible on this message: {error}") from None
+
+        return find
+
+    def error(self, row: Row, hole: Hole, what: str, found: str = "") -> MappingError:
+        line = xpath.line_of(hole, self._namespaces, row.node, {}, found) or row.node.sourceline
+        return MappingError(
+            f"rule {self._map.rule}, {{{hole.text}}}, message line {line}: {what}",
+            position=hole.position,
+        )

@@ -1,0 +1,185 @@
+"""Term maps to functions from iterations to terms.
+
+Source: RML-Core, "Generated RDF Term of a Term Map".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from itertools import product
+from typing import Final
+
+from sensorstream.errors import MappingError, TermError
+from sensorstream.language.syntax import Hole
+from sensorstream.mapping.rml.expressions import Expressions, Row, Terms, Texts
+from sensorstream.mapping.rml.model import (
+    Constant,
+    Expression,
+    Reference,
+    Template,
+    TermMap,
+    TriplesMap,
+)
+from sensorstream.mapping.terms import SkipIndividual
+from sensorstream.mapping.values import encode_segment, literal_maker
+from sensorstream.model.terms import IRI, Literal, Term, iri
+
+_CACHED_IRIS: Final = 1024
+
+
+class TermCompiler:
+    """Compiles the term maps of one triples map; its methods return closures."""
+
+    def __init__(self, triples_map: TriplesMap, expressions: Expressions) -> None:
+        self._base = triples_map.base
+        self._iterator = triples_map.source.iterator
+        self._expressions = expressions
+
+    def term(self, term_map: TermMap) -> Terms:
+        find = self._terms(term_map)
+        if term_map.missing == "skip":
+            return find
+        skip = term_map.missing == "skip individual"
+
+        def needed(row: Row) -> Iterable[Term]:
+            found = list(find(row))
+            if found:
+                return found
+            if skip:
+                raise SkipIndividual
+            raise self._term_error(row, term_map, "found nothing, but ss:missing says reject", "")
+
+        return needed
+
+    def _terms(self, term_map: TermMap) -> Terms:
+        expression = term_map.expression
+        if isinstance(expression, Constant):
+            constant = (expression.term,)
+            return lambda row: constant
+        if term_map.type == "Literal":
+            return self._literals(term_map)
+        if term_map.type == "BlankNode":
+            return self._blank_nodes(term_map)
+        return self._iris(term_map)
+
+    def _iris(self, term_map: TermMap) -> Terms:
+        assert term_map.expression is not None
+        change = _ENCODERS[term_map.type]
+        find, base = self._expressions.values(term_map.expression, change), self._base or ""
+        is_uri = term_map.type in ("URI", "UnsafeURI")
+
+        @lru_cache(maxsize=_CACHED_IRIS)
+        def make(text: str) -> IRI:
+            try:
+                made = iri(text)
+            except TermError:
+                made = iri(base + text)
+            if is_uri and not made.isascii():
+                raise TermError(f"'{made}' is not a URI: expected ASCII characters only")
+            return made
+
+        return self._made(term_map, find, lambda row, text: (make(text),))
+
+    def _blank_nodes(self, term_map: TermMap) -> Terms:
+        expression = term_map.expression
+        if expression is None:
+            # A label of its own for every iteration, the same whenever that iteration is asked.
+            inner = term_map.where
+
+            def new(row: Row) -> Iterable[Term]:
+                path = row.root.getroottree().getpath(row.node)
+                return (row.harvest.named_node(f"{inner} {path}"),)
+
+            return new
+        find = self._expressions.values(expression, str)
+        return lambda row: [row.harvest.named_node(text) for text in find(row)]
+
+    def _literals(self, term_map: TermMap) -> Terms:
+        assert term_map.expression is not None
+        find = self._expressions.values(term_map.expression, str)
+        kinds, tags = self._kinds(term_map.datatype), self._tags(term_map.language)
+
+        def make(row: Row, text: str) -> Iterable[Term]:
+            return [
+                _literal_maker(datatype, language)(text)
+                for datatype, language in product(kinds(row), tags(row))
+            ]
+
+        return self._made(term_map, find, make)
+
+    def _made(
+        self, term_map: TermMap, find: Texts, make: Callable[[Row, str], Iterable[Term]]
+    ) -> Terms:
+        """The terms that the texts make.
+
+        An invalid one rejects the message, or takes the others with it: as with ``if valid``.
+        """
+
+        def terms(row: Row) -> Iterable[Term]:
+            made: list[Term] = []
+            for text in find(row):
+                try:
+                    made += make(row, text)
+                except TermError as error:
+                    if term_map.if_valid:
+                        return ()
+                    raise self._term_error(row, term_map, error.message, text) from None
+            return made
+
+        return terms
+
+    def _kinds(self, datatype: TermMap | None) -> Callable[[Row], Iterable[str | None]]:
+        if datatype is None:
+            return lambda row: (None,)
+        find = self.term(datatype)
+        return lambda row: [str(term) for term in find(row)]
+
+    def _tags(self, language: TermMap | None) -> Callable[[Row], Iterable[str | None]]:
+        if language is None:
+            return lambda row: (None,)
+        assert language.expression is not None
+        if isinstance(language.expression, Constant):
+            constant = language.expression.term
+            assert isinstance(constant, Literal)
+            tags = (constant.lexical,)
+            return lambda row: tags
+        return self._expressions.values(language.expression, str)
+
+    def _term_error(self, row: Row, term_map: TermMap, what: str, found: str) -> MappingError:
+        hole = _first_hole(term_map.expression) or self._iterator
+        where = term_map.where.partition(", ")[2]
+        return self._expressions.error(row, hole, f"{where}: {what}", found)
+
+
+def _first_hole(expression: Expression | None) -> Hole | None:
+    match expression:
+        case Reference(xpath=hole):
+            return hole
+        case Template(parts=parts):
+            return next((part for part in parts if isinstance(part, Hole)), None)
+        case _:
+            return None
+
+
+@lru_cache(maxsize=256)
+def _literal_maker(datatype: str | None, language: str | None) -> Callable[[str], Literal]:
+    return literal_maker(datatype, language)
+
+
+def _encode_uri(text: str) -> str:
+    """The URI-safe version: like the IRI-safe one, with ASCII only (RFC 3986, unreserved)."""
+    return re.sub(
+        r"[^A-Za-z0-9\-._~]+",
+        lambda match: "".join(f"%{byte:02X}" for byte in match.group().encode()),
+        text,
+    )
+
+
+_ENCODERS: Final[dict[str, Callable[[str], str]]] = {
+    "IRI": encode_segment,
+    "URI": _encode_uri,
+    "UnsafeIRI": str,
+    "UnsafeURI": str,
+}
