@@ -12,7 +12,9 @@ from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.rml.block import (
     AT,
+    INVALID,
     LITERALS,
+    MISSING,
     RULE,
     TERM,
     UPDATE,
@@ -227,7 +229,7 @@ class _Reader:
                 raise self._block.error(where, "rml:joinCondition without rml:parentTriplesMap")
             return self._terms.term_map(node, "object map", where)
         self._block.only(node, "object map", where)
-        others = self._block.graph.values(node, *TERM, *LITERALS)
+        others = self._block.graph.values(node, *TERM, *LITERALS, MISSING, INVALID)
         if others or len(parents) > 1 or not isinstance(parents[0], IRI):
             raise self._block.error(
                 where, "expected the IRI of one triples map, and join conditions"

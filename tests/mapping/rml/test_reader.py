@@ -52,6 +52,12 @@ MAP = f":M {SOURCE} ; {SUBJECT} ;\n  {PROPERTY} ."
         ('"@x"', '"@x" ; ss:when "now"', "ss:when is not supported here"),
         ('rml:reference "@x"', "rml:constant [ ]", "a blank node cannot be constant"),
         ('rml:reference "@x"', "rml:parentTriplesMap :N", "there is no triples map :N in this doc"),
+        ('"@x"', '"@x" ; rml:parentTriplesMap :M', "expected the IRI of one triples map, and join"),
+        (
+            'rml:reference "@x"',
+            'rml:parentTriplesMap :M ; ss:missing "reject"',
+            "expected the IRI of one triples map, and join",
+        ),
         ('rml:reference "@x"', 'rml:joinCondition [ ] ; rml:reference "@x"', "without rml:parentT"),
         ("rml:predicate :p ;", "", "no predicate: expected rml:predicate or rml:predicateMap"),
         (
