@@ -141,6 +141,7 @@ def _time_axis(pane: Axes, title: str) -> None:
 def _count_axis(pane: Axes, title: str, unit: str = "statements") -> None:
     pane.set_title(title, fontsize=9)
     pane.set_xlabel("messages")
+    pane.set_xlim(left=0)
     pane.set_ylabel(unit)
     _legend(pane)
 

@@ -79,8 +79,8 @@ DEFAULT: Final = Scale(
     ontology=(31, 100, 300, 1000),
     rules=(1, 10, 100, 1000),
     statements=(5, 10, 20, 50),
-    variation_messages=1000,
-    variation_window=191,
+    variation_messages=300,
+    variation_window=91,
 )
 FULL: Final = Scale(
     messages=4000,
