@@ -57,6 +57,7 @@ class ResilientReasoner:
     def start(self, kb: KnowledgeBase) -> None:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         self._reasoner.start(kb)
+        self._explainer.prepare()
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`.

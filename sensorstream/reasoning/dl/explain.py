@@ -11,7 +11,7 @@ import os
 import signal
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Final, TypeAlias
 
@@ -35,7 +35,6 @@ _PATIENCE: Final = 60.0
 """Seconds after which the explainer's process is given up; nobody waits for it that long."""
 _SHOWN: Final = 20
 _REMEMBERED: Final = 256
-_NICE: Final = 5
 
 _Shape: TypeAlias = tuple[tuple[str, ...], ...]
 
@@ -61,13 +60,18 @@ class Explainer:
         self._make = reasoner
         self._seconds = seconds
         self._clock = clock
-        self._process = JavaProcess("the explainer", java=java, heap=heap, nice=_NICE, clock=clock)
+        self._process = JavaProcess("the explainer", java=java, heap=heap, clock=clock)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="explainer")
         self._asked: Future[Explained] | None = None
         self._trial: tuple[KnowledgeBase, Reasoner] | None = None
         self._axioms = ""
         self._known: OrderedDict[_Shape, tuple[int, ...]] = OrderedDict()
         self._spent: deque[tuple[float, float]] = deque()
+
+    def prepare(self) -> None:
+        """Start the explainer's process in the background: the first to need it would wait."""
+        if self._asked is None:
+            self._asked = self._ask("")
 
     def explain(self, kb: KnowledgeBase, delta: Delta, error: Inconsistent) -> Inconsistent:
         """The same error with its contradiction; ``delta`` is applied to ``kb`` still."""
@@ -158,13 +162,12 @@ class Explainer:
 
     def _axioms_against(self, triples: Sequence[Triple], end: float) -> tuple[tuple[str, ...], str]:
         """The axioms that contradict the assertions, or why they are not named."""
-        if self._asked is not None and not self._asked.done():
-            return (), "the axioms are not named: the explainer is busy or starting"
-        if not self._axioms:
-            self._axioms = to_ntriples(axioms_of(self._ontology)).decode()
+        if self._asked is not None:
+            wait([self._asked], max(0.0, end - self._clock.counter()))
+            if not self._asked.done():
+                return (), "the axioms are not named: the explainer is busy or starting"
         declared = _declarations(triples, self._ontology.schema)
-        request = Explain(self._axioms, to_ntriples([*declared, *triples]).decode(), self._seconds)
-        self._asked = self._thread.submit(self._ask, request)
+        self._asked = self._ask(to_ntriples([*declared, *triples]).decode())
         try:
             answer = self._asked.result(max(0.0, end - self._clock.counter()))
         except FutureTimeout:
@@ -179,7 +182,12 @@ class Explainer:
             return (), "the axioms are not named: HermiT does not find the contradiction"
         return (), f"the axioms were not found within {self._seconds:g} s"
 
-    def _ask(self, request: Explain) -> Explained:
+    def _ask(self, triples: str) -> Future[Explained]:
+        if not self._axioms:
+            self._axioms = to_ntriples(axioms_of(self._ontology)).decode()
+        return self._thread.submit(self._exchange, Explain(self._axioms, triples, self._seconds))
+
+    def _exchange(self, request: Explain) -> Explained:
         if self._process.pid is None:
             self._process.launch()
         answer = self._process.exchange(request, _PATIENCE)
