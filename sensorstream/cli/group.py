@@ -36,7 +36,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "simulate": "Make messages up: face trackers, or the sensors of a city.",
         "replay": "Send recorded messages again.",
         "query": "Ask a running server's knowledge base in SPARQL.",
-        "run": "Evaluate continuous queries over recorded events.",
+        "run": "Evaluate continuous queries over a file of events.",
         "sql": "Ask the history in SQL, on PostgreSQL or on Spark.",
         "demo": "See the main job live, in about a minute.",
     }
