@@ -54,6 +54,9 @@ class Hermit:
 
     def types(self, island: IslandFacts) -> Types | None:
         """The named classes of each member; None when there is no model."""
+        if any(one == other for one, other in island.different):
+            # To OWLAPI that is a set of one individual, of which nothing is said.
+            return None
         slots = self._with_slots(len(island.names))
         try:
             return self._types(slots, island)

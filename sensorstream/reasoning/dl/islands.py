@@ -24,7 +24,7 @@ from sensorstream.model.datatypes import (
 )
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
-from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_NOTHING, OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.terminology import Ends, Terminology
 
@@ -162,9 +162,6 @@ class Islands:
         elif p == OWL_SAME_AS:
             facts.same.append((number, members[o]))
         elif p == OWL_DIFFERENT_FROM:
-            if o == triple[0]:
-                # To the reasoners "different" is a set of individuals, here one of one.
-                facts.types.append((number, OWL_NOTHING))
             facts.different.append((number, members[o]))
         else:
             ends = terminology.local.get(p, _NO_ENDS)

@@ -1,8 +1,9 @@
 """Pellet, resident: the axioms are classified once; each island is asked of a fresh copy.
 
 A resident knowledge base keeps every individual it ever saw, so each question gets a copy
-without individuals. ``getTypes`` would realise everything: classes are tested one by one
-instead, from the top of the hierarchy down, and never below one that does not hold.
+without individuals but those that axioms name. ``getTypes`` would realise everything: classes
+are tested one by one instead, from the top of the hierarchy down, and never below one that does
+not hold.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ class Pellet:
         self._terms = java("org.mindswap.pellet.utils.ATermUtils")
         self._known: dict[str, Any] = {}
         self._consistent = bool(self._base.isConsistent())
+        # What axioms say of an individual (it is of an enumeration, differs from another) is
+        # among the assertions, which an empty copy is without.
+        self._names_nobody = bool(self._base.getIndividuals().isEmpty())
         self._top: list[_Class] = []
         if self._consistent:
             self._base.classify()
@@ -50,7 +54,7 @@ class Pellet:
 
     def types(self, island: IslandFacts) -> Types | None:
         """The named classes of each member; None when there is no model."""
-        kb = self._base.copy(True)
+        kb = self._base.copy(self._names_nobody)
         members = [self._term(name or f"{_SLOT}{n}") for n, name in enumerate(island.names)]
         for member in members:
             kb.addIndividual(member)
@@ -62,7 +66,11 @@ class Pellet:
             value = self._literal(lexical, datatype, language)
             kb.addPropertyValue(self._term(name), members[number], value)
         for one, other in island.same:
-            kb.addSame(members[one], members[other])
+            if self._names_nobody:
+                kb.addSame(members[one], members[other])
+            else:
+                # A full copy shares its list of equalities with the base.
+                kb.addType(members[one], self._terms.makeValue(members[other]))
         for one, other in island.different:
             kb.addDifferent(members[one], members[other])
         if not kb.isConsistent():

@@ -67,14 +67,14 @@ class ValueClasses:
     def __init__(self, axioms: Axioms, objects: frozenset[IRI]) -> None:
         self._by_value = _compares_values(axioms, objects)
         terms = {term for triple in axioms.triples for term in triple}
-        written = [term for term in terms if isinstance(term, Literal)]
+        # What is no valid literal is not compared with.
+        written = [] if self._by_value else [t for t in terms if isinstance(t, Literal)]
         exact = {_number(t) for t in written if t.datatype in _EXACT}
         if not terms.isdisjoint(INTEGER_TYPES - {XSD_INTEGER}):
             exact.update(_BOUNDS)
         self._exact = sorted(exact)
-        self._inexact = sorted(
-            {float(t.lexical) for t in written if t.datatype == XSD_DOUBLE} - {math.nan}
-        )
+        doubles = {float(t.lexical) for t in written if t.datatype == XSD_DOUBLE}
+        self._inexact = sorted(each for each in doubles if not math.isnan(each))
         self._texts = frozenset(t.lexical for t in written)
         self._texts_by_value = not (_TEXT_FACETS | _TEXT_TYPES).isdisjoint(terms)
 
@@ -120,6 +120,6 @@ def _compares_values(axioms: Axioms, objects: frozenset[IRI]) -> bool:
         for triple in axioms.triples:
             if isinstance(triple[2], Literal):
                 _ = triple[2].value
-    except TermError:
+    except (TermError, ValueError):  # not valid, or more digits than Python reads
         return True
     return False

@@ -1,0 +1,201 @@
+"""Values and equality that follow, told by small examples; the random ontologies do the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
+from sensorstream.reasoning.dl.islands import Islands
+from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.ontology import load_ontology, to_ntriples
+
+ONTOLOGY = """
+@prefix : <http://x.example/#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Room a owl:Class . :Hall a owl:Class . :Alarm a owl:Class . :Guest a owl:Class .
+:in a owl:ObjectProperty , owl:TransitiveProperty ; owl:inverseOf :holds .
+:holds a owl:ObjectProperty .
+:door a owl:ObjectProperty , owl:SymmetricProperty ; rdfs:subPropertyOf :near .
+:near a owl:ObjectProperty .
+:badge a owl:ObjectProperty , owl:InverseFunctionalProperty .
+:knows a owl:ObjectProperty .
+:reach a owl:ObjectProperty ; owl:propertyChainAxiom ( :door :in ) .
+:level a owl:DatatypeProperty . :grade a owl:DatatypeProperty ; rdfs:subPropertyOf :level .
+:colour a owl:DatatypeProperty .
+:Alarm rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :grade ; owl:hasValue 5 ] .
+:Guest owl:equivalentClass [ a owl:Restriction ; owl:onProperty :in ; owl:hasValue :hall ] .
+:hall a :Hall .
+"""
+
+
+def x(name: str) -> IRI:
+    return IRI(f"http://x.example/#{name}")
+
+
+class Run:
+    def __init__(
+        self, terminology: Terminology, static: tuple[Triple, ...], worker: Worker
+    ) -> None:
+        self.kb = KnowledgeBase()
+        self.kb.add(Origin.STATIC, static)
+        self.terminology = terminology
+        self.reasoner = DlReasoner(terminology, worker)
+        self.reasoner.start(self.kb)
+
+    def change(self, added: set[Triple], removed: frozenset[Triple] = frozenset()) -> set[Triple]:
+        delta = Delta(0, tuple(sorted(added)), tuple(sorted(removed)))
+        self.kb.apply(Origin.WINDOW, delta)
+        self.kb.apply(Origin.INFERRED, self.reasoner.react(self.kb, delta))
+        return set(self.kb.triples(Origin.INFERRED))
+
+
+@pytest.fixture(scope="module", params=["hermit", "pellet"])
+def parts(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Terminology, tuple[Triple, ...], Worker]]:
+    file = tmp_path_factory.mktemp("ontology") / "o.ttl"
+    file.write_text(ONTOLOGY)
+    ontology = load_ontology([file])
+    terminology = Terminology.of(ontology)
+    worker = Worker(request.param, to_ntriples(terminology.axioms), timeout=60)
+    yield terminology, ontology.triples, worker
+    worker.close()
+
+
+@pytest.fixture
+def run(parts: tuple[Terminology, tuple[Triple, ...], Worker]) -> Run:
+    return Run(*parts)
+
+
+A, B, C, D = (x(name) for name in "abcd")
+
+
+def test_transitive_and_inverse_values_come_and_go(run: Run) -> None:
+    first, second = (A, x("in"), B), (B, x("in"), C)
+    assert run.change({first, second}) == {
+        (A, x("in"), C),
+        (B, x("holds"), A),
+        (C, x("holds"), B),
+        (C, x("holds"), A),
+    }
+    assert run.change(set(), frozenset({second})) == {(B, x("holds"), A)}
+    assert run.change(set(), frozenset({first})) == set()
+
+
+def test_chains_symmetry_and_hierarchies_are_followed(run: Run) -> None:
+    inferred = run.change({(A, x("door"), B), (B, x("in"), C)})
+    assert inferred == {
+        (B, x("door"), A),
+        (A, x("near"), B),
+        (B, x("near"), A),
+        (C, x("holds"), B),
+        (A, x("reach"), C),
+    }
+
+
+def test_a_value_that_a_class_brings_is_inferred_and_the_property_above_it(run: Run) -> None:
+    five = Literal("5", XSD_INTEGER)
+    alarm: Triple = (A, RDF_TYPE, x("Alarm"))
+    assert run.change({alarm}) == {(A, x("grade"), five), (A, x("level"), five)}
+    assert run.change({(A, x("grade"), five)}) == {(A, x("level"), five)}
+    assert run.change(set(), frozenset({alarm, (A, x("grade"), five)})) == set()
+
+
+def test_equal_individuals_share_everything(run: Run) -> None:
+    red = Literal("red")
+    facts: set[Triple] = {
+        (A, x("badge"), D),
+        (A, x("colour"), red),
+        (A, RDF_TYPE, x("Room")),
+        (C, x("knows"), A),
+    }
+    run.change(facts)
+    same: Triple = (B, x("badge"), D)
+    assert run.change({same}) == {
+        (A, OWL_SAME_AS, B),
+        (B, OWL_SAME_AS, A),
+        (B, x("colour"), red),
+        (B, RDF_TYPE, x("Room")),
+        # By a property that no axiom speaks of, from another island.
+        (C, x("knows"), B),
+    }
+    assert run.change({(C, x("knows"), D), (D, x("knows"), B)}) >= {(D, x("knows"), A)}
+    assert run.change(set(), frozenset({same, (D, x("knows"), B), (C, x("knows"), D)})) == set()
+
+
+def test_told_equality_shares_values_too(run: Run) -> None:
+    same: Triple = (A, OWL_SAME_AS, B)
+    run.change({(A, x("colour"), Literal("red")), (C, x("knows"), B)})
+    assert run.change({same}) == {
+        (B, OWL_SAME_AS, A),
+        (B, x("colour"), Literal("red")),
+        (C, x("knows"), A),
+    }
+    assert run.change(set(), frozenset({same})) == set()
+
+
+def test_a_named_individual_is_reached_without_a_link(run: Run) -> None:
+    assert run.change({(A, RDF_TYPE, x("Guest"))}) >= {
+        (A, x("in"), x("hall")),
+        (x("hall"), x("holds"), A),
+    }
+    assert run.change(set(), frozenset({(A, RDF_TYPE, x("Guest"))})) == set()
+
+
+def test_an_island_that_named_individuals_cannot_reach_is_asked_about_alone(run: Run) -> None:
+    people: set[Triple] = {(x(f"p{n}"), RDF_TYPE, x("Guest")) for n in range(3)}
+    run.change(people)
+    asked: list[tuple[object, ...]] = []
+    joined = Islands.joined
+
+    def watched(self: Islands, start: object) -> object:
+        island = joined(self, start)  # type: ignore[arg-type]
+        asked.append(island.members)
+        return island
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Islands, "joined", watched)
+        run.change({(A, x("door"), B)})
+        assert asked == [(A, B)]
+        asked.clear()
+        run.change({(C, RDF_TYPE, x("Guest"))})
+        assert set(asked[-1]) == {x("hall"), C, *(x(f"p{n}") for n in range(3))}
+
+
+def test_different_from_itself_is_a_contradiction(run: Run) -> None:
+    from sensorstream.errors import Inconsistent
+
+    delta = Delta(0, ((A, OWL_DIFFERENT_FROM, A),))
+    run.kb.apply(Origin.WINDOW, delta)
+    with pytest.raises(Inconsistent):
+        run.reasoner.react(run.kb, delta)
+
+
+def test_shapes_met_before_are_not_asked_about_again(run: Run) -> None:
+    memo = run.reasoner.memo
+    for number in range(20):
+        node = x(f"n{number}")
+        run.change({(node, RDF_TYPE, x("Room")), (node, x("colour"), Literal(str(number)))})
+    assert memo.misses < 10
+    assert memo.hits > 2 * 15
+
+
+def test_a_file_of_axioms_is_what_the_test_says(tmp_path: Path) -> None:
+    file = tmp_path / "o.ttl"
+    file.write_text(ONTOLOGY)
+    found = Terminology.of(load_ontology([file]))
+    assert found.whole == ""
+    assert found.named == {x("hall")}
+    assert set(found.probes.roles) == {
+        x(n) for n in ("in", "holds", "door", "near", "badge", "reach")
+    }
