@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TypeAlias
 
-from sensorstream.settings import SECTIONS
+from sensorstream.settings import NAMED_SECTIONS, SECTIONS
 
 Given: TypeAlias = Mapping[str, Mapping[str, object]]
 
@@ -17,12 +17,17 @@ def settings_text(heading: str, given: Given) -> str:
     """The text of a ``sensorstream.toml``: every setting with its sentence.
 
     Settings in ``given`` (section, then name) are set; all others stand there as comments with
-    their defaults.
+    their defaults. Sections that the user names follow as comments.
     """
     lines = [f"# {line}".rstrip() for line in heading.splitlines()]
     for section, kind in SECTIONS.items():
         lines += ["", f"[{section}]"]
         lines += _settings(kind, given.get(section, {}))
+    for section, kind in NAMED_SECTIONS.items():
+        lines += ["", f"# [{section}.NAME]"]
+        for setting in fields(kind):
+            lines.append(f"#   {setting.metadata['sentence']}")
+            lines.append(f"#   {setting.name.rstrip('_')} = {_toml(setting.default)}")
     return "\n".join(lines) + "\n"
 
 

@@ -5,7 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from sensorstream.cli.settings_file import Given, settings_text
-from sensorstream.settings import SECTIONS, Settings, load_settings
+from sensorstream.settings import NAMED_SECTIONS, SECTIONS, Settings, load_settings
 
 
 def test_a_file_that_sets_nothing_means_the_defaults(tmp_path: Path) -> None:
@@ -44,6 +44,15 @@ def test_every_setting_stands_there_with_its_sentence() -> None:
     for section, kind in SECTIONS.items():
         for setting in fields(kind):
             assert f"# {setting.metadata['sentence']}\n# {setting.name} = " in text, section
+
+
+def test_sections_that_the_user_names_stand_there_as_comments() -> None:
+    text = settings_text("", {})
+    for section, kind in NAMED_SECTIONS.items():
+        assert f"\n# [{section}.NAME]\n" in text
+        for setting in fields(kind):
+            name = setting.name.rstrip("_")
+            assert f"#   {setting.metadata['sentence']}\n#   {name} = " in text, section
 
 
 def values(settings: Settings) -> list[object]:
