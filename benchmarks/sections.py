@@ -263,7 +263,7 @@ def _agreed(tracks: Sequence[Track], peers: Sequence[Track], section: str) -> It
     """The rows of systems that have seen the same messages and infer the same from them."""
     complete = _complete(tracks)
     humans = complete.individuals()
-    some = humans[: _COMPARED // 2] + humans[-_COMPARED // 2 :]
+    some = list(dict.fromkeys(humans[: _COMPARED // 2] + humans[-_COMPARED // 2 :]))
     for track in tracks:
         checked = 0
         if track.system is not complete:
