@@ -16,22 +16,22 @@ _XS: Final = "{http://www.w3.org/2001/XMLSchema}"
 _REFERRING: Final = tuple(f"{_XS}{name}" for name in ("include", "import", "redefine"))
 
 
-def read_schemas(settings: Settings) -> MessageSchemas:
-    """The schemas that ``messages.schema`` and ``sources.NAME.schema`` name.
+def read_schemas(settings: Settings) -> MessageSchemas | None:
+    """The schemas that ``messages.schema`` and ``sources.NAME.schema`` name; None if none.
 
     Raises:
         SettingsError: a file cannot be read, is no XML Schema 1.0, or refers to what lies
             outside its folder.
     """
     common = settings.messages.schema
-    return MessageSchemas(
-        None if common is None else _read("messages.schema", common),
-        {
-            name: _read(f"sources.{name}.schema", source.schema)
-            for name, source in settings.sources.items()
-            if source.schema is not None
-        },
-    )
+    by_source = {
+        name: _read(f"sources.{name}.schema", source.schema)
+        for name, source in settings.sources.items()
+        if source.schema is not None
+    }
+    if common is None and not by_source:
+        return None
+    return MessageSchemas(None if common is None else _read("messages.schema", common), by_source)
 
 
 def _read(label: str, path: Path) -> etree.XMLSchema:

@@ -19,7 +19,7 @@ from sensorstream.mapping.sieve import Mark
 from sensorstream.mapping.split import compile_split
 from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
 from sensorstream.mapping.trace import Recorder
-from sensorstream.mapping.xsd import NO_SCHEMAS, MessageSchemas
+from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject
 from sensorstream.model.timeline import Instant, Timeline
@@ -31,7 +31,7 @@ def compile_mapping(
     schema: Schema,
     timeline: Timeline,
     reference: ReferenceData = NO_REFERENCE,
-    schemas: MessageSchemas = NO_SCHEMAS,
+    schemas: MessageSchemas | None = None,
     recorder: Recorder | None = None,
 ) -> MappingPlan:
     """The mapping rules of several files as one plan, in their order.

@@ -11,7 +11,7 @@ from sensorstream.errors import MappingError
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_unmatched
 from sensorstream.mapping.sieve import Mark, Sieve
-from sensorstream.mapping.xsd import NO_SCHEMAS, MessageSchemas
+from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.events import Event, Message
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
@@ -111,12 +111,12 @@ class MappingPlan:
     """The mapping rules of a deployment, ready to run; it holds no state of any message.
 
     ``split`` finds the messages of a document that may carry several; None where each document
-    is a message. ``schemas`` are what documents must conform to.
+    is a message. ``schemas`` are what documents must conform to; None takes them as they are.
     """
 
     rules: tuple[PlannedRule, ...]
     split: Split | None = None
-    schemas: MessageSchemas = NO_SCHEMAS
+    schemas: MessageSchemas | None = None
     _sieve: Sieve[PlannedRule] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -132,10 +132,9 @@ class MappingPlan:
                 document, all are so or match no rule.
         """
         root = document.getroot()
-        if self.schemas:
+        if self.schemas is not None:
             self.schemas.check(document, message.source)
-        parts = () if self.split is None else self.split(root)
-        if parts:
+        if self.split is not None and (parts := self.split(root)):
             return self._apply_each(parts, message)
         harvest = Harvest(message)
         matched = self._run(root, harvest)

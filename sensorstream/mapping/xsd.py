@@ -22,9 +22,6 @@ class MessageSchemas:
     common: etree.XMLSchema | None = None
     by_source: Mapping[str, etree.XMLSchema] = field(default_factory=dict)
 
-    def __bool__(self) -> bool:
-        return self.common is not None or bool(self.by_source)
-
     def check(self, document: Document, source: str) -> None:
         """Validate a document by the schema of its source, else by the common one.
 
@@ -39,6 +36,3 @@ class MessageSchemas:
         more = len(violations) - _SHOWN
         told = [*violations[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
         raise InvalidMessage(f"the message is not as its schema says: {'; '.join(told)}")
-
-
-NO_SCHEMAS: Final = MessageSchemas()
