@@ -63,6 +63,7 @@ def command(
     Each line of the output is one row of one query at one time: "+" came, "-" went, "=" is part
     of the whole result. Events that are late beyond --lateness are left out and counted.
     """
+    from sensorstream.errors import InternalFault
     from sensorstream.sparql.algebra import ReportKind
     from sensorstream.sparql.parser import parse_query
     from sensorstream.streams.background import Background
@@ -93,6 +94,8 @@ def command(
         for event in _ordered(lines.read(source), length, processor):
             processor.push(event)
     processor.finish()
+    for name, error in processor.faults:
+        raise InternalFault(f"query '{name}' was stopped: {type(error).__name__}: {error}")
     if processor.counts.late:
         click.echo(f"{processor.counts.late} events were late beyond {lateness}", err=True)
     if stats:

@@ -58,9 +58,13 @@ class Dispatcher:
         subject, predicate, object_ = triple
         for key in ((predicate, object_), (predicate, None), (None, None)):
             for node, fires in self._triggers.get(key, {}).items():
-                for fire in fires:
-                    fire(subject, predicate, object_, node.added)
-                if node.added and not node.queued:
+                try:
+                    for fire in fires:
+                        fire(subject, predicate, object_, node.added)
+                except Exception as error:
+                    # Whoever changes the index is not to blame, and must come to its end.
+                    node.fault = error
+                if (node.added or node.fault) and not node.queued:
                     self._wake(node)
         for node in self._followers:
             if not node.queued:
@@ -71,9 +75,12 @@ class Dispatcher:
         subject, predicate, object_ = triple
         for key in ((predicate, object_), (predicate, None), (None, None)):
             for node, fires in self._triggers.get(key, {}).items():
-                for fire in fires:
-                    fire(subject, predicate, object_, node.removed)
-                if node.removed and not node.queued:
+                try:
+                    for fire in fires:
+                        fire(subject, predicate, object_, node.removed)
+                except Exception as error:
+                    node.fault = error
+                if (node.removed or node.fault) and not node.queued:
                     self._wake(node)
         for node in self._followers:
             if not node.queued:

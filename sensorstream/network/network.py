@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import count
 
 from sensorstream.kb.index import TripleIndex
@@ -13,6 +13,8 @@ from sensorstream.network.rows import Row
 
 Listener = Callable[[list[Row], list[Row]], None]
 """Told what was added to an operator's output, and what removed; the two may overlap."""
+Observer = Callable[[Sequence[Node]], None]
+"""Told which operators an instant has changed, while their changes can still be read."""
 
 
 class Network:
@@ -23,6 +25,9 @@ class Network:
     """
 
     def __init__(self) -> None:
+        self.observers: list[Observer] = []
+        self.faults: dict[Node, Exception] = {}
+        """Operators that a fault of ours has broken, and by what: their output is worth nothing."""
         self._nodes: dict[Hashable, Node] = {}
         self._dispatchers: dict[int, tuple[TripleIndex, Dispatcher]] = {}
         self._listeners: dict[Node, list[Listener]] = {}
@@ -76,6 +81,7 @@ class Network:
         if node.users or self._nodes.get(node.key) is not node:
             return
         del self._nodes[node.key]
+        self.faults.pop(node, None)
         node.release()
         for source in node.inputs:
             source.consumers.remove(node)
@@ -94,7 +100,13 @@ class Network:
         while queue:
             node = heapq.heappop(queue)[2]
             node.queued = False
-            node.flush()
+            try:
+                if node.fault is not None:
+                    raise node.fault
+                node.flush()
+            except Exception as error:
+                self.faults[node] = error
+                node.added, node.removed, node.fault = [], [], None
             if node.added or node.removed:
                 changed.append(node)
                 node.counters.added += len(node.added)
@@ -103,6 +115,8 @@ class Network:
                     if not consumer.queued:
                         self._wake(consumer)
         try:
+            for observer in self.observers:
+                observer(changed)
             for node in changed:
                 for listener in self._listeners.get(node, ()):
                     listener(node.added, node.removed)

@@ -31,6 +31,7 @@ class Node(ABC):
         "consumers",
         "counters",
         "depth",
+        "fault",
         "inputs",
         "key",
         "number",
@@ -54,6 +55,8 @@ class Node(ABC):
         self.number = 0
         self.users = 0
         self.queued = False
+        self.fault: Exception | None = None
+        """What broke a function that a triple fired; the network takes it up."""
         self.key: Hashable = None
 
     @abstractmethod
@@ -79,3 +82,14 @@ class Node(ABC):
     def size(self) -> int:
         """Rows it keeps in memory of its own."""
         return 0
+
+
+def operators(root: Node) -> dict[Node, None]:
+    """An operator and all below it, each once, inputs after what they feed."""
+    found: dict[Node, None] = {root: None}
+    for node in (queue := [root]):
+        for source in node.inputs:
+            if source not in found:
+                found[source] = None
+                queue.append(source)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from itertools import count
 from typing import TypeAlias
 
@@ -48,6 +49,10 @@ class Agenda:
                 return time
             heapq.heappop(self._queue)
         return None
+
+    def first(self, wanted: Callable[[Entry], bool]) -> Instant | None:
+        """When the next wanted entry is due; O(entries)."""
+        return min((time for entry, time in self._times.items() if wanted(entry)), default=None)
 
     def take(self, time: Instant) -> list[Entry]:
         """The entries due at the next time, which is ``time``; they are to be noted again."""

@@ -18,7 +18,7 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.compile import Compiler, Sources, UnsupportedQuery
 from sensorstream.network.expressions.compile import NotIncremental, with_base
 from sensorstream.network.network import Network
-from sensorstream.network.node import Node
+from sensorstream.network.node import Node, operators
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.sparql.algebra import Query, ReportKind
 from sensorstream.streams.agenda import Agenda
@@ -69,6 +69,8 @@ class StreamProcessor:
         self.queries: dict[str, ContinuousQuery] = {}
         self.counts = Counts()
         self.now: Instant | None = None
+        self.faults: list[tuple[str, Exception]] = []
+        """Queries that a fault of ours has stopped, and what it was."""
         self._default = default
         self._lengths = Lengths(instant, second, report)
         self._windows: dict[WindowShape, StreamWindow] = {}
@@ -199,6 +201,11 @@ class StreamProcessor:
         self._end_instant(event.time)
         return True
 
+    def complete(self, time: Instant) -> None:
+        """Nothing before a time will happen any more; what happens at it is still to come."""
+        if self.now is not None and time > self.now:
+            self._work_off_before(time)
+
     def settle(self, time: Instant) -> None:
         """The graphs outside the windows have changed: one instant."""
         self._move_to(time)
@@ -209,6 +216,11 @@ class StreamProcessor:
         if self.now is None or time > self.now:
             self._move_to(time)
             self._end_instant(time)
+
+    def take_back(self) -> None:
+        """The graphs outside the windows are again as they were: nothing has happened."""
+        self.network.settle()
+        self._stop_broken()
 
     def finish(self) -> None:
         """The streams have ended: windows with a step report once more, at its next multiple."""
@@ -226,6 +238,13 @@ class StreamProcessor:
         """When the next window is computed or lets something go, or a report is due."""
         return self._agenda.next
 
+    @property
+    def next_news(self) -> Instant | None:
+        """As :attr:`next_due`, but empty windows that nobody hears of do not count; O(queries)."""
+        return self._agenda.first(
+            lambda each: not isinstance(each, StreamWindow) or not each.idle or self._is_heard(each)
+        )
+
     def _move_to(self, time: Instant) -> None:
         """Work off all instants before a time, and what expires at it."""
         if self.now is None:
@@ -236,11 +255,7 @@ class StreamProcessor:
                 query.start(time)
                 self._agenda.note(query)
         elif time > self.now:
-            self._end_waiting()
-        while (due := self._agenda.next) is not None and due < time:
-            if self._work_off(due, time):
-                self._end_instant(due)
-                self._end_waiting()
+            self._work_off_before(time)
         if self._agenda.next == time:
             for each in self._agenda.take(time):
                 # What closes at this time waits for all that happens at it.
@@ -248,6 +263,13 @@ class StreamProcessor:
                     each.expire(time)
                 self._agenda.note(each)
         self.now = time
+
+    def _work_off_before(self, time: Instant) -> None:
+        self._end_waiting()
+        while (due := self._agenda.next) is not None and due < time:
+            if self._work_off(due, time):
+                self._end_instant(due)
+                self._end_waiting()
 
     def _work_off(self, time: Instant, until: Instant | None = None) -> bool:
         """Compute what is due at a time.
@@ -288,13 +310,14 @@ class StreamProcessor:
     ) -> None:
         self.now = time
         self.network.settle()
+        self._stop_broken()
         stirred = list(self._stirred)
         self._stirred.clear()
         for query in stirred:
             if query.schedule.kind is ReportKind.INSTANT and reporting is None:
                 self._waiting[query] = None
             elif query.is_due() and (reporting is None or query in reporting):
-                query.report(time)
+                self._report(query, time)
 
     def _end_waiting(self) -> None:
         """Nothing more happens at the present time."""
@@ -303,4 +326,25 @@ class StreamProcessor:
         for query in waiting:
             if query.is_due():
                 assert self.now is not None
-                query.report(self.now)
+                self._report(query, self.now)
+
+    def _report(self, query: ContinuousQuery, time: Instant) -> None:
+        try:
+            query.report(time)
+        except OSError:
+            # The sink's: whoever it writes to is gone.
+            raise
+        except Exception as error:
+            self._stop(query, error)
+
+    def _stop_broken(self) -> None:
+        """Stop the queries over operators that a fault of ours has broken, and no others."""
+        while self.network.faults:
+            node, error = next(iter(self.network.faults.items()))
+            for query in [q for q in self.queries.values() if node in operators(q.root)]:
+                self._stop(query, error)
+            self.network.faults.pop(node, None)
+
+    def _stop(self, query: ContinuousQuery, error: Exception) -> None:
+        self.unregister(query.name)
+        self.faults.append((query.name, error))

@@ -143,7 +143,15 @@ class ContinuousQuery:
                 return enough
             case ReportKind.WINDOW_CLOSE:
                 return closed
+        self._cancel()
         return closed or bool(self._added or self._removed)
+
+    def _cancel(self) -> None:
+        """Drop what came and went since the last report: it is no change."""
+        if self._added and self._removed:
+            weights = net(self._added, self._removed)
+            self._added = [row for row, n in weights.items() for _ in range(n)]
+            self._removed = [row for row, n in weights.items() for _ in range(-n)]
 
     def result(self) -> list[Row]:
         """The whole result as it is now, in the order the query asks for."""
@@ -159,12 +167,9 @@ class ContinuousQuery:
 
     def report(self, time: Instant) -> None:
         """Give out what the relation asks for."""
+        self._cancel()
         added, removed = self._added, self._removed
         self._added, self._removed = [], []
-        if added and removed:
-            weights = net(added, removed)
-            added = [row for row, n in weights.items() for _ in range(n)]
-            removed = [row for row, n in weights.items() for _ in range(-n)]
         self.reports += 1
         self.last_report = time
         if isinstance(self.query.form, Ask):
