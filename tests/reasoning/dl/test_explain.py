@@ -132,6 +132,13 @@ class Deployment:
         self._reasoner.close()
 
 
+class Patient(SystemClock):
+    """A clock by which no bound of time is ever reached, however busy the machine is."""
+
+    def counter(self) -> float:
+        return super().counter() / 1000
+
+
 HALF = [each for each in POOL if each not in ("A SubClassOf B", "A DisjointWith C")]
 
 
@@ -141,7 +148,7 @@ def deployment(
 ) -> Iterator[tuple[list[str], Deployment]]:
     file = tmp_path_factory.mktemp("ontology") / "ontology.ttl"
     file.write_text(PREFIXES + NAMES + "\n".join(POOL[each] for each in request.param))
-    made = Deployment(load_ontology([file]))
+    made = Deployment(load_ontology([file]), Patient())
     yield request.param, made
     made.close()
 
@@ -160,8 +167,6 @@ def test_what_is_named_contradicts_and_every_part_of_it_has_a_model(
         return
     found = refused.contradiction
     assert found is not None
-    if "starting" in found.limits:
-        return  # on a busy machine the first one may have to do without
     assert found.limits == ""
     lines = {" ".join(part.n3 for part in each) + " .": each for each in window}
     named = [lines[line] for line in found.triples]
