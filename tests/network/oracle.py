@@ -247,7 +247,8 @@ class Oracle:
 def spelled_out(node: Any, fresh: Iterator[int]) -> Any:
     """The pattern with its paths as section 18.2.2.4 translates them.
 
-    Oxigraph evaluates alternatives and sequences as sets of pairs; they are bags.
+    Oxigraph evaluates alternatives and sequences as sets of pairs, and a negated set between two
+    known ends; they are bags.
     """
     if isinstance(node, BGP):
         parts = [_spelled_path(each, fresh) for each in node.patterns]
@@ -277,7 +278,20 @@ def _spelled_path(pattern: TriplePattern, fresh: Iterator[int]) -> Pattern:
                 _spelled_path(TriplePattern(s, left, o), fresh),
                 _spelled_path(TriplePattern(s, right, o), fresh),
             )
+        case NegatedSet(forward, backward):
+            ways = []
+            if forward or not backward:
+                ways.append(_other_than(s, forward, o, fresh))
+            if backward:
+                ways.append(_other_than(o, backward, s, fresh))
+            return reduce(Union, ways)
     return BGP((pattern,))
+
+
+def _other_than(s: Any, names: tuple[IRI, ...], o: Any, fresh: Iterator[int]) -> Pattern:
+    step = Variable(f"between{next(fresh)}")
+    block = BGP((TriplePattern(s, step, o),))
+    return Filter(Not(In(step, names)), block) if names else block
 
 
 def _quad(triple: Triple, graph: IRI | None) -> ox.Quad:

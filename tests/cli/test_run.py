@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+
+PREFIX = "PREFIX : <http://example.org/>\n"
+SUMS = f"""{PREFIX}REGISTER RSTREAM :sums AS
+SELECT ?s (SUM(?v) AS ?sum) FROM NAMED WINDOW :w ON :readings [RANGE PT10S STEP PT5S]
+WHERE {{ WINDOW :w {{ ?s :value ?v }} ?s a :Sensor }} GROUP BY ?s"""
+CHANGES = f"""{PREFIX}SELECT ?s ?v FROM NAMED WINDOW :w ON :readings [RANGE PT3S]
+WHERE {{ WINDOW :w {{ ?s :value ?v }} }}"""
+STATIC = "@prefix : <http://example.org/> . :a a :Sensor . :b a :Sensor ."
+
+
+def event(time: object, sensor: str, value: int, stream: str = "readings") -> dict[str, object]:
+    graph = f"<http://example.org/{sensor}> <http://example.org/value> {value} ."
+    return {"time": time, "stream": f"http://example.org/{stream}", "graph": graph}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "sums.rq").write_text(SUMS)
+    (tmp_path / "changes.rq").write_text(CHANGES)
+    (tmp_path / "kb.ttl").write_text(STATIC)
+    return tmp_path
+
+
+def write(folder: Path, *events: dict[str, object]) -> Path:
+    file = folder / "events.jsonl"
+    file.write_text("".join(f"{json.dumps(each)}\n" for each in events))
+    return file
+
+
+def lines(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def short(found: list[dict[str, Any]]) -> list[tuple[object, ...]]:
+    return [
+        (
+            each["time"],
+            each["op"],
+            *(
+                term["value"].removeprefix("http://example.org/")
+                for term in each["bindings"].values()
+            ),
+        )
+        for each in found
+    ]
+
+
+def test_a_window_with_a_step_reports_at_its_multiples_and_once_more_at_the_end(
+    files: Path, run: Run
+) -> None:
+    events = write(files, event(1, "a", 3), event(4.5, "a", 4), event(5, "b", 9), event(11, "c", 1))
+    arguments = ("--events", events, "--static", files / "kb.ttl")
+    found = lines(run("run", "--query", files / "sums.rq", *arguments))
+    assert short(found) == [
+        (5, "=", "a", "7"),
+        (5, "=", "b", "9"),
+        (10, "=", "a", "7"),
+        (10, "=", "b", "9"),
+    ]
+    assert {each["query"] for each in found} == {"http://example.org/sums"}
+    assert found[0]["bindings"]["sum"] == {
+        "type": "literal",
+        "value": "7",
+        "datatype": "http://www.w3.org/2001/XMLSchema#integer",
+    }
+
+
+def test_a_window_without_a_step_says_what_comes_and_goes(files: Path, run: Run) -> None:
+    events = write(files, event(1, "a", 3), event(2.5, "b", 4), event(9, "c", 5, "other"))
+    found = lines(run("run", "--query", files / "changes.rq", "--events", events))
+    assert short(found) == [
+        (1, "+", "a", "3"),
+        (2.5, "+", "b", "4"),
+        (4, "-", "a", "3"),
+        (5.5, "-", "b", "4"),
+    ]
+
+
+def test_times_are_written_as_the_events_write_them(files: Path, run: Run) -> None:
+    events = write(
+        files, event("2014-08-01T08:00:01Z", "a", 3), event("2014-08-01T08:00:02", "b", 4)
+    )
+    found = lines(run("run", "--query", files / "changes.rq", "--events", events))
+    assert [each["time"] for each in found] == ["2014-08-01T08:00:01Z", "2014-08-01T08:00:02Z"]
+
+
+def test_disorder_within_the_lateness_makes_no_difference(files: Path, run: Run) -> None:
+    ordered = [event(time, "ab"[time % 2], time % 5) for time in range(40)]
+    random = Random(7)
+    shuffled = [e for _, e in sorted((n + random.uniform(0, 4), e) for n, e in enumerate(ordered))]
+    queries = ("--query", files / "sums.rq", "--query", files / "changes.rq")
+    static = ("--static", files / "kb.ttl", "--lateness", "PT5S")
+    expected = run("run", *queries, "--events", write(files, *ordered), *static).stdout
+    found = run("run", *queries, "--events", write(files, *shuffled), *static)
+    assert found.stdout == expected
+    assert shuffled != ordered
+
+
+def test_what_is_later_than_that_is_left_out_and_counted(files: Path, run: Run) -> None:
+    events = write(files, event(10, "a", 1), event(2, "b", 2))
+    result = run("run", "--query", files / "changes.rq", "--events", events, "--stats")
+    assert short(lines(result)) == [(10, "+", "a", "1")]
+    assert "1 events were late beyond 0" in result.stderr
+    assert "1 events, " in result.stderr
+    assert "events/s" in result.stderr
+    assert "peak memory" in result.stderr
+
+
+def test_events_may_come_from_standard_input(files: Path, run: Run) -> None:
+    given = json.dumps(event(1, "a", 3))
+    found = lines(run("run", "--query", files / "changes.rq", "--events", "-", given=given))
+    assert short(found) == [(1, "+", "a", "3")]
+
+
+def test_construct_gives_graphs_and_ask_an_answer(files: Path, run: Run) -> None:
+    clause = "FROM NAMED WINDOW :w ON :readings [RANGE PT3S] WHERE { WINDOW :w { ?s :value ?v } }"
+    (files / "construct.rq").write_text(f"{PREFIX}CONSTRUCT {{ ?s :has ?v }} {clause}")
+    (files / "ask.rq").write_text(f"{PREFIX}ASK {clause}")
+    events = write(files, event(1, "a", 3))
+    found = lines(
+        run(
+            "run",
+            "--query",
+            files / "construct.rq",
+            "--query",
+            files / "ask.rq",
+            "--events",
+            events,
+        )
+    )
+    assert found == [
+        {
+            "query": "construct",
+            "time": 1,
+            "op": "+",
+            "graph": "<http://example.org/a> <http://example.org/has> "
+            '"3"^^<http://www.w3.org/2001/XMLSchema#integer> .\n',
+        },
+        {"query": "ask", "time": 1, "op": "=", "boolean": True},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("{", "events.jsonl:1:1: not a JSON object"),
+        ('{"time": 1}', "'graph' is missing"),
+        ('{"time": true, "graph": ""}', "'time': expected a number of seconds or an xsd:dateTime"),
+        ('{"time": "soon", "graph": ""}', "'soon' is not an xsd:dateTime"),
+        ('{"time": 1, "graph": "<a"}', "'graph': not Turtle"),
+        ('{"time": 1, "graf": ""}', "unknown key 'graf'"),
+        ('{"time": 1, "end": 0, "graph": ""}', "'end' is before 'time'"),
+        ('{"time": 1, "graph": "", "stream": "x"}', "'stream': 'x' is not an absolute IRI"),
+        ('{"time": 1e-9, "graph": ""}', "finer than a microsecond"),
+    ],
+)
+def test_a_line_that_is_no_event_is_named(files: Path, run: Run, line: str, expected: str) -> None:
+    events = files / "events.jsonl"
+    events.write_text(line)
+    result = run("run", "--query", files / "changes.rq", "--events", events)
+    assert result.exit_code == 1
+    assert expected in result.stderr
+
+
+def test_times_are_of_one_kind(files: Path, run: Run) -> None:
+    events = write(files, event(1, "a", 3), event("2014-08-01T08:00:01Z", "a", 3))
+    result = run("run", "--query", files / "changes.rq", "--events", events)
+    assert "events.jsonl:2:1: 'time': expected a number, as before" in result.stderr
+
+
+def test_a_query_names_its_background_by_the_files_name(files: Path, run: Run) -> None:
+    events = write(files, event(1, "a", 3))
+    text = SUMS.replace(
+        "FROM NAMED WINDOW", "FROM <http://elsewhere.example/data/kb.ttl> FROM NAMED WINDOW"
+    )
+    (files / "sums.rq").write_text(text)
+    arguments = ("--query", files / "sums.rq", "--events", events)
+    assert len(lines(run("run", *arguments, "--static", files / "kb.ttl"))) == 1
+    (files / "sums.rq").write_text(text.replace("kb.ttl", "other.ttl"))
+    (files / "more.nt").write_text("")
+    two = run("run", *arguments, "--static", files / "kb.ttl", "--static", files / "more.nt")
+    assert two.exit_code == 1
+    assert "other.ttl>: expected the name of a --static file; given: kb.ttl, more.nt" in two.stderr
+
+
+def test_a_query_that_cannot_be_read_is_named_with_its_place(files: Path, run: Run) -> None:
+    (files / "bad.rq").write_text("SELECT ?x WHERE { ?x ?y }")
+    result = run("run", "--query", files / "bad.rq", "--events", write(files))
+    assert result.exit_code == 1
+    assert "bad.rq:1:25:" in result.stderr
+
+
+@pytest.mark.parametrize("lateness", ["x", "-1", "P1Y"])
+def test_a_lateness_is_a_length_of_time(files: Path, run: Run, lateness: str) -> None:
+    arguments = ("--query", files / "changes.rq", "--events", write(files))
+    result = run("run", *arguments, f"--lateness={lateness}")
+    assert result.exit_code == 2
+    assert "expected seconds, or a duration such as PT5S" in result.stderr
+
+
+def test_what_is_evaluated_anew_is_said(files: Path, run: Run) -> None:
+    (files / "now.rq").write_text(CHANGES.replace("SELECT ?s ?v", "SELECT ?s (NOW() AS ?now)"))
+    result = run("run", "--query", files / "now.rq", "--events", write(files, event(1, "a", 3)))
+    assert "now: evaluated anew at each change: NOW() has another value each time" in result.stderr
