@@ -124,6 +124,17 @@ def counts_individuals(axioms: Axioms, values: frozenset[IRI]) -> bool:
     return False
 
 
+def leaves_a_choice(axioms: Axioms, values: frozenset[IRI]) -> bool:
+    """Whether some bound above one lets models differ in which neighbours are equal."""
+    return any(
+        p in _COUNTS
+        and isinstance(o, Literal)
+        and o.lexical.strip() not in {"0", "1"}
+        and axioms.value(s, OWL_ON_PROPERTY) not in values
+        for s, p, o in axioms.triples
+    )
+
+
 def _converse(name: str) -> IRI:
     return IRI(name[1:] if name.startswith(_BACKWARD) else _BACKWARD + name)
 

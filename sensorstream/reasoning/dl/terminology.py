@@ -33,7 +33,12 @@ from sensorstream.reasoning.dl.gate import (
     why_whole,
 )
 from sensorstream.reasoning.dl.probes import PREFIX, Probes, written_values
-from sensorstream.reasoning.dl.roles import Roles, complex_roles, counts_individuals
+from sensorstream.reasoning.dl.roles import (
+    Roles,
+    complex_roles,
+    counts_individuals,
+    leaves_a_choice,
+)
 from sensorstream.reasoning.ontology import Ontology
 
 HELPER: Final = PREFIX
@@ -117,6 +122,10 @@ class Terminology:
         data = schema.datatype_properties & (mentioned | ends.keys())
         told = Axioms(axioms)
         named = frozenset(named_individuals(told))
+        if named or leaves_a_choice(told, data):
+            # An individual that is one or another of two has the values that both have, even by
+            # properties of which nothing else is said.
+            linking = schema.object_properties
         roles = Roles(told)
         probes = _probes(told, roles, linking, data, named)
         return cls(
@@ -128,7 +137,7 @@ class Terminology:
             local={
                 p: told
                 for p, told in ends.items()
-                if p in schema.object_properties and p not in mentioned
+                if p in schema.object_properties and p not in linking
             },
             data=data,
             named=named,

@@ -397,6 +397,8 @@ def test_what_is_inferred_is_what_follows(
     steps: list[tuple[set[Triple], set[Triple]]],
 ) -> None:
     note(text)
+    # Pellet itself errs about loops of functional properties (docs/reasoning.md).
+    assume(reasoner == "hermit" or "hasSelf" not in text)
     axioms = to_ntriples(Terminology.of(ontology(text)).axioms)
     try:
         worker = resident(java, reasoner, axioms)

@@ -480,6 +480,26 @@ def test_a_moving_window_equals_owlready2(
     assert {node: run.types(node) for node in run.individuals()} == oracle(run, ontology, reasoner)
 
 
+@pytest.mark.parametrize("reasoner", ["hermit", "pellet"])
+def test_definitions_decided_last_equal_owlready2(shipped: Ontology, reasoner: str) -> None:
+    worker = Worker(reasoner, to_ntriples(Terminology.of(shipped).axioms), timeout=60)
+    try:
+        run = Run.of(shipped, worker)
+        run.change(human(ANNA) | human(BOB, certainty=10) | {(ANNA, t("hasLocation"), ROOM)})
+        run.change(typed(ROOM, t("RestrictedZone")) | {(BOB, t("hasLocation"), t("hall"))})
+        run.change(traffic(c("o1"), "12.5", 11) | typed(c("sensor-1"), c("TrafficSensor")))
+        run.change({(c("s2"), s("madeObservation"), c("o1")), *typed(c("s2"), c("TrafficSensor"))})
+        run.change({(ANNA, t("hasLocation"), t("hall"))}, human(BOB, certainty=10))
+        found = {node: run.types(node) for node in run.individuals()}
+        assert c("CongestedSensor") in found[c("s2")]
+        assert found == oracle(run, shipped, reasoner)
+        # The converse of what is told follows too.
+        assert (c("o1"), s("madeBySensor"), c("s2")) in run.inferred()
+        assert (c("sensor-1"), s("madeObservation"), c("o1")) in run.inferred()
+    finally:
+        worker.close()
+
+
 def test_what_is_inconsistent_here_is_inconsistent_for_owlready2(
     ontology: Ontology, hermit: Worker
 ) -> None:
