@@ -25,6 +25,7 @@ from sensorstream.streams.agenda import Agenda
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Sink
+from sensorstream.streams.state import ProcessorState
 from sensorstream.streams.window import StreamWindow, WindowShape
 
 
@@ -177,6 +178,42 @@ class StreamProcessor:
                 del self._readers[window], self._windows[shape]
                 self._agenda.forget(window)
                 self._of_stream[shape.stream].remove(window)
+
+    def state(self) -> ProcessorState:
+        """All that must survive a restart; between two events."""
+        counts = self.counts
+        return ProcessorState(
+            self.now,
+            (counts.events, counts.triples, counts.late),
+            tuple(
+                (query.name, query.text, query.state(query in self._waiting))
+                for query in self.queries.values()
+            ),
+            tuple((shape, window.state()) for shape, window in self._windows.items()),
+        )
+
+    def restore(self, state: ProcessorState, start: Callable[[str, str], object]) -> None:
+        """Go on from a state; call it on a new processor, the graphs as they were then.
+
+        ``start`` is given each query's name and text and registers it, or decides not to.
+        """
+        for name, text, _ in state.queries:
+            start(name, text)
+        for shape, window in state.windows:
+            if shape in self._windows:
+                self._windows[shape].restore(window)
+                self._agenda.note(self._windows[shape])
+        self.network.settle()
+        self._stirred.clear()
+        self.now = state.now
+        self.counts = Counts(*state.counts)
+        for name, _, query in state.queries:
+            running = self.queries.get(name)
+            if running is not None:
+                running.restore(query)
+                self._agenda.note(running)
+                if query.waits:
+                    self._waiting[running] = None
 
     # -- time -------------------------------------------------------------------------------
 

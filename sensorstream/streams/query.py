@@ -26,6 +26,7 @@ from sensorstream.sparql.algebra import (
     Slice,
 )
 from sensorstream.streams.report import Operation, Report, Sink, instantiated
+from sensorstream.streams.state import QueryState
 from sensorstream.streams.window import StreamWindow
 
 
@@ -145,6 +146,37 @@ class ContinuousQuery:
                 return closed
         self._cancel()
         return closed or bool(self._added or self._removed)
+
+    def state(self, waits: bool) -> QueryState:
+        """What :meth:`restore` needs."""
+        self._cancel()
+        return QueryState(
+            self.due,
+            self.reports,
+            self.last_report,
+            tuple(self._added),
+            tuple(self._removed),
+            self._arrived,
+            self._computed,
+            self._answer,
+            waits,
+        )
+
+    def restore(self, state: QueryState) -> None:
+        """Go on from a state; windows and graphs are as they were then."""
+        self.due = state.due
+        self.reports = state.reports
+        self.last_report = state.last_report
+        self._added, self._removed = list(state.added), list(state.removed)
+        self._arrived = state.arrived
+        self._computed = state.computed
+        self._answer = state.answer
+        if self._triples is not None:
+            # What it has told so far: what there is, but for what it has not told.
+            counts = Counter(self._triples(self.root.rows()))
+            counts.subtract(self._triples(self._added))
+            counts.update(self._triples(self._removed))
+            self._constructed = +counts
 
     def _cancel(self) -> None:
         """Drop what came and went since the last report: it is no change."""

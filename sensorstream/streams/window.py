@@ -24,6 +24,7 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.streams.state import WindowState
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,25 @@ class StreamWindow:
         """Whether the window is empty and stays so until the next event."""
         return not self._waiting and not self._content
 
+    def state(self) -> WindowState:
+        """What :meth:`restore` needs."""
+        return WindowState(
+            self.closes,
+            self.computed,
+            self._arrived,
+            tuple((time, tuple(triples)) for time, triples in self._content.elements()),
+            tuple((time, tuple(triples)) for time, triples in self._waiting),
+        )
+
+    def restore(self, state: WindowState) -> None:
+        """Become the window of that shape that a state was taken of; call it on a new one."""
+        self.closes = state.closes
+        self.computed = state.computed
+        self._arrived = state.arrived
+        for time, triples in state.content:
+            self._content.enter(time, triples)
+        self._waiting.extend(state.waiting)
+
     def _enter_waiting(self, count: int) -> None:
         for _ in range(count):
             self._content.enter(*self._waiting.popleft())
@@ -171,6 +191,9 @@ class _Content(Protocol):
 
     def leave(self) -> None:
         """Let the oldest element go."""
+
+    def elements(self) -> Iterable[tuple[Instant, Sequence[Triple]]]:
+        """What made it what it is, were it to enter again, oldest first."""
 
 
 class _Triples:
@@ -214,6 +237,9 @@ class _Triples:
                 del counts[triple]
                 self._index.discard(triple)
 
+    def elements(self) -> Iterable[tuple[Instant, Sequence[Triple]]]:
+        return self._elements
+
 
 class _Individuals:
     """Individuals with all that was said of them since they came (SensorStream, eq. 6 and 7)."""
@@ -251,3 +277,7 @@ class _Individuals:
         subject, _ = self._times.popitem(last=False)
         for triple in list(self._index.match(subject, None, None)):
             self._index.discard(triple)
+
+    def elements(self) -> Iterable[tuple[Instant, Sequence[Triple]]]:
+        index = self._index
+        return ((time, tuple(index.match(s, None, None))) for s, time in self._times.items())
