@@ -1,0 +1,120 @@
+"""The CityBench queries, over the recorded streams, against Oxigraph on the window's content."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+from click.testing import CliRunner
+
+from sensorstream.cli.run import command
+from sensorstream.resources import bundled
+from sensorstream.simulation.citybench import beside_the_source
+from sensorstream.simulation.citybench_events import BACKGROUND
+
+EXAMPLE = bundled("ontologies").parent / "examples" / "citybench"
+QUERIES = [f"Q{number}" for number in range(1, 6)]
+RANGE, STEP = 3, 1
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that the example's script makes of two hours."""
+    folder = beside_the_source()
+    if folder is None:
+        pytest.skip("the recordings of CityBench are not beside the checkout")
+    out = tmp_path_factory.mktemp("citybench")
+    script = EXAMPLE / "prepare.py"
+    arguments = [str(script), str(folder), str(out), "--to", "2014-08-01T10:00"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", arguments)
+        runpy.run_path(str(script), run_name="__main__")
+    return out
+
+
+@pytest.fixture(scope="module")
+def background(prepared: Path) -> ox.Store:
+    store = ox.Store()
+    for name in BACKGROUND:
+        store.load(path=prepared / name, format=ox.RdfFormat.TURTLE)
+    return store
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_report_is_what_oxigraph_finds_in_the_windows(
+    name: str, prepared: Path, background: ox.Store
+) -> None:
+    reports = _run(name, prepared)
+    text = (EXAMPLE / f"{name}.rq").read_text()
+    events = [json.loads(line) for line in (prepared / "events.jsonl").read_text().splitlines()]
+    last = max(event["time"] for event in events)
+    expected = {}
+    time = 0
+    while time < last + STEP:
+        if rows := _answer(text, events, time, background):
+            expected[time] = rows
+        time += STEP
+    assert len(expected) > 10
+    assert reports == expected
+
+
+def _run(name: str, folder: Path) -> dict[int, Counter[Any]]:
+    statics = [part for each in BACKGROUND for part in ("--static", str(folder / each))]
+    query = str(EXAMPLE / f"{name}.rq")
+    result = CliRunner().invoke(
+        command, ["--query", query, "--events", str(folder / "events.jsonl"), *statics]
+    )
+    assert result.exit_code == 0, result.output
+    # Nothing is evaluated anew.
+    assert result.stderr == ""
+    reports: dict[int, Counter[Any]] = {}
+    for line in result.stdout.splitlines():
+        row = json.loads(line)
+        assert (row["query"], row["op"]) == (name, "=")
+        cells = {key: _own(**term) for key, term in row["bindings"].items()}
+        reports.setdefault(row["time"], Counter())[tuple(sorted(cells.items()))] += 1
+    return reports
+
+
+def _answer(
+    text: str, events: list[dict[str, Any]], time: int, background: ox.Store
+) -> Counter[Any]:
+    """The query as plain SPARQL, each window a named graph of what happened in its range."""
+    streams = dict(re.findall(r"FROM NAMED WINDOW ses:(\w+) ON ses:(\w+)", text))
+    assert text.count("[RANGE PT3S STEP PT1S]") == len(streams)
+    plain = re.sub(r"REGISTER .* AS|FROM NAMED WINDOW .*", "", text).replace("WINDOW", "GRAPH")
+    namespace = "http://www.insight-centre.org/dataset/SampleEventService#"
+    for graph in list(background.named_graphs()):
+        background.remove_graph(graph)
+    for window, stream in streams.items():
+        for event in events:
+            if event["stream"] == namespace + stream and time - RANGE < event["time"] <= time:
+                background.load(
+                    event["graph"],
+                    ox.RdfFormat.N_TRIPLES,
+                    to_graph=ox.NamedNode(namespace + window),
+                )
+    solutions = background.query(plain)
+    assert isinstance(solutions, ox.QuerySolutions)
+    names = [each.value for each in solutions.variables]
+    return Counter(tuple(sorted((name, _theirs(row[name])) for name in names)) for row in solutions)
+
+
+def _own(type: str, value: str, datatype: str = "") -> Any:
+    if type == "bnode":
+        # Each store names blank nodes in its own way.
+        return type, ""
+    return (type, float(value)) if datatype.endswith(("double", "decimal")) else (type, value)
+
+
+def _theirs(term: Any) -> Any:
+    if isinstance(term, ox.Literal):
+        return _own("literal", term.value, term.datatype.value)
+    return _own("bnode" if isinstance(term, ox.BlankNode) else "uri", term.value)
