@@ -13,7 +13,6 @@ SENSORSTREAM: Final = "urn:sensorstream:mapping#"
 """What RML and stylesheets say in our own words: the time of an event, updates and the like."""
 
 RDF_FIRST: Final = IRI(f"{RDF}first")
-RDF_NIL: Final = IRI(f"{RDF}nil")
 RDF_REST: Final = IRI(f"{RDF}rest")
 RDF_NIL: Final = IRI(f"{RDF}nil")
 RDF_TYPE: Final = IRI(f"{RDF}type")
