@@ -32,7 +32,7 @@ from types import ModuleType
 from typing import IO, Final
 from urllib.parse import quote
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 import psycopg2
 from psycopg2 import sql
 

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 import psycopg2
 import pytest
 from sqlalchemy.engine import make_url
