@@ -173,7 +173,13 @@ class Exchange:
         _check_works(aside)
 
     def _adopt(self, message: Message, deployment: Deployment, aside: Aside) -> Outcome:
-        self._engine.adopt(aside, deployment.mapping, deployment.rules)
+        self._engine.adopt(
+            aside,
+            deployment.mapping,
+            deployment.rules,
+            deployment.filters,
+            deployment.shedding,
+        )
         self.deployment = deployment
         self.put = OntologyText(message.content, message.source, message.id)
         return Outcome(message, Status.ACCEPTED)

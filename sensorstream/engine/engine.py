@@ -483,8 +483,15 @@ class Engine:
         if isinstance(self._reasoner, ResilientReasoner):
             self.kb.apply(Origin.INFERRED, self._reasoner.degrade(self.kb, reason))
 
-    def adopt(self, aside: Aside, mapping: MappingPlan, rules: Sequence[CompiledRule]) -> None:
-        """Exchange ontology, reasoner and rules between two messages.
+    def adopt(
+        self,
+        aside: Aside,
+        mapping: MappingPlan,
+        rules: Sequence[CompiledRule],
+        filters: Sequence[Filter],
+        shedding: Shedding | None,
+    ) -> None:
+        """Exchange ontology, reasoner, rules, filters and policies between two messages.
 
         Static and inferred graph become those of ``aside``; window and memories stay. No rule
         runs: new axioms count from the next message on. Messages that wait were mapped already.
@@ -497,6 +504,10 @@ class Engine:
         self._exchange(aside)
         self._mapping = mapping
         self._rules = RuleIndex(rules)
+        self._filters = tuple(filters)
+        if self._shedder is not None and shedding is not None:
+            # The load and what has been shed go on.
+            self._shedder.shedding = shedding
 
     def readmit(self, message: Message, aside: Aside) -> Outcome:
         """Exchange a reasoner that failed for a new one, which catches up with the window.

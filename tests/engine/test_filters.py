@@ -7,12 +7,13 @@ from decimal import Decimal
 
 import pytest
 
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.wiring import Deployment, reasoner_of
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import SettingsError
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI, Literal
+from sensorstream.reasoning.aside import Aside
 from sensorstream.settings import FilterSettings, TimeSettings, WindowSettings
 
 Deploy = Callable[..., Deployment]
@@ -185,6 +186,20 @@ def test_filters_see_held_messages_when_their_turn_comes(deploy: Deploy, start: 
         ("m2", 0),
         ("m1", 1),
     ]
+
+
+def test_a_new_ontology_changes_at_once_which_classes_are_below_the_filters(
+    deploy: Deploy, start: Start
+) -> None:
+    filters = {"none": of("Sensor")}
+    engine = start(deploy(ONTOLOGY, RULES, filters=filters))
+    assert send(engine, 1, sensor("a", 1, 20)).filtered != ()
+    for number, above, filtered in ((2, ":Room", 0), (3, ":Sensor", 1)):
+        ontology = ONTOLOGY.replace("subClassOf :Sensor", f"subClassOf {above}")
+        then = deploy(ontology, RULES, filters=filters)
+        aside = Aside(then.ontology.triples, reasoner_of(then))
+        engine.adopt(aside, then.mapping, then.rules, then.filters, then.shedding)
+        assert len(send(engine, number, sensor(f"b{number}", number, 20)).filtered) == filtered
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.wiring import Deployment, reasoner_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
@@ -21,6 +21,7 @@ from sensorstream.errors import SettingsError
 from sensorstream.model.events import Individual, Message
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.reasoning.aside import Aside
 from sensorstream.resources import bundled
 from sensorstream.settings import (
     PolicySettings,
@@ -339,6 +340,21 @@ then insert individual :s-{new} a ss:Synopsis .
     outcome = engine.tick(Message("m9", b"", 200))
     assert outcome.status is Status.REJECTED
     assert (engine.due, synopses(engine)) == (None, [])
+
+
+def test_a_new_ontology_changes_the_policies_and_not_the_load(deploy: Deploy, start: Start) -> None:
+    policies = {"fires": PolicySettings(f"{EX}Fire", "all")}
+    spec = SheddingSettings(budget=5, period=str(PERIOD), keep="none")
+    engine = start(deploy(ONTOLOGY, RULES, shedding=spec, policies=policies))
+    flood(engine, 8)
+    before = engine.state().load
+    ontology = f"{ONTOLOGY} :Person rdfs:subClassOf :Fire ."
+    then = deploy(ontology, RULES, shedding=spec, policies=policies)
+    aside = Aside(then.ontology.triples, reasoner_of(then))
+    engine.adopt(aside, then.mapping, then.rules, then.filters, then.shedding)
+    assert engine.state().load == before
+    assert len(before.summaries) == 1
+    assert send(engine, 9, 100, "<p id='9' t='9' v='1'/>").shed == ()
 
 
 @pytest.mark.parametrize(
