@@ -378,7 +378,7 @@ def follow(
         assert said(kb) == expected
 
 
-EXAMPLES = int(os.environ.get("SENSORSTREAM_ONTOLOGIES", "15"))
+EXAMPLES = int(os.environ.get("SENSORSTREAM_ONTOLOGIES", "5"))
 
 
 @pytest.mark.parametrize("reasoner", ["hermit", "pellet"])
@@ -396,6 +396,8 @@ def test_what_is_inferred_is_what_follows(
     text: str,
     steps: list[tuple[set[Triple], set[Triple]]],
 ) -> None:
+    if reasoner == "pellet" and "SENSORSTREAM_ONTOLOGIES" not in os.environ:
+        pytest.skip("Pellet takes minutes over some random ontologies: set SENSORSTREAM_ONTOLOGIES")
     note(text)
     # Pellet itself errs about loops of functional properties (docs/reasoning.md).
     assume(reasoner == "hermit" or "hasSelf" not in text)
