@@ -30,6 +30,7 @@ def dump(state: EngineState) -> bytes:
         "archived": state.archived,
         "load": _load_data(state.load),
         "degraded": state.degraded,
+        "queries": state.queries,
     }
     return zlib.compress(json.dumps(data, separators=(",", ":")).encode(), level=1)
 
@@ -45,6 +46,7 @@ def load(content: bytes) -> EngineState:
         data.get("archived", 0),
         _load(data["load"]) if "load" in data else LoadState(),
         data.get("degraded", ""),
+        data.get("queries", {}),
     )
 
 

@@ -11,8 +11,9 @@ is released, in order of application time.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from lxml import etree
 
@@ -21,6 +22,7 @@ from sensorstream.engine.filters import Filter
 from sensorstream.engine.intake import Verdicts, admit
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.engine.queries import LiveQueries
 from sensorstream.engine.reorder import Disorder, ReorderBuffer, ReorderState, Waiting
 from sensorstream.engine.run import MessageRun
 from sensorstream.engine.shedding import LoadShedder, LoadState, Shedding
@@ -81,6 +83,8 @@ class EngineState:
     load: LoadState = field(default_factory=LoadState)
     degraded: str = ""
     """Why the plain profile stands in for the reasoner; "" while it does not."""
+    queries: Mapping[str, Any] = field(default_factory=dict)
+    """The continuous queries, as :meth:`.LiveQueries.state` gives them."""
 
 
 class Engine:
@@ -109,6 +113,7 @@ class Engine:
         self.kb = knowledge
         self.window = window
         self.evaluator = evaluator
+        self.queries = LiveQueries(knowledge.index, timeline)
         self._mapping = mapping
         self._reasoner = reasoner
         self._rules = RuleIndex(rules)
@@ -161,7 +166,7 @@ class Engine:
         if self._order is not None:
             outcome = self._in_order(self._order, message, arrived, timings, refused)
         else:
-            left = self._release_left(refused)
+            left = self._release_left(refused, message.received)
             if isinstance(arrived, Arrived):
                 arrived = self._take_in(arrived, timings, refused)
             outcome = replace(arrived, released=left) if left else arrived
@@ -180,11 +185,11 @@ class Engine:
         """
         news = self._weigh(tick, 0)
         if self._order is None:
-            released = self._release_left(refused)
+            released = self._release_left(refused, tick.received)
         else:
             self._order.advance(tick.received)
             released = tuple(
-                self._take_in(each, Timings(), refused, answered=True)
+                self._take_in(each, Timings(), refused, tick.received)
                 for each in self._order.release()
             )
         outcome = Outcome(tick, Status.ACCEPTED)
@@ -193,6 +198,9 @@ class Engine:
             if outcome.status is Status.REJECTED:
                 # A rule that cannot stand a synopsis must not be asked again for ever.
                 self._shedder.settle({}, 0, closed=True)
+        if not self.held:
+            self.queries.advance(tick.received, self._margin)
+            outcome = self._with_queries(outcome)
         return self._marked(replace(outcome, released=released, alerts=(*news, *outcome.alerts)))
 
     @property
@@ -202,8 +210,27 @@ class Engine:
             0 if self._left else None,
             None if self._order is None else self._order.due,
             None if self._shedder is None else self._shedder.due,
+            self._queries_due,
         )
         return min((due for due in dues if due is not None), default=None)
+
+    @property
+    def _queries_due(self) -> Instant | None:
+        """From which time of arrival on silence makes a query's window move, or a report due."""
+        silence = None if self.held else self.queries.silence
+        if silence is None:
+            return None
+        idle = 0 if self._order is None else self._order.disorder.idle
+        # While a source is waited for, time of the queries is what it says.
+        return self.queries.heard + max(silence + self._margin, idle)
+
+    @property
+    def _margin(self) -> int:
+        """How late a message may still come."""
+        if self._order is None:
+            return 0
+        disorder = self._order.disorder
+        return max(disorder.lateness, *disorder.by_source.values(), 0)
 
     @property
     def held(self) -> int:
@@ -273,7 +300,7 @@ class Engine:
                 assert isinstance(arrived, Arrived)
                 own = self._take_in(arrived, timings, refused)
             else:
-                released.append(self._take_in(each, Timings(), refused, answered=True))
+                released.append(self._take_in(each, Timings(), refused, message.received))
         if own is None:
             assert isinstance(arrived, Arrived)
             own = _outcome(arrived, Status.HELD, timings)
@@ -287,10 +314,13 @@ class Engine:
         arrived: Arrived,
         timings: Timings,
         refused: Container[str] = _NONE,
-        answered: bool = False,
+        received: Instant | None = None,
     ) -> Outcome:
-        """Let window, reasoner and rules have a message; all or nothing."""
-        message = arrived.message
+        """Let window, reasoner and rules have a message; all or nothing.
+
+        ``received`` is the time of arrival of what released it, if it had to wait.
+        """
+        message, answered = arrived.message, received is not None
         if message.id in refused:
             return _outcome(arrived, Status.REJECTED, timings)
         before = self.degraded
@@ -301,14 +331,62 @@ class Engine:
             outcome = self._react(arrived, run, timings)
         except (MessageError, ReasonerError) as error:
             run.take_back()
+            self.queries.take_back()
             outcome = self.reject(message, error, timings)
         except Exception as error:
             run.take_back()
+            self.queries.take_back()
             outcome = self._fault(message, error, timings)
+        else:
+            self._tell_queries(run, message.received if received is None else received)
+        outcome = self._with_queries(outcome)
         if answered and outcome.replies:
             told = f"{len(outcome.replies)} replies not sent: the message had waited"
             outcome = replace(outcome, warnings=(*outcome.warnings, told))
         return self._with_reasoner(outcome, before) if self.degraded else outcome
+
+    def _tell_queries(self, run: MessageRun, received: Instant) -> None:
+        now = self.window.now
+        if now is not None:
+            self.queries.take_in(run.said, run.visible, now, received)
+
+    def _with_queries(self, outcome: Outcome) -> Outcome:
+        """The outcome with what queries have reported, and those that a fault has stopped."""
+        message, now = outcome.message, self.window.now
+        stopped = tuple(
+            self._notices.stopped(message, name, entry, error, now)
+            for name, entry, error in self.queries.take_faults()
+        )
+        reports = self.queries.take_reports()
+        if not stopped and not reports:
+            return outcome
+        return replace(
+            outcome,
+            reports=(*outcome.reports, *reports),
+            alerts=(*outcome.alerts, *stopped),
+        )
+
+    def register_query(self, message: Message) -> Outcome:
+        """Start a continuous query between two messages.
+
+        Args:
+            message: the journal's entry: the query's text, and as source its name.
+
+        Raises:
+            QueryError: the text is no query, or asks for named graphs.
+            UnsupportedQuery: no stream can answer it, or the name is taken.
+        """
+        self.queries.register(message.source, message.content.decode(), message.id)
+        return Outcome(message, Status.ACCEPTED)
+
+    def remove_query(self, message: Message) -> Outcome:
+        """Stop a continuous query between two messages; its name is the entry's source.
+
+        Raises:
+            KeyError: no query has that name.
+        """
+        self.queries.unregister(message.source)
+        return Outcome(message, Status.ACCEPTED)
 
     def _marked(self, outcome: Outcome) -> Outcome:
         return replace(outcome, degraded=True) if self.degraded else outcome
@@ -370,6 +448,7 @@ class Engine:
         """
         message, events, shedder = arrived.message, arrived.mapped.events, self._shedder
         if shedder is None and not self._filters:
+            run.said += events
             return [run.apply(event, ()) for event in events]
         applied: list[Delta] = []
         if shedder is not None:
@@ -377,10 +456,12 @@ class Engine:
             for number, (about, summary) in enumerate(closing.items(), 1):
                 event = summary.event(about, message.id, number, self._timeline)
                 applied.append(run.apply(event, ()))
+                run.said.append(event)
         for event in events:
             part = admit(event, self._filters, shedder, self.kb, self.window, verdicts)
             if part is not None:
                 applied.append(run.apply(part, ()))
+                run.said.append(part)
         return applied
 
     def _settle(self, arrived: Arrived, verdicts: Verdicts) -> None:
@@ -403,9 +484,9 @@ class Engine:
         now = self.window.now
         return (self._notices.shedding(message, state.active, budget, state.shed, now),)
 
-    def _release_left(self, refused: Container[str]) -> tuple[Outcome, ...]:
+    def _release_left(self, refused: Container[str], received: Instant) -> tuple[Outcome, ...]:
         left, self._left = self._left, ()
-        return tuple(self._take_in(each, Timings(), refused, answered=True) for each in left)
+        return tuple(self._take_in(each, Timings(), refused, received) for each in left)
 
     def _set_late(self, arrived: Arrived, timings: Timings) -> Outcome:
         """Send a message that came too late for the window straight to history."""
@@ -446,6 +527,7 @@ class Engine:
             self._archived,
             LoadState() if self._shedder is None else self._shedder.state,
             self.degraded,
+            self.queries.state(),
         )
 
     def restore(self, state: EngineState) -> None:
@@ -466,6 +548,8 @@ class Engine:
         delta = self.kb.apply(Origin.WINDOW, Delta(self.window.now or 0, added=held))
         if delta:
             self.kb.apply(Origin.INFERRED, self._reasoner.react(self.kb, delta))
+        if state.queries:
+            self.queries.restore(state.queries)
 
     @property
     def reasoner(self) -> Reasoner:

@@ -93,6 +93,16 @@ class Notices:
         )
         return (alert, _alert(message, "inconsistency", message.id, text, now))
 
+    def stopped(
+        self, message: Message, query: str, entry: str, error: Exception, now: Instant | None
+    ) -> Alert:
+        """A fault of ours has stopped a continuous query, registered by ``entry``."""
+        text = (
+            f"the query '{query}' met a fault of the server and was stopped: "
+            f"{type(error).__name__}: {error}"
+        )
+        return _alert(message, "query-stopped", query, text, now, f"-{entry}")
+
     def audit(self, message: Message, text: str, now: Instant | None) -> tuple[Alert, ...]:
         """The inferences are not what a reasoner finds that starts from nothing."""
         return (_alert(message, "audit-difference", "audit", text, now),)

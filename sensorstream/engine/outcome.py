@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.events import Alert, Departure, Message, Superseded
 from sensorstream.model.terms import Subject
@@ -62,7 +63,8 @@ class Outcome:
     window. A rejected message has its reason in ``rejection`` and changed nothing. ``archived``
     are individuals that went straight to history. ``released`` says what became of earlier
     messages that waited until this one came; ``forced`` of them, because too many waited.
-    ``degraded`` tells that the plain profile stands in for a reasoner that failed.
+    ``degraded`` tells that the plain profile stands in for a reasoner that failed. ``reports`` are
+    those of continuous queries.
     """
 
     message: Message
@@ -82,6 +84,7 @@ class Outcome:
     degraded: bool = False
     filtered: tuple[Withheld, ...] = ()
     shed: tuple[Withheld, ...] = ()
+    reports: tuple[QueryReport, ...] = ()
 
     @property
     def timings(self) -> dict[str, float]:

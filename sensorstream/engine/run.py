@@ -52,6 +52,10 @@ class MessageRun:
         self.evaluator = evaluator
         self.departures: list[Departure] = []
         self.superseded: list[Superseded] = []
+        self.said: list[Event] = []
+        """What the message itself said, as far as it entered the window."""
+        self.visible: list[Delta] = []
+        """What has changed in the union of the graphs, in order."""
         self._window = window
         self._reasoner = reasoner
         self._counter = counter
@@ -85,7 +89,9 @@ class MessageRun:
         step.reasoned = True
         derived = self.kb.apply(Origin.INFERRED, inferred)
         self._timings.t_i += self._counter() - moved
-        return net_delta(now, (visible, derived))
+        effect = net_delta(now, (visible, derived))
+        self.visible.append(effect)
+        return effect
 
     def take_back(self) -> None:
         """Leave the knowledge base as it was before the message."""

@@ -277,7 +277,12 @@ class StreamProcessor:
 
     @property
     def next_news(self) -> Instant | None:
-        """As :attr:`next_due`, but empty windows that nobody hears of do not count; O(queries)."""
+        """As :attr:`next_due`, but empty windows that nobody hears of do not count; O(queries).
+
+        Queries that wait for the end of the present instant are due now.
+        """
+        if self._waiting:
+            return self.now
         return self._agenda.first(
             lambda each: not isinstance(each, StreamWindow) or not each.idle or self._is_heard(each)
         )

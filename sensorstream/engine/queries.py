@@ -1,0 +1,272 @@
+"""Continuous queries over the messages that an engine takes in.
+
+The default graph of the queries is the knowledge base: static, window and inferred graph. Their
+own windows hold what accepted messages say, each message as one event of the stream of its
+source. The queries see a message when it is sure to stay; one that is rejected leaves no trace.
+
+Time of the queries is application time. It moves by the messages; in silence by as much as time
+of arrival has passed (docs/decisions/009). A message that is older than the present of the
+queries, because messages are taken as they come or because the clock has closed a window, happens
+at the present: nothing that was taken in is lost to them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from sensorstream.errors import QueryError, SensorStreamError
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.events import Delta, Event, net_delta
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.sparql.algebra import Query
+from sensorstream.sparql.parser import parse_query
+from sensorstream.streams.checkpoint import from_data, to_data
+from sensorstream.streams.processor import StreamEvent, StreamProcessor
+from sensorstream.streams.query import ContinuousQuery
+from sensorstream.streams.report import Report
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReport:
+    """One report; ``number`` counts those of its registration from 1.
+
+    ``entry`` is the journal's id of the registration: :attr:`id` is never given twice.
+    """
+
+    entry: str
+    number: int
+    report: Report
+
+    @property
+    def id(self) -> str:
+        return f"{self.entry}-{self.number}"
+
+
+@dataclass(slots=True)
+class _Registration:
+    entry: str
+    reports: int = 0
+
+
+def stream_of(source: str) -> IRI | None:
+    """The stream of a source's messages; None for messages that name none.
+
+    A source that is named by an IRI (``http``, ``https``, ``urn``) is that stream itself.
+    """
+    if not source:
+        return None
+    if source.startswith(("http://", "https://", "urn:")):
+        return IRI(quote(source, safe="%/:=&?~#+!$,;'@()*[]"))
+    return IRI(f"urn:sensorstream:source:{quote(source, safe='')}")
+
+
+class LiveQueries:
+    """The queries of one engine; owned by its thread.
+
+    ``knowledge`` is the graph that patterns outside WINDOW match.
+    """
+
+    def __init__(self, knowledge: TripleIndex, timeline: Timeline) -> None:
+        self.processor = StreamProcessor(
+            knowledge,
+            instant=lambda literal: timeline.instant(literal.lexical),
+            second=timeline.of_wall_time(1),
+        )
+        self._knowledge = knowledge
+        self._registered: dict[str, _Registration] = {}
+        self._reports: list[QueryReport] = []
+        # When time of the queries last moved by a message: that time, and its time of arrival.
+        self._moved: tuple[Instant, Instant] | None = None
+
+    # -- queries ----------------------------------------------------------------------------
+
+    def check(self, name: str, text: str) -> None:
+        """Whether a query could be registered now.
+
+        Raises:
+            QueryError: the text is no query, or asks for named graphs.
+            UnsupportedQuery: no stream can answer it, or the name is taken.
+        """
+        self.processor.register(name, text, _parsed(text), _ignore)
+        self.processor.unregister(name)
+
+    def register(self, name: str, text: str, entry: str) -> ContinuousQuery:
+        """Start a query; ``entry`` is the journal's id of its registration.
+
+        Raises:
+            QueryError, UnsupportedQuery: see :meth:`check`.
+        """
+        running = self.processor.register(name, text, _parsed(text), self._take_report)
+        self._registered[name] = _Registration(entry)
+        return running
+
+    def unregister(self, name: str) -> None:
+        """Stop a query.
+
+        Raises:
+            KeyError: no query has that name.
+        """
+        self.processor.unregister(name)
+        del self._registered[name]
+
+    def entry(self, name: str) -> str:
+        """The journal's id of a query's registration."""
+        return self._registered[name].entry
+
+    def _take_report(self, report: Report) -> None:
+        registration = self._registered[report.query]
+        registration.reports += 1
+        self._reports.append(QueryReport(registration.entry, registration.reports, report))
+
+    # -- time -------------------------------------------------------------------------------
+
+    def take_in(
+        self, events: Sequence[Event], changes: Sequence[Delta], now: Instant, received: Instant
+    ) -> None:
+        """A message has been taken in.
+
+        Args:
+            events: what it said, its times in any order.
+            changes: what it has changed in the knowledge base, in order; it stands there already.
+            now: the latest application time that the engine knows.
+            received: the time of arrival of what brought it in.
+        """
+        processor = self.processor
+        said = self._by_time(events)
+        first = said[0].time if said else self._present(now)
+        due = processor.next_due
+        if due is not None and due < first:
+            # What closes before the message must not see what the message changed.
+            with self._without(net_delta(first, changes)):
+                processor.complete(first)
+        for event in said:
+            processor.push(event)
+        if not said:
+            processor.settle(first)
+        assert processor.now is not None
+        self._moved = (processor.now, received)
+
+    def take_back(self) -> None:
+        """A message was rejected, and the knowledge base is as it was before."""
+        self.processor.take_back()
+
+    def advance(self, received: Instant, margin: int) -> None:
+        """Let time of arrival pass: what is due by now, less a margin, is worked off."""
+        if self._moved is None:
+            return
+        present, at = self._moved
+        until = present + received - at - margin
+        while (due := self.processor.next_news) is not None and due < until:
+            self.processor.advance(due + 1)
+
+    @property
+    def silence(self) -> int | None:
+        """How long no message may come, in time of arrival, before something is due; None: ever."""
+        due = self.processor.next_news
+        if due is None or self._moved is None:
+            return None
+        return due + 1 - self._moved[0]
+
+    @property
+    def heard(self) -> Instant:
+        """The time of arrival from which :attr:`silence` counts."""
+        assert self._moved is not None
+        return self._moved[1]
+
+    def _present(self, time: Instant) -> Instant:
+        now = self.processor.now
+        return time if now is None else max(now, time)
+
+    def _by_time(self, events: Sequence[Event]) -> list[StreamEvent]:
+        """One event for each time of a message, in order; none before the present."""
+        said: dict[Instant, dict[Triple, None]] = {}
+        for event in sorted(events, key=lambda each: each.time):
+            triples = said.setdefault(self._present(event.time), {})
+            triples.update(dict.fromkeys(event.triples))
+        stream = stream_of(events[0].source) if events else None
+        return [StreamEvent(time, tuple(triples), stream) for time, triples in said.items()]
+
+    @contextmanager
+    def _without(self, delta: Delta) -> Iterator[None]:
+        """The knowledge base as it was before a change."""
+        index = self._knowledge
+        for triple in delta.added:
+            index.discard(triple)
+        for triple in delta.removed:
+            index.add(triple)
+        try:
+            yield
+        finally:
+            for triple in delta.removed:
+                index.discard(triple)
+            for triple in delta.added:
+                index.add(triple)
+
+    # -- what it came to --------------------------------------------------------------------
+
+    def take_reports(self) -> tuple[QueryReport, ...]:
+        """What was reported since the last call."""
+        reports = tuple(self._reports)
+        self._reports.clear()
+        return reports
+
+    def take_faults(self) -> list[tuple[str, str, Exception]]:
+        """The queries that a fault of ours has stopped since the last call.
+
+        Returns:
+            For each its name, the journal's id of its registration, and the fault.
+        """
+        faults = []
+        for name, error in self.processor.faults:
+            faults.append((name, self._registered.pop(name).entry, error))
+            _LOG.error("a fault of our own stopped the query '%s'", name, exc_info=error)
+        self.processor.faults.clear()
+        return faults
+
+    # -- at rest ----------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """All that must survive a restart, as plain data."""
+        return {
+            "processor": to_data(self.processor.state()),
+            "registered": [[n, each.entry, each.reports] for n, each in self._registered.items()],
+            "moved": self._moved,
+        }
+
+    def restore(self, data: Mapping[str, Any]) -> None:
+        """Go on from a state; call it on new queries, the knowledge base as it was then."""
+        for name, entry, reports in data["registered"]:
+            self._registered[name] = _Registration(entry, reports)
+        self.processor.restore(from_data(data["processor"]), self._start_again)
+        moved = data["moved"]
+        self._moved = None if moved is None else (moved[0], moved[1])
+
+    def _start_again(self, name: str, text: str) -> None:
+        try:
+            self.processor.register(name, text, _parsed(text), self._take_report)
+        except SensorStreamError as error:
+            # It was accepted by another version of SensorStream; all else must go on.
+            _LOG.error("the query '%s' cannot be run any more, it is left out: %s", name, error)
+            del self._registered[name]
+
+
+def _parsed(text: str) -> Query:
+    query = parse_query(text)
+    if query.dataset.named:
+        raise QueryError(
+            f"FROM NAMED <{query.dataset.named[0]}>: a continuous query reads the knowledge base "
+            "as one graph: leave the clause and GRAPH out"
+        )
+    return query
+
+
+def _ignore(_: Report) -> None:
+    """A check reports to nobody."""
