@@ -316,13 +316,22 @@ class SteppingWindow(ABC, Generic[E]):
         for individual in record.departures:
             name = individual.name
             pane = self._homes.get(name)
-            if pane is None or pane.pending or name in self._content.individuals:
+            if pane is None or name in self._content.individuals or self._waits(name, pane):
                 continue
             del self._homes[name]
             record.undo.append(partial(self._homes.__setitem__, name, pane))
-            if not pane.ages and not self._counts_on(pane) and pane.key in self._panes:
+            if (
+                not pane.ages
+                and not pane.pending
+                and not self._counts_on(pane)
+                and pane.key in self._panes
+            ):
                 del self._panes[pane.key]
                 record.undo.append(partial(self._panes.__setitem__, pane.key, pane))
+
+    def _waits(self, name: Subject, pane: Pane[E]) -> bool:
+        owners = self._content.owners
+        return any(name in owners_of(event, owners).values() for event in pane.pending)
 
     def _counts_on(self, pane: Pane[E]) -> bool:
         """Whether an empty pane must remember how many have come."""
