@@ -61,18 +61,19 @@ def _query_fault(case: QueryCase) -> str | None:
         return wrong
     graphs = (*query.dataset.default, *query.dataset.named)
     found, wanted = answer(case, query_text(query), graphs), expected(case.result)
-    right = _equal(case, query, found, wanted)
+    right = same_result(case, query, found, wanted)
     if case.label not in DEVIATIONS:
         return None if right else f"the result is {found}, not {wanted}:\n{query_text(query)}"
     if right:
         return "it passes: take it out of the table of deviations"
     original = answer(case, case.text.read_text("utf-8"), graphs)
-    if _equal(case, query, found, original):
+    if same_result(case, query, found, original):
         return None
     return f"the result is {found}, that of the original text is {original}"
 
 
-def _equal(case: QueryCase, query: Query, one: Result, other: Result) -> bool:
+def same_result(case: QueryCase, query: Query, one: Result, other: Result) -> bool:
+    """Whether two results of a test are equal: in order where the query or the file wants it."""
     by_rows = any(isinstance(node, OrderBy) for node in nodes(query.form.pattern))
     by_file = any(isinstance(each, Solutions) and each.ordered for each in (one, other))
     return equal(one, other, ordered=by_rows or by_file, lax=case.lax)

@@ -12,7 +12,16 @@ from typing import Final
 
 from tests.w3c.checks import fault
 from tests.w3c.deviations import DEVIATIONS
-from tests.w3c.manifests import MISSING, OUTSIDE, Case, QueryCase, SyntaxCase, cases
+from tests.w3c.manifests import (
+    MISSING,
+    OUTSIDE,
+    Case,
+    QueryCase,
+    SyntaxCase,
+    cases,
+    query_cases,
+)
+from tests.w3c.network import ANEW, NETWORK_DEVIATIONS, fault_of_network
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "conformance.md"
 
@@ -29,6 +38,9 @@ What a test shows:
 - **Query**: the text is read, its algebra printed, and the printed text run on Oxigraph. The
   answer equals the suite's: the same solutions, equally often, blank nodes up to their names,
   in order where the query says ORDER BY.
+- **As a stream**: the test's data come triple by triple through the network of incremental
+  operators (docs/network.md), with junk inserted and retracted among them; the result at the end
+  equals the suite's.
 - **Update**: as for queries; the data afterwards are isomorphic to the suite's.
 
 """
@@ -45,8 +57,17 @@ def main() -> int:
         if wrong is not None:
             print(f"{case.label}: {wrong}", file=sys.stderr)
         outcome[case] = "failed" if wrong else "deviates" if _deviates(case) else "passed"
-    PAGE.write_text(_INTRODUCTION + "\n".join((*_table(outcome), "", *_deviations(), *_outside())))
-    failed = sum(each == "failed" for each in outcome.values())
+    streamed: dict[Case, str] = {}
+    for case in query_cases():
+        wrong = fault_of_network(case)
+        if wrong is not None:
+            print(f"{case.label}, as a stream: {wrong}", file=sys.stderr)
+        streamed[case] = "failed" if wrong else _how_streamed(case)
+    PAGE.write_text(
+        _INTRODUCTION
+        + "\n".join((*_table(outcome, streamed), "", *_deviations(), *_streams(), *_outside()))
+    )
+    failed = sum(each == "failed" for each in (*outcome.values(), *streamed.values()))
     print(f"{len(outcome)} tests, {failed} failed: {PAGE}")
     return 1 if failed else 0
 
@@ -55,28 +76,41 @@ def _deviates(case: Case) -> bool:
     return case.label in DEVIATIONS
 
 
+def _how_streamed(case: Case) -> str:
+    if case.label in NETWORK_DEVIATIONS:
+        return "deviates"
+    return "anew" if case.label in ANEW else "passed"
+
+
 def _kind(case: Case) -> str:
     if isinstance(case, SyntaxCase):
         return "syntax, positive" if case.positive else "syntax, negative"
     return "query" if isinstance(case, QueryCase) else "update"
 
 
-def _table(outcome: dict[Case, str]) -> list[str]:
+def _table(outcome: dict[Case, str], streamed: dict[Case, str]) -> list[str]:
     lines = [
-        "| category | kind | tests | passed | as Oxigraph, not as the suite | failed |",
-        "|---|---|---:|---:|---:|---:|",
+        "| category | kind | tests | passed | as Oxigraph, not as the suite | failed "
+        "| as a stream: passed | evaluated anew, passed | deviates | failed |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    counts: dict[tuple[str, str], Counter[str]] = {}
+    counts: dict[tuple[str, str], tuple[Counter[str], Counter[str]]] = {}
     for case, how in outcome.items():
-        counts.setdefault((case.category, _kind(case)), Counter())[how] += 1
-    for (category, kind), count in counts.items():
-        lines.append(f"| {category} | {kind} | {_numbers(count)} |")
-    lines.append(f"| **all** | | {_numbers(sum(counts.values(), Counter()))} |")
+        once, always = counts.setdefault((case.category, _kind(case)), (Counter(), Counter()))
+        once[how] += 1
+        if case in streamed:
+            always[streamed[case]] += 1
+    for (category, kind), both in counts.items():
+        lines.append(f"| {category} | {kind} | {_numbers(*both)} |")
+    total = (sum((each[n] for each in counts.values()), Counter()) for n in (0, 1))
+    lines.append(f"| **all** | | {_numbers(*total)} |")
     return lines
 
 
-def _numbers(count: Counter[str]) -> str:
-    columns = (count.total(), count["passed"], count["deviates"], count["failed"])
+def _numbers(once: Counter[str], always: Counter[str]) -> str:
+    columns: list[object] = [once.total(), once["passed"], once["deviates"], once["failed"]]
+    kinds = ("passed", "anew", "deviates", "failed")
+    columns += [always[kind] for kind in kinds] if always else [""] * len(kinds)
     return " | ".join(map(str, columns))
 
 
@@ -91,6 +125,20 @@ def _deviations() -> list[str]:
         "|---|---|",
     ]
     return [*lines, *(f"| {label} | {reason} |" for label, reason in DEVIATIONS.items()), ""]
+
+
+def _streams() -> list[str]:
+    lines = [
+        "## As a stream",
+        "",
+        "Functions with another value each time cannot be kept in step: these tests are evaluated",
+        f"anew at every change: {', '.join(sorted(ANEW))}.",
+        "",
+        "| deviates | reason |",
+        "|---|---|",
+    ]
+    rows = (f"| {label} | {reason} |" for label, reason in NETWORK_DEVIATIONS.items())
+    return [*lines, *rows, ""]
 
 
 def _outside() -> list[str]:

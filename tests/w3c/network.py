@@ -20,8 +20,9 @@ from sensorstream.sparql.algebra import Ask, Construct, Query
 from sensorstream.streams.event_lines import instant_of
 from sensorstream.streams.processor import StreamProcessor
 from sensorstream.streams.query import ContinuousQuery
+from tests.w3c.checks import read, same_result
 from tests.w3c.manifests import QueryCase
-from tests.w3c.results import Graph, Result, Solutions, parse_graph
+from tests.w3c.results import Graph, Result, Solutions, expected, parse_graph
 
 ANEW: Final = frozenset(
     f"sparql11/functions/{name}"
@@ -35,6 +36,19 @@ NETWORK_DEVIATIONS: Final = {
 }
 
 Step = tuple[TripleIndex, Triple, bool]
+
+
+def fault_of_network(case: QueryCase) -> str | None:
+    """What is wrong with how a test goes through the network."""
+    query = read(case, update=False)
+    assert isinstance(query, Query)
+    found, reason = answer_of_network(case, query)
+    right = same_result(case, query, found, expected(case.result))
+    if bool(reason) is not (case.label in ANEW):
+        return f"evaluated anew: {reason}" if reason else "kept in step: take it out of ANEW"
+    if case.label in NETWORK_DEVIATIONS:
+        return "it passes: take it out of the table of deviations" if right else None
+    return None if right else f"the result is {found}, not {expected(case.result)}"
 
 
 def answer_of_network(case: QueryCase, query: Query) -> tuple[Result, str]:
