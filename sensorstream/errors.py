@@ -17,6 +17,8 @@
     │   ├── RuleError            a semantic rule's action cannot be carried out
     │   └── RuleCycle            semantic rules kept changing the knowledge base
     ├── QueryError               a SPARQL or SQL text that cannot be run
+    │   ├── QueryConflict        a continuous query whose name is taken, or one too many
+    │   └── UnknownQuery         a continuous query that is not there
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
     ├── InternalFault            a fault of SensorStream itself; the message is kept
@@ -210,6 +212,18 @@ class QueryError(SensorStreamError):
     """A SPARQL or SQL text that cannot be run."""
 
     code = "query"
+
+
+class QueryConflict(QueryError):
+    """A continuous query whose name is taken, or one more than may run."""
+
+    code = "query-conflict"
+
+
+class UnknownQuery(QueryError):
+    """No continuous query has this name."""
+
+    code = "unknown-query"
 
 
 class ReasonerError(SensorStreamError):

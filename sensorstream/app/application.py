@@ -22,7 +22,9 @@ from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.queries import Queries
 from sensorstream.app.recovery import recover
+from sensorstream.app.report_log import ReportLog
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import Deployment, audit_period, build_machine, read_deployment
 from sensorstream.clock import Clock, SystemClock
@@ -89,7 +91,9 @@ class Application:
         self._engine = machine.engine
         self._snapshot = machine.snapshot
         exchange = self._exchange = Exchange(machine.engine, deployment, put)
-        recover(machine.engine, store, exchange)
+        log = ReportLog()
+        recover(machine.engine, store, exchange, log.publish)
+        log.keep(machine.engine.queries.entries())
         self._install_views()
         self._outbox = Outbox(database)
         self._dispatcher = Dispatcher(
@@ -108,8 +112,10 @@ class Application:
             metrics=self._metrics,
             checkpoint_every=settings.history.checkpoint_every,
             on_commit=self._announce,
+            publish=log.publish,
             reopen=self._open_store,
         )
+        self.queries = Queries(machine.engine, self._pipeline, log)
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
@@ -128,6 +134,7 @@ class Application:
         self._auditor.start()
         stack.callback(self._auditor.stop)
         stack.callback(self.alert_feed.close)
+        stack.callback(log.feed.close)
 
     @classmethod
     def open(cls, settings: Settings, clock: Clock | None = None) -> Application:

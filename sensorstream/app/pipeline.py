@@ -20,6 +20,7 @@ from sensorstream.clock import Clock
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.engine import Engine, Reading
 from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import (
     Contradiction,
     HistoryError,
@@ -50,6 +51,7 @@ _QUEUE: Final = 10_000
 _NAP: Final = 1.0
 """The most seconds between two looks at the clock while something waits for it."""
 _LOUD: Final = frozenset({Status.UNMATCHED, Status.PARTIAL, Status.LATE, Status.REJECTED})
+_COSTLY: Final = frozenset({EntryKind.ONTOLOGY, EntryKind.REASONER})
 
 
 @dataclass(slots=True)
@@ -108,6 +110,11 @@ def effects_of(entries: Sequence[JournalEntry], outcomes: Sequence[Outcome]) -> 
     )
 
 
+def reports_of(outcomes: Sequence[Outcome]) -> list[QueryReport]:
+    """What continuous queries reported, in order."""
+    return [r for outcome in outcomes for each in _in_order(outcome) for r in each.reports]
+
+
 def _in_order(outcome: Outcome) -> Iterator[Outcome]:
     """An entry's outcomes in the order of application time."""
     yield from outcome.released
@@ -127,7 +134,8 @@ class Pipeline:
     """Takes messages from any thread, in the order they come.
 
     ``lock`` is held while the engine changes: readers of the knowledge base take it briefly.
-    ``on_commit`` is called in the pipeline's thread after every commit that holds alerts.
+    ``on_commit`` is called in the pipeline's thread after every commit that holds alerts,
+    ``publish`` with what continuous queries reported, once that is committed.
     ``reopen`` opens the store again when it was lost; until it succeeds, messages wait.
     """
 
@@ -141,6 +149,7 @@ class Pipeline:
         metrics: Metrics,
         checkpoint_every: int,
         on_commit: Callable[[], None],
+        publish: Callable[[Sequence[QueryReport]], None],
         reopen: Callable[[], Store],
     ) -> None:
         self.lock = Lock()
@@ -151,6 +160,7 @@ class Pipeline:
         self._metrics = metrics
         self._checkpoint_every = max(1, checkpoint_every)
         self._on_commit = on_commit
+        self._publish = publish
         self._reopen = reopen
         self._seq = self._checkpoint_seq = store.last_seq()
         self._queue: queue.Queue[_Waiting | _Change | None] = queue.Queue(_QUEUE)
@@ -337,8 +347,9 @@ class Pipeline:
         except BaseException as error:
             change.future.set_exception(Unavailable(f"the change could not be made: {error}"))
             raise
-        # Or a replay would have to make the change again.
-        self._checkpoint()
+        if change.kind in _COSTLY:
+            # Or a replay would have to make the change again.
+            self._checkpoint()
         if outcome.rejection is None:
             change.future.set_result(outcome)
         else:
@@ -394,6 +405,7 @@ class Pipeline:
             self._metrics.watch_reasoner(engine.reasoner)
         if self._latest is not None and self._latest.alerts:
             self._on_commit()
+        self._publish(reports_of(outcomes))
         if self._seq - self._checkpoint_seq >= self._checkpoint_every:
             self._checkpoint()
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
 from sensorstream.app.exchange import Exchange
-from sensorstream.app.pipeline import effects_of
+from sensorstream.app.pipeline import effects_of, reports_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import MalformedMessage
+from sensorstream.engine.queries import QueryReport
+from sensorstream.errors import MalformedMessage, SensorStreamError
 from sensorstream.history.records import EntryKind, JournalEntry
 from sensorstream.history.store import Store
 
@@ -20,7 +21,12 @@ _LOG = logging.getLogger(__name__)
 _GROUP: Final = 500
 
 
-def recover(engine: Engine, store: Store, exchange: Exchange) -> int:
+def recover(
+    engine: Engine,
+    store: Store,
+    exchange: Exchange,
+    publish: Callable[[Sequence[QueryReport]], None],
+) -> int:
     """Bring a new engine to the journal's end.
 
     What a held message did belongs to the entry that released it, a message or a tick. So the
@@ -29,6 +35,8 @@ def recover(engine: Engine, store: Store, exchange: Exchange) -> int:
     The last checkpoint gives the window and the rules' memory; the journal after it is
     processed again. Effects up to the watermark are stored already and are thrown away, those
     above it are stored now: whatever was acknowledged is in the window or in history, once.
+
+    ``publish`` is given what continuous queries report, again or for the first time.
 
     Returns:
         The number of messages processed again.
@@ -57,6 +65,7 @@ def recover(engine: Engine, store: Store, exchange: Exchange) -> int:
                 # It was taken in without the reasoner, which might refuse it now.
                 engine.degrade("it had failed before the restart")
             outcome = _process_again(engine, exchange, entry, refused)
+            publish(reports_of([outcome]))
             replayed += 1
             last = entry.seq
             if entry.seq > watermark:
@@ -81,6 +90,8 @@ def _process_again(
             return exchange.replay(entry)
         case EntryKind.AUDIT:
             return engine.report(message)
+        case EntryKind.QUERY | EntryKind.QUERY_END:
+            return _change_queries(engine, entry)
         case EntryKind.MESSAGE:
             pass
     try:
@@ -89,6 +100,19 @@ def _process_again(
         # It was well-formed enough when it came: the limits have been narrowed since.
         return engine.reject(message, error)
     return engine.process(message, reading, refused)
+
+
+def _change_queries(engine: Engine, entry: JournalEntry) -> Outcome:
+    """Make a change of the queries again; what was refused then changes nothing."""
+    message = entry.message
+    if entry.status is Status.REJECTED:
+        return Outcome(message, Status.REJECTED)
+    change = engine.register_query if entry.kind is EntryKind.QUERY else engine.remove_query
+    try:
+        return change(message)
+    except SensorStreamError as error:
+        _LOG.error("the query '%s' cannot be run any more: %s", message.source, error)
+        return engine.reject(message, error)
 
 
 def _groups(entries: Iterable[JournalEntry]) -> Iterator[list[JournalEntry]]:

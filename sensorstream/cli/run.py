@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -125,26 +125,10 @@ def _ordered(
 
 
 def _print(report: Report, lines: EventLines) -> None:
-    from sensorstream.streams.event_lines import term_data
+    from sensorstream.streams.report_data import report_lines
 
-    head: dict[str, Any] = {
-        "query": report.query,
-        "time": lines.format(report.time),
-        "op": report.operation.value,
-    }
-    if report.answer is not None:
-        click.echo(json.dumps({**head, "boolean": report.answer}))
-    elif report.triples is not None:
-        graph = "".join(f"{s.n3} {p.n3} {o.n3} .\n" for s, p, o in report.triples)
-        click.echo(json.dumps({**head, "graph": graph}, ensure_ascii=False))
-    else:
-        for row in report.rows:
-            bindings = {
-                name: term_data(term)
-                for name, term in zip(report.variables, row, strict=True)
-                if term is not None
-            }
-            click.echo(json.dumps({**head, "bindings": bindings}, ensure_ascii=False))
+    for line in report_lines(report, lines.format(report.time)):
+        click.echo(json.dumps(line, ensure_ascii=False))
 
 
 def _say_costs(processor: StreamProcessor, seconds: float) -> None:

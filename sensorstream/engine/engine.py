@@ -383,7 +383,7 @@ class Engine:
         """Stop a continuous query between two messages; its name is the entry's source.
 
         Raises:
-            KeyError: no query has that name.
+            UnknownQuery: no query has that name.
         """
         self.queries.unregister(message.source)
         return Outcome(message, Status.ACCEPTED)

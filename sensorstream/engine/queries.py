@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from sensorstream.errors import QueryError, SensorStreamError
+from sensorstream.errors import QueryError, SensorStreamError, UnknownQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta, Event, net_delta
 from sensorstream.model.terms import IRI, Triple
@@ -112,14 +112,20 @@ class LiveQueries:
         """Stop a query.
 
         Raises:
-            KeyError: no query has that name.
+            UnknownQuery: no query has that name.
         """
+        if name not in self._registered:
+            raise UnknownQuery(f"there is no query '{name}'")
         self.processor.unregister(name)
         del self._registered[name]
 
     def entry(self, name: str) -> str:
         """The journal's id of a query's registration."""
         return self._registered[name].entry
+
+    def entries(self) -> set[str]:
+        """The journal's ids of all registrations that run."""
+        return {each.entry for each in self._registered.values()}
 
     def _take_report(self, report: Report) -> None:
         registration = self._registered[report.query]

@@ -23,6 +23,10 @@ class EntryKind(Enum):
     """A reasoner that had failed is back; its content is empty."""
     AUDIT = "audit"
     """What an audit of the inferences found; its content is the report."""
+    QUERY = "query"
+    """A continuous query begins: its content is the text, its source the name."""
+    QUERY_END = "query-end"
+    """A continuous query ends: its source is the name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from sensorstream import errors
 from sensorstream.errors import Contradiction, Position, SensorStreamError
+from sensorstream.network.compile import UnsupportedQuery
 from sensorstream.server.negotiation import media_type_of
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -36,6 +37,9 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.RuleError: (422, "A semantic rule's action cannot be carried out"),
     errors.RuleCycle: (422, "The semantic rules did not come to rest"),
     errors.QueryError: (400, "The query cannot be run"),
+    errors.QueryConflict: (409, "The query cannot be registered now"),
+    errors.UnknownQuery: (404, "There is no such query"),
+    UnsupportedQuery: (422, "The query cannot run continuously"),
     errors.WebhookError: (422, "The webhook cannot be registered"),
     errors.ReasonerError: (503, "The reasoner failed"),
     errors.HistoryError: (503, "The persistent knowledge base failed"),

@@ -106,6 +106,14 @@ class EventLines:
             raise EventError(f"'graph': not Turtle: {error}", position=where) from None
         return tuple(dict.fromkeys(found))  # type: ignore[arg-type]
 
+    def write(self, event: StreamEvent) -> str:
+        """An event as a line, which :meth:`read` reads; the reverse of it."""
+        graph = "".join(f"{s.n3} {p.n3} {o.n3} .\n" for s, p, o in event.triples)
+        data: dict[str, Any] = {"time": self.format(event.time), "graph": graph}
+        if event.stream is not None:
+            data["stream"] = event.stream
+        return json.dumps(data, ensure_ascii=False) + "\n"
+
     def format(self, time: Instant) -> int | float | str:
         """A time as the file writes its own."""
         if self.numbers is False:

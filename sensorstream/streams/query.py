@@ -122,6 +122,13 @@ class ContinuousQuery:
         return max((each for each in dues if each is not None), default=None)
 
     @property
+    def next_report(self) -> Instant | None:
+        """When it may report next though no event comes; None: it waits for one."""
+        if self.schedule.kind is ReportKind.PERIOD:
+            return self.due
+        return min((each.due for each in self.windows if each.due is not None), default=None)
+
+    @property
     def speaks_in_silence(self) -> bool:
         """Whether it reports at a window's step even if nothing has changed."""
         return self.schedule.relation is Relation.RSTREAM and (

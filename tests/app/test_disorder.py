@@ -311,7 +311,7 @@ def test_after_a_crash_at_any_moment_every_effect_is_stored_once(
             if entries[-1].seq <= checkpoint:
                 broken.save_checkpoint(entries[-1].seq, dump(engine.state()))
     recovered = build_machine(deployment, time.perf_counter).engine
-    recover(recovered, cast(Store, broken), Exchange(recovered, deployment))
+    recover(recovered, cast(Store, broken), Exchange(recovered, deployment), lambda _: None)
     assert broken.left_behind() == whole.left_behind()
     assert broken.statuses() == whole.statuses()
     found, expected = (load(dump(each.state())) for each in (recovered, engine))

@@ -1,0 +1,190 @@
+"""The continuous queries of a deployment, as people and machines outside see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.report_log import ReportLog
+from sensorstream.engine.engine import Engine
+from sensorstream.engine.queries import QueryReport
+from sensorstream.errors import QueryConflict, QueryError, UnknownQuery
+from sensorstream.history.records import EntryKind
+from sensorstream.model.terms import Triple
+from sensorstream.model.timeline import Instant
+from sensorstream.network.rows import Row
+from sensorstream.sparql.algebra import Ask, Construct
+from sensorstream.sparql.parser import parse_query
+from sensorstream.streams.query import ContinuousQuery
+
+_MOST: Final = 1000
+"""Queries that may run at a time."""
+_LONGEST_NAME: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class QueryView:
+    """One query as it stands; times are application time."""
+
+    name: str
+    text: str
+    entry: str
+    """The journal's id of its registration."""
+    form: str
+    """``SELECT``, ``CONSTRUCT`` or ``ASK``."""
+    relation: str | None
+    """``RSTREAM``, ``ISTREAM`` or ``DSTREAM``; None: additions and removals."""
+    variables: tuple[str, ...]
+    reason: str
+    """Why it is evaluated anew at every change; "" if it is kept in step."""
+    reports: int
+    last_report: Instant | None
+    next_report: Instant | None
+    """When it reports next unless a message comes; None if that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSet:
+    """A query's whole result: rows, a graph, or an answer."""
+
+    variables: tuple[str, ...] = ()
+    rows: Sequence[Row] = ()
+    triples: Sequence[Triple] | None = None
+    answer: bool | None = None
+
+
+class Queries:
+    """Registered queries. Thread-safe; a change of theirs is an entry of the journal."""
+
+    def __init__(self, engine: Engine, pipeline: Pipeline, log: ReportLog) -> None:
+        self.log = log
+        self._engine = engine
+        self._pipeline = pipeline
+
+    def register(self, text: str, name: str | None = None) -> QueryView:
+        """Start a query; it begins with the present content of the knowledge base.
+
+        ``name`` is its own name; without one that of its REGISTER clause, or a new one.
+
+        Raises:
+            QueryError: the text is no query, or the name is none.
+            UnsupportedQuery: no stream can answer it.
+            QueryConflict: the name is taken, or too many queries run.
+            Unavailable: the server is stopping or broken.
+        """
+        registration = parse_query(text).registration
+        if name is None and registration is not None:
+            name = str(registration.name)
+        if name is None:
+            with self._pipeline.lock:
+                running = self._engine.queries.processor.queries
+                name = next(n for k in range(1, _MOST + 2) if (n := f"query-{k}") not in running)
+        if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+            raise QueryError(
+                f"'{name[:40]}' is no name of a query: expected at most {_LONGEST_NAME} "
+                "printable signs, and at least one"
+            )
+        chosen = name
+        self._pipeline.change(
+            EntryKind.QUERY,
+            lambda: self._check(chosen, text),
+            self._engine.register_query,
+            content=text.encode(),
+            source=chosen,
+        ).result()
+        return self.view(chosen)
+
+    def remove(self, name: str) -> None:
+        """Stop a query.
+
+        Raises:
+            UnknownQuery: there is none of this name.
+            Unavailable: the server is stopping or broken.
+        """
+        self._pipeline.change(
+            EntryKind.QUERY_END,
+            lambda: self._find(name),
+            self._engine.remove_query,
+            source=name,
+        ).result()
+        with self._pipeline.lock:
+            self.log.keep(self._engine.queries.entries())
+
+    def views(self) -> list[QueryView]:
+        """All queries, in the order they were registered."""
+        with self._pipeline.lock:
+            return [self._view(each) for each in self._engine.queries.processor.queries.values()]
+
+    def view(self, name: str) -> QueryView:
+        """One query.
+
+        Raises:
+            UnknownQuery: there is none of this name.
+        """
+        with self.locked(name) as running:
+            return self._view(running)
+
+    def results(self, name: str) -> ResultSet:
+        """The whole result of a query as it is now.
+
+        Raises:
+            UnknownQuery: there is none of this name.
+        """
+        with self.locked(name) as running:
+            match running.query.form:
+                case Ask():
+                    return ResultSet(answer=next(iter(running.root.rows()), None) is not None)
+                case Construct():
+                    return ResultSet(triples=running.graph())
+            return ResultSet(running.variables, running.result())
+
+    def reports(self, entry: str, after: int) -> Sequence[QueryReport]:
+        """The kept reports of a registration with a number above the given one."""
+        return self.log.after(entry, after)
+
+    def runs(self, entry: str) -> bool:
+        """Whether the query of a registration still runs."""
+        with self._pipeline.lock:
+            return entry in self._engine.queries.entries()
+
+    @contextmanager
+    def locked(self, name: str) -> Iterator[ContinuousQuery]:
+        """A running query, which stands still meanwhile.
+
+        Raises:
+            UnknownQuery: there is none of this name.
+        """
+        with self._pipeline.lock:
+            yield self._find(name)
+
+    def _check(self, name: str, text: str) -> None:
+        running = self._engine.queries.processor.queries
+        if name in running:
+            raise QueryConflict(f"a query named '{name}' runs already: choose another name")
+        if len(running) >= _MOST:
+            raise QueryConflict(f"{_MOST} queries run already: remove one first")
+        self._engine.queries.check(name, text)
+
+    def _find(self, name: str) -> ContinuousQuery:
+        running = self._engine.queries.processor.queries.get(name)
+        if running is None:
+            raise UnknownQuery(f"there is no query '{name}'")
+        return running
+
+    def _view(self, query: ContinuousQuery) -> QueryView:
+        relation = query.schedule.relation
+        return QueryView(
+            query.name,
+            query.text,
+            self._engine.queries.entry(query.name),
+            type(query.query.form).__name__.upper(),
+            None if relation is None else relation.value,
+            query.variables,
+            query.reason,
+            query.reports,
+            query.last_report,
+            query.next_report,
+        )

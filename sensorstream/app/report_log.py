@@ -1,0 +1,61 @@
+"""The latest reports of each continuous query, for those who follow it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Sequence
+from threading import Lock
+from typing import Final
+
+from sensorstream.alerts.feed import AlertFeed
+from sensorstream.engine.queries import QueryReport
+
+_REPORTS: Final = 1000
+"""The most reports kept of a query."""
+_ROWS: Final = 50_000
+"""The most rows and triples kept of a query, but for its last report."""
+
+
+class ReportLog:
+    """Thread-safe. A follower reads from its own cursor: a slow one holds up nobody.
+
+    What it has not read in time is gone; the numbers of the reports tell how many.
+    """
+
+    def __init__(self) -> None:
+        self.feed = AlertFeed()
+        """Tells followers that there are new reports."""
+        self._lock = Lock()
+        self._reports: dict[str, deque[QueryReport]] = {}
+        self._rows: dict[str, int] = {}
+
+    def publish(self, reports: Sequence[QueryReport]) -> None:
+        """Take in reports whose effects are committed."""
+        if not reports:
+            return
+        with self._lock:
+            for report in reports:
+                kept = self._reports.setdefault(report.entry, deque())
+                kept.append(report)
+                rows = self._rows.get(report.entry, 0) + _size(report)
+                while len(kept) > 1 and (len(kept) > _REPORTS or rows > _ROWS):
+                    rows -= _size(kept.popleft())
+                self._rows[report.entry] = rows
+        self.feed.announce()
+
+    def after(self, entry: str, number: int) -> list[QueryReport]:
+        """The kept reports of a registration with a number above the given one, in order."""
+        with self._lock:
+            return [each for each in self._reports.get(entry, ()) if each.number > number]
+
+    def keep(self, entries: Collection[str]) -> None:
+        """Forget the reports of all registrations but these."""
+        with self._lock:
+            for entry in self._reports.keys() - set(entries):
+                del self._reports[entry], self._rows[entry]
+        # Whoever follows one of the others is to find that out.
+        self.feed.announce()
+
+
+def _size(report: QueryReport) -> int:
+    return len(report.report.rows) + len(report.report.triples or ())

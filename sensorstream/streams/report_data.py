@@ -1,0 +1,44 @@
+"""Reports as plain data for JSON: lines, server-sent events and webhooks look the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sensorstream.model.terms import Term, Triple
+from sensorstream.network.rows import Row
+from sensorstream.streams.event_lines import term_data
+from sensorstream.streams.report import Report
+
+
+def report_lines(report: Report, time: object) -> Iterator[dict[str, Any]]:
+    """A report as lines: one a row, or one with the graph or the answer of it all."""
+    head = {"query": report.query, "time": time, "op": report.operation.value}
+    if report.answer is not None:
+        yield {**head, "boolean": report.answer}
+    elif report.triples is not None:
+        yield {**head, "graph": graph_text(report.triples)}
+    else:
+        for row in report.rows:
+            yield {**head, "bindings": bindings(report.variables, row)}
+
+
+def report_data(report: Report, time: object) -> dict[str, Any]:
+    """A report as one object: as a line, but ``bindings`` is the list of its rows'."""
+    head = {"query": report.query, "time": time, "op": report.operation.value}
+    if report.answer is not None:
+        return {**head, "boolean": report.answer}
+    if report.triples is not None:
+        return {**head, "graph": graph_text(report.triples)}
+    return {**head, "bindings": [bindings(report.variables, row) for row in report.rows]}
+
+
+def bindings(variables: Iterable[str], row: Row) -> dict[str, dict[str, str]]:
+    """A row as the SPARQL 1.1 Query Results JSON Format writes it (section 3.2.1)."""
+    pairs: Iterable[tuple[str, Term | None]] = zip(variables, row, strict=True)
+    return {name: term_data(term) for name, term in pairs if term is not None}
+
+
+def graph_text(triples: Iterable[Triple]) -> str:
+    """Triples as N-Triples."""
+    return "".join(f"{s.n3} {p.n3} {o.n3} .\n" for s, p, o in triples)
