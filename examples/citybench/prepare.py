@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sensorstream.simulation.citybench_events import BACKGROUND, background, event_lines, events
+from sensorstream.simulation.citybench_events import BACKGROUND, background, events
 from sensorstream.simulation.observation import read_time
+from sensorstream.streams.event_lines import EventLines
 
 
 def main() -> None:
@@ -26,7 +27,8 @@ def main() -> None:
         (options.out / name).write_bytes(background(options.folder, name))
     start, end = read_time(options.start), read_time(options.end)
     with (options.out / "events.jsonl").open("w", encoding="utf-8") as file:
-        file.writelines(event_lines(events(options.folder, start, end)))
+        lines = EventLines(file.name, numbers=True)
+        file.writelines(map(lines.write, events(options.folder, start, end)))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "rml": "Turn mapping rules into RML, and RML into mapping rules.",
         "serve": "Run the server.",
         "send": "Send XML messages to a running server.",
-        "simulate": "Make messages up: face trackers, or the sensors of a city.",
+        "simulate": "Make messages up: face trackers, the sensors of a city, auctions.",
         "replay": "Send recorded messages again.",
         "query": "Ask a running server's knowledge base in SPARQL.",
         "run": "Evaluate continuous queries over a file of events.",

@@ -30,7 +30,7 @@ def _stream_options(command: Command) -> Command:
 
 @click.group("simulate")
 def command() -> None:
-    """Make messages up: face trackers, or the sensors of a city."""
+    """Make messages up: face trackers, the sensors of a city, auctions."""
 
 
 @command.command("tracker")
@@ -83,6 +83,33 @@ def city(
     messages = city_messages(
         data, start=_time(start, "--from"), end=_time(end, "--to"), count=count, seed=seed
     )
+    _run(messages, count, rate, out, url, config, as_json)
+
+
+@command.command("auctions")
+@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
+@click.option(
+    "--auctions",
+    type=click.IntRange(min=1),
+    default=12,
+    show_default=True,
+    help="How many run at a time.",
+)
+@_stream_options
+def auctions(
+    count: int,
+    auctions: int,
+    seed: int,
+    rate: float | None,
+    out: Path | None,
+    url: str | None,
+    config: Path,
+    as_json: bool,
+) -> None:
+    """The bids of an auction house, as eBay's findItemsByKeywords tells them."""
+    from sensorstream.simulation.auctions import auction_messages
+
+    messages = auction_messages(count, seed=seed, auctions=auctions)
     _run(messages, count, rate, out, url, config, as_json)
 
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from heapq import merge
 from pathlib import Path
 from types import MappingProxyType
@@ -217,12 +215,3 @@ def _locations(folder: Path, sensors: Sensors, until: int) -> Iterator[StreamEve
                 yield StreamEvent(number * SECOND, graph, USER_LOCATIONS)
     except (OSError, ValueError) as error:
         raise SimulationError(f"{file}: not the places of a user: {error}") from None
-
-
-def event_lines(source: Iterable[StreamEvent]) -> Iterator[str]:
-    """Events as the lines of an event file, with their times in seconds."""
-    for event in source:
-        seconds = Decimal(event.time) / SECOND
-        graph = "".join(f"{s.n3} {p.n3} {o.n3} .\n" for s, p, o in event.triples)
-        whole = int(seconds) if seconds == int(seconds) else float(seconds)
-        yield json.dumps({"time": whole, "stream": event.stream, "graph": graph}) + "\n"

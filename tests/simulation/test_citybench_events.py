@@ -14,7 +14,6 @@ from sensorstream.simulation.citybench_events import (
     SERVICE,
     SSN,
     Sensors,
-    event_lines,
     events,
 )
 from sensorstream.simulation.observation import read_time
@@ -101,7 +100,7 @@ def test_only_the_span_asked_for_is_given(city: Path) -> None:
 
 
 def test_what_is_written_is_read_again(city: Path) -> None:
-    lines = list(event_lines(events(city)))
+    lines = list(map(EventLines("events", numbers=True).write, events(city)))
     assert json.loads(lines[0])["time"] == 0
     read = list(EventLines("events").read(lines))
     written = list(events(city))
