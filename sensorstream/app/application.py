@@ -115,7 +115,7 @@ class Application:
             publish=log.publish,
             reopen=self._open_store,
         )
-        self.queries = Queries(machine.engine, self._pipeline, log)
+        self.queries = Queries(machine.engine, self._pipeline, log, deployment.timeline)
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
+from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.report_log import ReportLog
 from sensorstream.engine.engine import Engine
@@ -14,10 +16,11 @@ from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import QueryConflict, QueryError, UnknownQuery
 from sensorstream.history.records import EntryKind
 from sensorstream.model.terms import Triple
-from sensorstream.model.timeline import Instant
+from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Ask, Construct
 from sensorstream.sparql.parser import parse_query
+from sensorstream.streams.explain import graph_data
 from sensorstream.streams.query import ContinuousQuery
 
 _MOST: Final = 1000
@@ -59,8 +62,11 @@ class ResultSet:
 class Queries:
     """Registered queries. Thread-safe; a change of theirs is an entry of the journal."""
 
-    def __init__(self, engine: Engine, pipeline: Pipeline, log: ReportLog) -> None:
+    def __init__(
+        self, engine: Engine, pipeline: Pipeline, log: ReportLog, timeline: Timeline
+    ) -> None:
         self.log = log
+        self._time = partial(plain_time, timeline=timeline)
         self._engine = engine
         self._pipeline = pipeline
 
@@ -149,6 +155,43 @@ class Queries:
         """Whether the query of a registration still runs."""
         with self._pipeline.lock:
             return entry in self._engine.queries.entries()
+
+    def graph(self, name: str) -> dict[str, Any]:
+        """A query's operators with their counters; see :mod:`sensorstream.streams.explain`.
+
+        Raises:
+            UnknownQuery: there is none of this name.
+        """
+        with self.locked(name) as running:
+            return graph_data(running, self._time)
+
+    def record(self, name: str) -> None:
+        """Begin to record what a query's operators do; until it ends or the server does.
+
+        Raises:
+            UnknownQuery: there is none of this name.
+        """
+        with self.locked(name):
+            self._engine.queries.processor.trace(name, self._time)
+
+    def end_record(self, name: str) -> None:
+        """Record a query no longer.
+
+        Raises:
+            UnknownQuery: there is none of this name.
+        """
+        with self.locked(name):
+            self._engine.queries.processor.untrace(name)
+
+    def steps(self, name: str, last: int) -> list[dict[str, Any]] | None:
+        """The last recorded instants of a query, oldest first; None: it is not recorded.
+
+        Raises:
+            UnknownQuery: there is none of this name.
+        """
+        with self.locked(name):
+            trace = self._engine.queries.processor.traces.get(name)
+            return None if trace is None else trace.last(last)
 
     @contextmanager
     def locked(self, name: str) -> Iterator[ContinuousQuery]:

@@ -17,8 +17,8 @@ import pyoxigraph as ox
 from sensorstream.errors import Position, SensorStreamError, TermError
 from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.model import terms
-from sensorstream.model.datatypes import NUMERIC_TYPES, XSD_STRING
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.datatypes import NUMERIC_TYPES
+from sensorstream.model.terms import BlankNode, Literal, Term, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.streams.processor import StreamEvent
 
@@ -151,17 +151,3 @@ def _own(term: Any, where: Position) -> Term:
     """A term of ours; a blank node is one of its own line only."""
     found = from_oxigraph(term)
     return BlankNode(f"_:e{where.line}-{found[2:]}") if isinstance(found, BlankNode) else found
-
-
-def term_data(term: Term) -> dict[str, str]:
-    """A term as the SPARQL 1.1 Query Results JSON Format writes it (section 3.2.2)."""
-    if isinstance(term, IRI):
-        return {"type": "uri", "value": str(term)}
-    if isinstance(term, BlankNode):
-        return {"type": "bnode", "value": term[2:]}
-    data = {"type": "literal", "value": term.lexical}
-    if term.language is not None:
-        data["xml:lang"] = term.language
-    elif term.datatype != XSD_STRING:
-        data["datatype"] = str(term.datatype)
-    return data

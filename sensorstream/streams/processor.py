@@ -22,10 +22,12 @@ from sensorstream.network.node import Node, operators
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.sparql.algebra import Query, ReportKind
 from sensorstream.streams.agenda import Agenda
+from sensorstream.streams.explain import window_text
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Sink
 from sensorstream.streams.state import ProcessorState
+from sensorstream.streams.trace import Trace
 from sensorstream.streams.window import StreamWindow, WindowShape
 
 
@@ -68,6 +70,7 @@ class StreamProcessor:
     ) -> None:
         self.network = Network()
         self.queries: dict[str, ContinuousQuery] = {}
+        self.traces: dict[str, Trace] = {}
         self.counts = Counts()
         self.now: Instant | None = None
         self.faults: list[tuple[str, Exception]] = []
@@ -139,6 +142,7 @@ class StreamProcessor:
             KeyError: no query has that name.
         """
         running = self.queries.pop(name)
+        self.untrace(name)
         self.network.leave(running.root, running.changed)
         for window in running.windows:
             self._readers[window].remove(running)
@@ -146,6 +150,27 @@ class StreamProcessor:
         self._waiting.pop(running, None)
         self._agenda.forget(running)
         self._close(running.windows)
+
+    def trace(self, name: str, time: Callable[[Instant], object]) -> Trace:
+        """The record of a query's instants, begun now if there is none; ``time`` writes instants.
+
+        Raises:
+            KeyError: no query has that name.
+        """
+        running = self.queries[name]
+        if name not in self.traces:
+            graphs = [(window_text(each), each.index) for each in running.windows]
+            graphs.append(("outside the windows", self._default))
+            trace = self.traces[name] = Trace(running.root, graphs, lambda: self.now, time)
+            self.network.observers.append(trace.observe)
+        return self.traces[name]
+
+    def untrace(self, name: str) -> None:
+        """End the record of a query's instants, if there is one."""
+        trace = self.traces.pop(name, None)
+        if trace is not None:
+            self.network.observers.remove(trace.observe)
+            trace.close()
 
     def _compile(self, query: Query, sources: Sources) -> tuple[Node, str]:
         pattern = query.form.pattern

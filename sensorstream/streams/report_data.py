@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from sensorstream.model.terms import Term, Triple
+from sensorstream.model.datatypes import XSD_STRING
+from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.network.rows import Row
-from sensorstream.streams.event_lines import term_data
 from sensorstream.streams.report import Report
 
 
@@ -42,3 +42,17 @@ def bindings(variables: Iterable[str], row: Row) -> dict[str, dict[str, str]]:
 def graph_text(triples: Iterable[Triple]) -> str:
     """Triples as N-Triples."""
     return "".join(f"{s.n3} {p.n3} {o.n3} .\n" for s, p, o in triples)
+
+
+def term_data(term: Term) -> dict[str, str]:
+    """A term as the SPARQL 1.1 Query Results JSON Format writes it (section 3.2.2)."""
+    if isinstance(term, IRI):
+        return {"type": "uri", "value": str(term)}
+    if isinstance(term, BlankNode):
+        return {"type": "bnode", "value": term[2:]}
+    data = {"type": "literal", "value": term.lexical}
+    if term.language is not None:
+        data["xml:lang"] = term.language
+    elif term.datatype != XSD_STRING:
+        data["datatype"] = str(term.datatype)
+    return data

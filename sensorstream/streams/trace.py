@@ -1,0 +1,123 @@
+"""The last instants of a query, operator by operator: what came in, what went out.
+
+Source: "Monitoring eBay auctions by querying RDF streams", section 4.3 (the demonstrator steps
+through the operator graph).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import Triple
+from sensorstream.model.timeline import Instant
+from sensorstream.network.node import Node, operators
+from sensorstream.network.rows import Row
+from sensorstream.streams.report_data import bindings
+
+_SHOWN: Final = 100
+"""The most rows or triples kept of one change; beyond it only their number is."""
+_INSTANTS: Final = 100
+
+
+class _Ear:
+    """Hears what comes into a graph and goes, until it is asked."""
+
+    def __init__(self, index: TripleIndex) -> None:
+        self._weights: dict[Triple, int] = {}
+        self._index = index
+        index.watchers.append(self)
+
+    def added(self, triple: Triple) -> None:
+        self._weigh(triple, 1)
+
+    def removed(self, triple: Triple) -> None:
+        self._weigh(triple, -1)
+
+    def _weigh(self, triple: Triple, weight: int) -> None:
+        total = self._weights.pop(triple, 0) + weight
+        if total:
+            self._weights[triple] = total
+
+    def take(self) -> dict[str, Any]:
+        weights, self._weights = self._weights, {}
+        written = {triple: " ".join(term.n3 for term in triple) for triple in weights}
+        return _change(
+            [written[triple] for triple, weight in weights.items() if weight > 0],
+            [written[triple] for triple, weight in weights.items() if weight < 0],
+        )
+
+    def close(self) -> None:
+        self._index.watchers.remove(self)
+
+
+class Trace:
+    """Records the instants that concern a query, the latest 100.
+
+    ``graphs`` are the query's windows and graphs by what they are to be called; ``now`` gives the
+    instant at work, and ``time`` writes it.
+    """
+
+    def __init__(
+        self,
+        root: Node,
+        graphs: Sequence[tuple[str, TripleIndex]],
+        now: Callable[[], Instant | None],
+        time: Callable[[Instant], object],
+    ) -> None:
+        self._operators = operators(root)
+        self._ears = [(name, _Ear(index)) for name, index in graphs]
+        self._now = now
+        self._time = time
+        self._instants: deque[dict[str, Any]] = deque(maxlen=_INSTANTS)
+
+    def observe(self, changed: Sequence[Node]) -> None:
+        """An instant has changed these operators, of whichever query."""
+        graphs = [{"graph": name, **ear.take()} for name, ear in self._ears]
+        steps = [_step(node) for node in changed if node in self._operators]
+        now = self._now()
+        if now is not None and (
+            steps or any(g["added_count"] or g["removed_count"] for g in graphs)
+        ):
+            self._instants.append({"time": self._time(now), "graphs": graphs, "steps": steps})
+
+    def last(self, count: int) -> list[dict[str, Any]]:
+        """The last recorded instants, oldest first."""
+        return list(self._instants)[-count:]
+
+    def close(self) -> None:
+        """Hear no more."""
+        for _, ear in self._ears:
+            ear.close()
+
+
+def _step(node: Node) -> dict[str, Any]:
+    return {
+        "id": node.number,
+        "operator": node.describe(),
+        "in": [{"from": each.number, **_rows(each)} for each in node.inputs],
+        "out": _rows(node),
+    }
+
+
+def _rows(node: Node) -> dict[str, Any]:
+    def written(rows: Sequence[Row]) -> list[Any]:
+        return [bindings(node.variables, row) for row in rows[:_SHOWN]]
+
+    return {
+        "added": written(node.added),
+        "added_count": len(node.added),
+        "removed": written(node.removed),
+        "removed_count": len(node.removed),
+    }
+
+
+def _change(added: Sequence[str], removed: Sequence[str]) -> dict[str, Any]:
+    return {
+        "added": list(added[:_SHOWN]),
+        "added_count": len(added),
+        "removed": list(removed[:_SHOWN]),
+        "removed_count": len(removed),
+    }
