@@ -109,7 +109,9 @@ class SheddingSettings:
 
     budget: int = _setting(0, "Messages a second that are taken in whole; 0 sheds nothing, ever.")
     queue: int = _setting(0, "Messages above it that may come at once; 0: those of a second.")
-    period: str = _setting("", "Length of time that a synopsis sums up (PT1M, or 60: a minute).")
+    period: str = _setting(
+        "", "Length of time that a synopsis sums up, and of 'first' (PT1M, or 60)."
+    )
     keep: str = _setting("all", "What is kept of a class without a policy; as policies.NAME.keep.")
 
 
@@ -118,7 +120,10 @@ class PolicySettings:
     """``[policies.NAME]``: what load shedding keeps of a class."""
 
     class_: str = _setting("", "The class: a full IRI; those below it are meant too.")
-    keep: str = _setting("all", "all, none, or a sample of the individuals, such as 'sample 1/10'.")
+    keep: str = _setting(
+        "all",
+        "all, none, first (of each individual one a period), or a sample such as 'sample 1/10'.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

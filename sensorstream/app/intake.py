@@ -9,7 +9,7 @@ from typing import Final
 
 from sensorstream.engine.filters import Condition, Filter
 from sensorstream.engine.reorder import Disorder
-from sensorstream.engine.shedding import Policy, Shedding
+from sensorstream.engine.shedding import First, Keep, Policy, Sample, Shedding
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
@@ -87,7 +87,7 @@ def shedding_of(settings: Settings, schema: Schema) -> Shedding | None:
         Policy(
             _classes(f"policies.{name}.class", each.class_, schema),
             IRI(each.class_),
-            _one_in(f"policies.{name}.keep", each.keep),
+            _keep(f"policies.{name}.keep", each.keep),
         )
         for name, each in settings.policies.items()
     )
@@ -97,17 +97,21 @@ def shedding_of(settings: Settings, schema: Schema) -> Shedding | None:
         second=line.of_wall_time(1),
         period=period,
         policies=policies,
-        otherwise=_one_in("shedding.keep", spec.keep),
+        otherwise=_keep("shedding.keep", spec.keep),
     )
 
 
-def _one_in(label: str, text: str) -> int:
+def _keep(label: str, text: str) -> Keep:
     if text in ("all", "none"):
-        return int(text == "all")
+        return Sample(int(text == "all"))
+    if text == "first":
+        return First()
     match = _SAMPLE.fullmatch(text)
     if match is None:
-        raise SettingsError(f"{label}: expected all, none or a sample such as 'sample 1/10'")
-    return int(match[1])
+        raise SettingsError(
+            f"{label}: expected all, none, first or a sample such as 'sample 1/10', not '{text}'"
+        )
+    return Sample(int(match[1]))
 
 
 def _condition(

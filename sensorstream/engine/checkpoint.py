@@ -9,7 +9,7 @@ from typing import Any
 from sensorstream.engine.engine import Arrived, EngineState
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.reorder import Heard, ReorderState, Waiting
-from sensorstream.engine.shedding import LoadState
+from sensorstream.engine.shedding import Entered, LoadState
 from sensorstream.engine.synopsis import Summary
 from sensorstream.mapping.plan import Mapped
 from sensorstream.model.events import Event, Individual, Message, Provenance
@@ -52,11 +52,12 @@ def load(content: bytes) -> EngineState:
 
 def _load_data(state: LoadState) -> list[Any]:
     summaries = [[about, summary.to_data()] for about, summary in state.summaries.items()]
-    return [state.level, state.at, state.active, state.shed, summaries, state.ends]
+    entered = [sorted(name.n3 for name in state.entered.names), state.entered.ends]
+    return [state.level, state.at, state.active, state.shed, summaries, state.ends, entered]
 
 
 def _load(data: list[Any]) -> LoadState:
-    level, at, active, shed, summaries, ends = data
+    level, at, active, shed, summaries, ends, *entered = data
     return LoadState(
         level,
         at,
@@ -64,6 +65,7 @@ def _load(data: list[Any]) -> LoadState:
         shed,
         {IRI(about): Summary.from_data(summary) for about, summary in summaries},
         ends,
+        *(Entered({_subject(name) for name in names}, end) for names, end in entered),
     )
 
 

@@ -197,7 +197,7 @@ class Engine:
             outcome = self._take_in(Arrived(tick, Mapped((), (), ())), Timings(), refused)
             if outcome.status is Status.REJECTED:
                 # A rule that cannot stand a synopsis must not be asked again for ever.
-                self._shedder.settle({}, 0, closed=True)
+                self._shedder.settle({}, 0, True, {})
         if not self.held:
             self.queries.advance(tick.received, self._margin)
             outcome = self._with_queries(outcome)
@@ -472,8 +472,8 @@ class Engine:
         events = arrived.mapped.events
         time = events[0].time if events else None
         closed = bool(self._shedder.closing(time))
-        if closed or verdicts.summaries:
-            self._shedder.settle(verdicts.summaries, time or 0, closed)
+        if closed or verdicts.summaries or verdicts.entered:
+            self._shedder.settle(verdicts.summaries, time or 0, closed, verdicts.entered)
 
     def _weigh(self, message: Message, messages: int) -> tuple[Alert, ...]:
         """Count a message in the load; tells when load shedding begins or ends."""
@@ -525,7 +525,7 @@ class Engine:
             self._notices,
             held,
             self._archived,
-            LoadState() if self._shedder is None else self._shedder.state,
+            LoadState() if self._shedder is None else self._shedder.at_rest(),
             self.degraded,
             self.queries.state(),
         )

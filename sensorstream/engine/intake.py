@@ -13,7 +13,8 @@ from sensorstream.engine.shedding import LoadShedder
 from sensorstream.engine.synopsis import Summary
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.events import Departure, Event
-from sensorstream.model.terms import IRI, Subject, Triple
+from sensorstream.model.terms import IRI, Subject, Term, Triple
+from sensorstream.model.timeline import Instant
 from sensorstream.window.window import Window
 
 
@@ -27,6 +28,8 @@ class Verdicts:
     shed: list[Withheld] = field(default_factory=list)
     departures: list[Departure] = field(default_factory=list)
     summaries: dict[IRI, Summary] = field(default_factory=dict)
+    entered: dict[Subject, Instant] = field(default_factory=dict)
+    """Who enters while load is shed, and when the period of that ends."""
 
     def archive(self, event: Event, name: Subject, said: Sequence[Triple]) -> None:
         """Send an individual straight to history."""
@@ -58,8 +61,9 @@ def admit(
     Filters are asked in their order, the first that drops an individual decides. What they let
     through may be shed, while there is too much of it.
     """
-    shedding = None if shedder is None or not shedder.state.active else shedder.shedding
-    if not filters and shedding is None:
+    if shedder is not None and not shedder.state.active:
+        shedder = None
+    if not filters and shedder is None:
         return event
     kept: list[Triple] = []
     parts = statements_of(event)
@@ -73,11 +77,7 @@ def admit(
             if dropping.store:
                 verdicts.archive(event, name, said)
             continue
-        about = None if shedding is None else shedding.verdict(name, kinds)
-        if about is not None:
-            verdicts.shed.append(Withheld(name, about))
-            verdicts.archive(event, name, said)
-            verdicts.sum_up(about, Summary.of(name, said, event.time))
+        if shedder is not None and _shed(event, name, kinds, said, shedder, verdicts):
             continue
         kept += said
     if len(kept) == len(event.triples):
@@ -87,3 +87,26 @@ def admit(
     subjects = {triple[0] for triple in kept}
     replaces = frozenset(each for each in event.replaces if each[0] in subjects)
     return replace(event, triples=tuple(kept), replaces=replaces)
+
+
+def _shed(
+    event: Event,
+    name: Subject,
+    kinds: frozenset[Term],
+    said: Sequence[Triple],
+    shedder: LoadShedder,
+    verdicts: Verdicts,
+) -> bool:
+    """Whether an individual stays out for there is too much."""
+    shedding, time = shedder.shedding, event.time
+    earlier = verdicts.entered.get(name)
+    first = shedder.is_first(name, time) and (earlier is None or time >= earlier)
+    about = shedding.verdict(name, kinds, first)
+    if about is None:
+        if first and shedding.thins_out:
+            verdicts.entered[name] = shedding.end_of_period(time)
+        return False
+    verdicts.shed.append(Withheld(name, about))
+    verdicts.archive(event, name, said)
+    verdicts.sum_up(about, Summary.of(name, said, time))
+    return True

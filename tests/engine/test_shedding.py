@@ -83,6 +83,18 @@ def deployment(deploy: Deploy) -> Deployment:
     )
 
 
+@pytest.fixture
+def thinning(deploy: Deploy) -> Deployment:
+    """The same budget; what is too much is thinned out."""
+    return deploy(
+        ONTOLOGY,
+        RULES,
+        window=WindowSettings(size="100000"),
+        shedding=SheddingSettings(budget=5, period=str(PERIOD), keep="first"),
+        policies={"sensors": PolicySettings(f"{EX}Sensor", "first")},
+    )
+
+
 def send(engine: Engine, number: int, received: int, body: str) -> Outcome:
     message = Message(f"m{number}", f"<m>{body}</m>".encode(), received, "a")
     return engine.process(message, engine.read(message.content))
@@ -221,6 +233,57 @@ def test_it_sheds_while_too_much_waits_and_by_policy_alone(
             # A sample is by name: the same individuals, whenever and wherever.
             sampled = {f"{EX}i{number}" for number in (2, 3, 7)}
             assert {e for e in names if e.startswith(f"{EX}i")} - shed == names & sampled
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
+)
+@given(arrivals, st.integers(1, 60))
+def test_the_first_reading_of_each_period_enters(
+    thinning: Deployment, start: Start, stream: Stream, restart: int
+) -> None:
+    """By definition: one enters if no other did in its period, since shedding began."""
+    _, outcomes = run(start(thinning), stream)
+    active = False
+    entered: set[tuple[str, int]] = set()
+    for number, (outcome, (_, things)) in enumerate(zip(outcomes, stream, strict=False), 1):
+        for alert in outcome.alerts:
+            if alert.kind == "load-shedding":
+                active = "began" in alert.text
+                entered.clear()
+        readings = {(f"{EX}{kind}{name}", number // PERIOD) for kind, name, _, _ in things}
+        meant = readings & entered if active else set()
+        assert {str(each.name) for each in outcome.shed} == {name for name, _ in meant}
+        if active:
+            entered |= readings
+    _, repeated = run(start(thinning), stream, (restart, lambda: start(thinning)))
+    assert repeated == outcomes
+
+
+def test_one_message_may_have_the_first_readings_of_two_periods(
+    thinning: Deployment, start: Start
+) -> None:
+    engine = start(thinning)
+    flood(engine, 7)
+    body = "".join(f"<p id='x' t='{t}' v='{t}'/>" for t in (8, 9, 11, 12))
+    outcome = send(engine, 9, 100, body)
+    assert [each.individual.time for each in outcome.archived] == [9, 12]
+    assert {each.time for each in engine.window if each.name == f"{EX}px"} == {11}
+
+
+def test_a_rejected_reading_is_not_the_first_of_its_period(deploy: Deploy, start: Start) -> None:
+    loop = """
+rule again
+on insert :Fire as ?x
+then insert individual :fire-{new} a :Fire .
+"""
+    spec = SheddingSettings(budget=5, keep="first")
+    engine = start(deploy(ONTOLOGY, RULES + loop, shedding=spec))
+    flood(engine, 6)
+    outcome = send(engine, 7, 100, "<p id='9' t='7' v='1'/><f id='1' t='7'/>")
+    assert outcome.status is Status.REJECTED
+    assert send(engine, 8, 100, "<p id='9' t='8' v='1'/>").shed == ()
+    assert len(send(engine, 9, 100, "<p id='9' t='9' v='1'/>").shed) == 1
 
 
 def flood(engine: Engine, count: int, kind: str = "p", received: int = 100) -> list[Outcome]:
@@ -371,7 +434,7 @@ def test_a_new_ontology_changes_the_policies_and_not_the_load(deploy: Deploy, st
                 "shedding": SheddingSettings(5),
                 "policies": {"x": PolicySettings(f"{EX}Fire", "sample 1/0")},
             },
-            r"policies\.x\.keep: expected all, none or a sample",
+            r"policies\.x\.keep: expected all, none, first or a sample",
         ),
     ],
 )
