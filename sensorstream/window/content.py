@@ -54,6 +54,7 @@ class Content:
             for name in dict.fromkeys(owners.values())
             if (individual := self._appear(name, event, record)) is not None
         ]
+        superseded = len(record.superseded)
         outdated = self._replace(event, record) if event.replaces else frozenset()
         provenance = Provenance(event.message, event.time)
         for triple in event.triples:
@@ -71,8 +72,8 @@ class Content:
                 individual.statements[triple] = provenance
                 record.undo.append(partial(individual.statements.__delitem__, triple))
                 record.weigh(triple, 1)
-        for name in {name for name, _ in event.replaces}:
-            if (bereft := self.individuals.get(self.owner(name))) is not None:
+        for old in record.superseded[superseded:]:
+            if (bereft := self.individuals.get(old.name)) is not None:
                 self._depart_empty(bereft, record)
         return renewed
 
@@ -176,7 +177,8 @@ class Content:
         """
         outdated: set[Triple] = set()
         replaced: dict[Subject, set[IRI]] = {}
-        for name, predicate in event.replaces:
+        # In an order of its own: a set has another one in every process.
+        for name, predicate in sorted(event.replaces):
             replaced.setdefault(name, set()).add(predicate)
         for name, predicates in replaced.items():
             individual = self.individuals.get(self.owner(name))
