@@ -52,10 +52,14 @@ class Client:
     ) -> None:
         self._http.close()
 
-    def post(self, message: bytes) -> dict[str, Any]:
-        """Send one XML message by REST; what became of it."""
+    def post(self, message: bytes, source: str | None = None) -> dict[str, Any]:
+        """Send one XML message by REST, in the name of a source; what became of it."""
         return self._json(
-            "POST", "/messages", content=message, headers={"Content-Type": "application/xml"}
+            "POST",
+            "/messages",
+            params={} if source is None else {"source": source},
+            content=message,
+            headers={"Content-Type": "application/xml"},
         )
 
     def post_soap(self, message: bytes) -> dict[str, Any]:

@@ -18,11 +18,16 @@ from sensorstream.errors import MessageError
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message to send; ``due`` is seconds after the first one, ``None`` is at once."""
+    """A message to send.
+
+    ``due`` is seconds after the first one, ``None`` is at once. ``source`` is the name it is
+    sent in by REST, ``None`` leaves that to the server.
+    """
 
     name: str
     read: Callable[[], bytes]
     due: float | None = None
+    source: str | None = None
 
 
 @dataclass(slots=True)
@@ -90,14 +95,15 @@ def deliver(
         ServerUnreachable: the server stopped answering.
     """
     counter = SystemClock().counter
-    post = client.post_soap if soap else client.post
     tally, start = Tally(), counter()
     with progress(what, total) as advance:
         for message in messages:
             if message.due is not None:
                 time.sleep(max(0.0, start + message.due - counter()))
             try:
-                tally.count(message.name, post(message.read()))
+                content = message.read()
+                answer = client.post_soap(content) if soap else client.post(content, message.source)
+                tally.count(message.name, answer)
             except MessageError as error:
                 tally.rejected.append((message.name, error.code, str(error)))
             tally.sent += 1

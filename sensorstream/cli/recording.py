@@ -21,6 +21,7 @@ class Recorded:
     """One message as it arrived, whatever became of it."""
 
     id: str
+    source: str
     content: bytes
     received_at: datetime
 
@@ -45,11 +46,11 @@ class Recording:
     def __iter__(self) -> Iterator[Recorded]:
         after = 0
         while rows := self._ask(
-            "SELECT seq, id, content, received_at FROM history.messages "
+            "SELECT seq, id, source, content, received_at FROM history.messages "
             f"WHERE seq > {after:d} AND seq <= {self._last:d} ORDER BY seq LIMIT {_BATCH}"
         ):
-            for _, name, content, received_at in rows:
-                yield Recorded(name, bytes(content), received_at)
+            for _, name, source, content, received_at in rows:
+                yield Recorded(name, source, bytes(content), received_at)
             after = int(rows[-1][0])
 
     def _ask(self, query: str) -> tuple[tuple[Any, ...], ...]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write the messages into a folder instead of sending them.",
+    help="Write the messages into a folder instead of sending them, without their sources.",
 )
 @json_option
 def command(
@@ -45,10 +45,10 @@ def command(
 ) -> None:
     """Send recorded messages again.
 
-    SOURCE is the settings file of a deployment, whose whole journal is sent, in order and
-    whatever became of each message; or a folder, a ZIP archive or a file of XML. The server is
-    that of --url or -c and should be another one than recorded the messages. They go as fast as
-    the server takes them, unless --speed or --rate holds them back.
+    SOURCE is the settings file of a deployment, whose whole journal is sent, in order, each
+    message in the name of its source and whatever became of it; or a folder, a ZIP archive or a
+    file of XML. The server is that of --url or -c and should be another one than recorded the
+    messages. They go as fast as the server takes them, unless --speed or --rate holds them back.
     """
     journal = source.endswith(".toml")
     if speed is not None and not journal:
@@ -86,7 +86,7 @@ def _journal(source: str, speed: float | None, stack: ExitStack) -> tuple[int, I
         for each in recording:
             first = first or each.received_at
             due = (each.received_at - first).total_seconds() / speed if speed else None
-            yield Outgoing(each.id, partial(bytes, each.content), due)
+            yield Outgoing(each.id, partial(bytes, each.content), due, each.source)
 
     return len(recording), outgoing()
 

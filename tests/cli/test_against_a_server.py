@@ -121,12 +121,14 @@ def test_a_journal_can_be_replayed_to_another_server(
     run: Run, served: Served, another: Served
 ) -> None:
     run("simulate", "tracker", "--url", served.url, "--count", "5")
-    recorded = run(
-        "sql", "-c", served.config, "--json", "SELECT content FROM messages ORDER BY seq"
-    )
+    with Client(served.url) as client:
+        client.post(PAPER_MESSAGE, "camera & 3")
+    asked = "SELECT source, content FROM messages ORDER BY seq"
+    recorded = run("sql", "-c", served.config, "--json", asked)
+    assert json.loads(recorded.stdout)["rows"][-1][0] == "camera & 3"
     result = run("replay", served.config, "--url", another.url, "--json")
     assert json.loads(result.stdout)["sent"] == len(json.loads(recorded.stdout)["rows"])
-    again = run("sql", "-c", another.config, "--json", "SELECT content FROM messages ORDER BY seq")
+    again = run("sql", "-c", another.config, "--json", asked)
     assert json.loads(again.stdout) == json.loads(recorded.stdout)
 
 
