@@ -29,6 +29,7 @@ from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.compile import CompiledRule, compile_rules
 from sensorstream.rules.conditions import SnapshotEvaluator
+from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.settings import Settings
 from sensorstream.window.spec import Partition, WindowSpec
 from sensorstream.window.window import make_window
@@ -164,7 +165,7 @@ def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machi
             mapping=deployment.mapping,
             reasoner=reasoner,
             rules=deployment.rules,
-            evaluator=SnapshotEvaluator(snapshot),
+            evaluator=NetworkEvaluator(knowledge, SnapshotEvaluator(snapshot)),
             max_rounds=settings.rules.max_rounds,
             max_depth=settings.server.max_depth,
             counter=counter,

@@ -131,6 +131,7 @@ class Engine:
         self._shedder = None if shedding is None else LoadShedder(shedding)
         self._archived = 0
         reasoner.start(knowledge)
+        evaluator.prepare(rule.queries for rule in rules)
 
     def read(self, content: bytes) -> Reading:
         """Parse a message without taking it in; safe to call from any thread.
@@ -588,6 +589,7 @@ class Engine:
         self._exchange(aside)
         self._mapping = mapping
         self._rules = RuleIndex(rules)
+        self.evaluator.prepare(rule.queries for rule in rules)
         self._filters = tuple(filters)
         if self._shedder is not None and shedding is not None:
             # The load and what has been shed go on.

@@ -103,6 +103,7 @@ class MessageRun:
             if step.reasoned:
                 self.kb.apply(Origin.INFERRED, self._react_surely(inverse))
         self._steps.clear()
+        self.evaluator.settle()
 
     def _react_surely(self, delta: Delta) -> Delta:
         """React even if the reasoner's process has to be started again for it."""

@@ -66,6 +66,10 @@ class KnowledgeBase:
         """Call ``listener(triple, old_marks, new_marks)`` at every change of a triple's marks."""
         self._listeners.append(listener)
 
+    def unsubscribe(self, listener: Listener) -> None:
+        """Call a listener no more."""
+        self._listeners.remove(listener)
+
     def apply(self, origin: Origin, delta: Delta) -> Delta:
         """Add and remove triples of one graph.
 

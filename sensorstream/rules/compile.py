@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, TypeAlias, assert_never
 
@@ -50,6 +50,7 @@ class CompiledRule:
     """One semantic rule, ready to run; conditions stand in the order of evaluation.
 
     ``waits_for`` is the class without whose coming or going the trigger has no solution.
+    ``queries`` are what its conditions ask the evaluator.
     """
 
     name: str
@@ -57,6 +58,7 @@ class CompiledRule:
     trigger: Trigger
     waits_for: tuple[Wake, IRI] | None
     conditions: tuple[Condition, ...]
+    queries: tuple[Query, ...]
     actions: tuple[Action, ...]
 
 
@@ -102,7 +104,8 @@ def compile_rule(
     bound = bound_by(rule.trigger)
     # Conditions have no effects, so the cheap ones may go first: most often they decide.
     cheap: list[Condition] = []
-    queries: list[Condition] = []
+    costly: list[Condition] = []
+    queries: list[Query] = []
     for condition in rule.conditions:
         match condition:
             case syntax.Exists():
@@ -111,14 +114,17 @@ def compile_rule(
                 cheap.append(_count(condition, file))
             case syntax.Ask():
                 query = ask_query(SparqlText.of(condition.query, file), bound)
-                queries.append(_filter(query, keep=not condition.negated))
+                queries.append(query)
+                costly.append(_filter(query, keep=not condition.negated))
             case syntax.Select():
                 query, returned = select_query(SparqlText.of(condition.query, file), bound)
                 if condition.negated:
-                    queries.append(_filter(query, keep=False))
+                    query = replace(query, asks=True)
+                    costly.append(_filter(query, keep=False))
                 else:
-                    queries.append(_join(query))
+                    costly.append(_join(query))
                     bound |= returned
+                queries.append(query)
             case _:
                 assert_never(condition)
     compiler = ActionCompiler(rule, file, bound, schema, timeline)
@@ -127,7 +133,8 @@ def compile_rule(
         rule.position,
         trigger,
         waits_for(rule, file),
-        (*cheap, *queries),
+        (*cheap, *costly),
+        tuple(queries),
         tuple(compiler.compile(action) for action in rule.actions),
     )
 

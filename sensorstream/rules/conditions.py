@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -14,17 +14,19 @@ Solution: TypeAlias = Mapping[str, Term]
 """Variables (without the question mark) that have a value."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """A checked SELECT query of a rule.
+    """A checked SELECT query of a rule; each is itself, whatever its text.
 
     ``text`` uses ``prefixes`` and calls no SERVICE. ``given`` names those of its variables
     whose value comes from the trigger or an earlier condition; it returns each of them.
+    ``asks`` says that it only matters whether there is a solution.
     """
 
     text: str
     prefixes: Mapping[str, str]
     given: frozenset[str]
+    asks: bool = False
 
     @property
     def looks_into_graphs(self) -> bool:
@@ -35,6 +37,15 @@ class Query:
 
 class ConditionEvaluator(Protocol):
     """Answers queries over the union of the static, window and inferred graphs, as they are."""
+
+    def prepare(self, rules: Iterable[Sequence[Query]]) -> None:
+        """Expect the conditions of these rules, and no longer those of others.
+
+        Any other query is answered too, perhaps at a greater cost.
+        """
+
+    def settle(self) -> None:
+        """Take in what has changed since the last call or answer."""
 
     def select(self, query: Query, bindings: Solution) -> list[dict[str, Term]]:
         """All solutions that agree with ``bindings`` (of the query's given variables).
@@ -58,6 +69,12 @@ class SnapshotEvaluator:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
+
+    def prepare(self, rules: Iterable[Sequence[Query]]) -> None:
+        """Nothing is known before a query is asked."""
+
+    def settle(self) -> None:
+        """The snapshot follows when it is asked."""
 
     def select(self, query: Query, bindings: Solution) -> list[dict[str, Term]]:
         try:

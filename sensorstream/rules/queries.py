@@ -68,7 +68,7 @@ def ask_query(source: SparqlText, given: Iterable[str]) -> Query:
         ox.Store().query(text, prefixes=dict(source.prefixes))
     except SyntaxError:
         raise _grouped(source, outer) from None
-    return Query(text, source.prefixes, frozenset(outer))
+    return Query(text, source.prefixes, frozenset(outer), asks=True)
 
 
 def pattern_query(

@@ -63,6 +63,8 @@ def run_rules(
         RuleCycle: the rules still ask for changes after ``max_rounds`` rounds.
         RuleError: an action cannot be carried out.
     """
+    # What has changed since the last question must not pile up where none is asked.
+    host.evaluator.settle()
     run = Run(host, message, time, memory)
     fired: dict[str, set[frozenset[tuple[str, Term]]]] = {}
     latest: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""A host of semantic rules that is a window without bounds."""
+"""A host of semantic rules that is a window without bounds, with both evaluators of conditions."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.compile import CompiledRule, compile_rules
 from sensorstream.rules.conditions import ConditionEvaluator, SnapshotEvaluator
+from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import RuleResult, run_rules
@@ -43,10 +44,13 @@ class Host:
     kb: KnowledgeBase = field(default_factory=KnowledgeBase)
     departures: list[Departure] = field(default_factory=list)
     applied: list[tuple[Event | None, tuple[Triple, ...]]] = field(default_factory=list)
+    keeps_in_step: bool = True
     evaluator: ConditionEvaluator = field(init=False)
 
     def __post_init__(self) -> None:
         self.evaluator = SnapshotEvaluator(Snapshot(self.kb))
+        if self.keeps_in_step:
+            self.evaluator = NetworkEvaluator(self.kb, self.evaluator)
 
     def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
         self.applied.append((event, tuple(removed)))
@@ -75,10 +79,13 @@ class Host:
 class Play:
     """Rules on a stage: :meth:`say` is one message."""
 
+    keeps_in_step = True
+
     def __init__(self, text: str, timeline: Timeline = Timeline.INTEGER, rounds: int = 16) -> None:
         file = parse(HEAD + text, "test.rules")
         self.rules: tuple[CompiledRule, ...] = compile_rules([file], Schema(), timeline)
-        self.host = Host()
+        self.host = Host(keeps_in_step=self.keeps_in_step)
+        self.host.evaluator.prepare(rule.queries for rule in self.rules)
         self.memory = RuleMemory()
         self.rounds = rounds
         self.count = 0
@@ -137,7 +144,14 @@ def written(each: Triple) -> str:
     return f"{s.removeprefix(E)} {predicate} {o.removeprefix(E)}"
 
 
-@pytest.fixture(scope="session")
-def play() -> type[Play]:
+class SnapshotPlay(Play):
+    """Rules whose conditions are evaluated anew each time."""
+
+    keeps_in_step = False
+
+
+@pytest.fixture(scope="session", params=[Play, SnapshotPlay], ids=["network", "snapshot"])
+def play(request: pytest.FixtureRequest) -> type[Play]:
     """Make a stage: ``play("rule …").say("ann a Human")``."""
-    return Play
+    stage: type[Play] = request.param
+    return stage

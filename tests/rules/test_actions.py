@@ -34,9 +34,7 @@ def test_an_alert_carries_what_the_rule_says(play: Play) -> None:
         "rule hot on message if select { SELECT ?r ?t { ?r :temp ?t } } "
         'then alert critical "{?t} degrees in {{{?r}}}" key "hot {?r}"'
     )
-    (alert,) = stage.say(
-        'k temp "40.50"^^<http://www.w3.org/2001/XMLSchema#decimal>', time=7
-    ).alerts
+    (alert,) = stage.say('k temp "40.5"^^<http://www.w3.org/2001/XMLSchema#decimal>', time=7).alerts
     assert (alert.id, alert.rule, alert.kind) == ("m1-1", "hot", "rule")
     assert (alert.severity, alert.text) == ("critical", f"40.5 degrees in {{{E}k}}")
     assert (alert.key, alert.time, alert.message) == (f"hot {E}k", 7, "m1")

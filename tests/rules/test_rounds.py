@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any, TypeAlias
 
@@ -143,6 +143,12 @@ class Shuffled:
     def __init__(self, evaluator: ConditionEvaluator, random: Random) -> None:
         self._evaluator = evaluator
         self._random = random
+
+    def prepare(self, rules: Iterable[Sequence[Query]]) -> None:
+        self._evaluator.prepare(rules)
+
+    def settle(self) -> None:
+        self._evaluator.settle()
 
     def select(self, query: Query, bindings: Solution) -> list[dict[str, Term]]:
         found = self._evaluator.select(query, bindings)

@@ -1,0 +1,197 @@
+"""Conditions of rules as continuous queries: answered from what the network keeps in step."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+
+from sensorstream.errors import QueryError
+from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.kb.graph_index import GRAPH_MARKS, GraphIndex
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import IRI, Term
+from sensorstream.network.compile import Compiler, Sources, UnsupportedQuery
+from sensorstream.network.expressions.compile import NotIncremental, with_base
+from sensorstream.network.network import Network
+from sensorstream.network.node import Node, operators
+from sensorstream.network.rows import Bag, Row
+from sensorstream.rules.conditions import ConditionEvaluator, Query, Solution
+from sensorstream.rules.given import GIVEN, given_triples, with_given
+from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variable
+from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.walk import nodes
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class ContinuousCondition:
+    """A query with values for some of its variables, and its solutions for the latest values."""
+
+    __slots__ = ("_given", "_rows", "_values", "root")
+
+    def __init__(self, root: Node, given: TripleIndex) -> None:
+        self.root = root
+        self._given = given
+        self._values: dict[str, Term] = {}
+        self._rows: Bag = {}
+        self.changed(list(root.rows()), [])
+
+    def changed(self, added: list[Row], removed: list[Row]) -> None:
+        """The operator's output has changed; the two may overlap."""
+        rows = self._rows
+        for row in added:
+            rows[row] = rows.get(row, 0) + 1
+        for row in removed:
+            if rows[row] == 1:
+                del rows[row]
+            else:
+                rows[row] -= 1
+
+    def give(self, values: Solution) -> None:
+        """Exchange the values; the solutions follow when the network settles."""
+        if self._values == values:
+            return
+        for triple in given_triples(self._values):
+            self._given.discard(triple)
+        self._values = dict(values)
+        for triple in given_triples(self._values):
+            self._given.add(triple)
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is a solution."""
+        return bool(self._rows)
+
+    def solutions(self) -> list[dict[str, Term]]:
+        """All solutions, each as often as it occurs."""
+        names = self.root.variables
+        return [
+            {name: term for name, term in zip(names, row, strict=True) if term is not None}
+            for row, count in self._rows.items()
+            for _ in range(count)
+        ]
+
+
+class NetworkEvaluator:
+    """Answers the conditions it was prepared for from a network over the knowledge base.
+
+    An answer costs what it holds and what has changed, whatever the size of the knowledge base.
+    All conditions of a rule are answered in the same way, for terms pass from one to the next:
+    if one of them cannot be kept in step, all are left to ``snapshot``.
+    """
+
+    def __init__(self, kb: KnowledgeBase, snapshot: ConditionEvaluator) -> None:
+        self.anew: dict[Query, str] = {}
+        """The conditions that are evaluated anew each time, and why."""
+        self._kb = kb
+        self._snapshot = snapshot
+        self._network = Network()
+        self._graphs: dict[IRI, GraphIndex] = {}
+        self._conditions: dict[tuple[Query, frozenset[str]], ContinuousCondition] = {}
+        # With all conditions of the same rule.
+        self._in_step: dict[Query, tuple[Query, ...]] = {}
+
+    def prepare(self, rules: Iterable[Sequence[Query]]) -> None:
+        """Compile the conditions of these rules, and forget all others."""
+        self._network.close()
+        for graph in self._graphs.values():
+            graph.close()
+        self._network, self._graphs, self._conditions = Network(), {}, {}
+        self._in_step, self.anew = {}, {}
+        for queries in rules:
+            together = tuple(queries)
+            self._in_step.update(dict.fromkeys(together, together))
+            for query in together:
+                if query in self._in_step:
+                    self._follow(query, query.given)
+
+    def settle(self) -> None:
+        """Let the network take in what has changed."""
+        self._network.settle()
+        faults = self._network.faults
+        while faults:
+            node, error = next(iter(faults.items()))
+            _LOG.error("a fault of our own in '%s'", node.describe(), exc_info=error)
+            broken = [q for (q, _), c in self._conditions.items() if node in operators(c.root)]
+            for query in broken:
+                self._give_up(query, f"{type(error).__name__}: {error}")
+            faults.pop(node, None)
+
+    def select(self, query: Query, bindings: Solution) -> list[dict[str, Term]]:
+        found = self._answer(query, bindings)
+        return self._snapshot.select(query, bindings) if found is None else found.solutions()
+
+    def ask(self, query: Query, bindings: Solution) -> bool:
+        found = self._answer(query, bindings)
+        return self._snapshot.ask(query, bindings) if found is None else found.holds
+
+    def _answer(self, query: Query, bindings: Solution) -> ContinuousCondition | None:
+        """The condition as it is now; None: it is for the snapshot to answer."""
+        if query not in self._in_step:
+            return None
+        names = frozenset(bindings)
+        found = self._conditions.get((query, names))
+        if found is None:
+            # A variable of an OPTIONAL part came without a value.
+            self.settle()
+            found = self._follow(query, names)
+            if found is None:
+                return None
+        found.give(bindings)
+        self.settle()
+        return found if query in self._in_step else None
+
+    def _follow(self, query: Query, names: frozenset[str]) -> ContinuousCondition | None:
+        """Compile a condition for which the variables ``names`` are given."""
+        given = TripleIndex()
+        try:
+            root = self._compile(query, names, given)
+        except (NotIncremental, UnsupportedQuery, QueryError) as error:
+            self._network.sweep()
+            self._give_up(query, error.message)
+            return None
+        condition = self._conditions[query, names] = ContinuousCondition(root, given)
+        self._network.listen(root, condition.changed)
+        return condition
+
+    def _give_up(self, query: Query, reason: str) -> None:
+        """Leave a condition, and those of the same rule, to the snapshot from now on."""
+        for each in self._in_step.get(query, ()):
+            del self._in_step[each]
+            self.anew[each] = reason
+            for key in [key for key in self._conditions if key[0] is each]:
+                condition = self._conditions.pop(key)
+                self._network.leave(condition.root, condition.changed)
+
+    def _compile(self, query: Query, names: Collection[str], given: TripleIndex) -> Node:
+        prologue = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in query.prefixes.items())
+        parsed = parse_query(prologue + query.text)
+        pattern = with_given(with_base(parsed.form.pattern, parsed.base), names)
+        if query.asks:
+            pattern = Project(pattern, ())
+        default, named = self._dataset(parsed.dataset, pattern)
+        sources = Sources(default, named, {GIVEN: given})
+        return Compiler(self._network, sources).compile(pattern)
+
+    def _dataset(
+        self, dataset: Dataset, pattern: Pattern
+    ) -> tuple[TripleIndex, dict[IRI, TripleIndex]]:
+        """The graph a query is about, and those that GRAPH may match."""
+        default, known = self._kb.index, set(GRAPH_MARKS)
+        if dataset.default or dataset.named:
+            if len(dataset.default) > 1:
+                raise NotIncremental("FROM: several graphs are to be one")
+            default = self._graph(dataset.default[0]) if dataset.default else TripleIndex()
+            known.intersection_update(dataset.named)
+        names = {each.name for each in nodes(pattern) if isinstance(each, Graph)}
+        if not any(isinstance(name, Variable) for name in names):
+            known.intersection_update(names)
+        return default, {name: self._graph(name) for name in sorted(known)}
+
+    def _graph(self, name: IRI) -> TripleIndex:
+        if name not in GRAPH_MARKS:
+            return TripleIndex()
+        if name not in self._graphs:
+            self._graphs[name] = GraphIndex(self._kb, name)
+        return self._graphs[name].index

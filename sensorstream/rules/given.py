@@ -1,0 +1,205 @@
+"""Conditions some of whose variables have their value from outside, as patterns.
+
+The values are triples of an index of their own, one for each variable, that the pattern joins
+with as with a window: whoever wants the solutions for other values exchanges the triples. What
+the join does with that change is then what is left to compute. Joins begin at the values, so
+they cost what they find; below a GROUP BY all groups are kept in step, and one is looked up.
+
+The value counts everywhere in the query, as if it were written there, but within a sub-select
+that does not return the variable, which means another one (SPARQL 1.1, section 12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final, TypeVar
+
+from sensorstream.model.terms import IRI, Term, Triple
+from sensorstream.network.expressions.compile import NotIncremental
+from sensorstream.network.scope import names_in
+from sensorstream.sparql.algebra import (
+    BGP,
+    Distinct,
+    Exists,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    GroupKey,
+    Join,
+    LeftJoin,
+    Minus,
+    OrderBy,
+    Pattern,
+    Project,
+    Reduced,
+    Slice,
+    TriplePattern,
+    Union,
+    Values,
+    Variable,
+    Window,
+)
+from sensorstream.sparql.walk import replaced
+
+_E = TypeVar("_E")
+
+GIVEN: Final = IRI("urn:sensorstream:given")
+"""The window that holds the values, and the subject of its triples."""
+
+
+def given_triples(values: Mapping[str, Term]) -> Iterator[Triple]:
+    """The triples that say which value each variable has."""
+    return ((GIVEN, _property(name), value) for name, value in values.items())
+
+
+def with_given(pattern: Pattern, given: Collection[str]) -> Pattern:
+    """The pattern's solutions that agree with the values; all of them bind each variable.
+
+    Raises:
+        NotIncremental: a MINUS of which only its solutions tell whether its sides share a variable.
+    """
+    return _Substitution(frozenset(given), early=True).whole(pattern)
+
+
+def certain(pattern: Pattern) -> frozenset[str]:
+    """The variables that every solution of a pattern binds."""
+    match pattern:
+        case BGP():
+            return names_in(pattern)
+        case Join(left, right):
+            return certain(left) | certain(right)
+        case Union(left, right):
+            return certain(left) & certain(right)
+        case LeftJoin(left, _, _) | Minus(left, _):
+            return certain(left)
+        case Graph(name, inner):
+            return certain(inner) | names_in(name)
+        case Values(variables, rows):
+            return frozenset(
+                each.name
+                for place, each in enumerate(variables)
+                if all(row[place] is not None for row in rows)
+            )
+        case Project(inner, variables):
+            return certain(inner) & {each.name for each in variables}
+        case Group(inner, keys, _):
+            return certain(inner) & _plain(keys)
+        case _ if hasattr(pattern, "pattern"):
+            return certain(pattern.pattern)
+    return frozenset()
+
+
+class _Substitution:
+    """Puts the values into a pattern; ``early`` at every block of triples that mentions them."""
+
+    def __init__(self, given: frozenset[str], *, early: bool) -> None:
+        self._given = given
+        self._early = early
+
+    def whole(self, pattern: Pattern) -> Pattern:
+        """The pattern with all variables bound to their values."""
+        return _bound(self._given, self.inside(pattern))
+
+    def inside(self, pattern: Pattern) -> Pattern:
+        match pattern:
+            case BGP():
+                return _restricted(self.mentioned(pattern), pattern) if self._early else pattern
+            case Values(variables, _):
+                return _restricted(self.mentioned(variables), pattern)
+            case Join(left, right):
+                return Join(self.inside(left), self.inside(right))
+            case Union(left, right):
+                return Union(self.inside(left), self.inside(right))
+            case Minus():
+                return self._minus(pattern)
+            case LeftJoin(left, right, condition):
+                one = _bound(self.mentioned((right, condition)), self.inside(left))
+                return LeftJoin(one, self.inside(right), self.expression(condition))
+            case Filter(condition, inner):
+                inner = _bound(self.mentioned(condition), self.inside(inner))
+                return Filter(self.expression(condition), inner)
+            case Extend(inner, variable, expression):
+                below = self._without({variable.name})
+                inner = _bound(below.mentioned(expression), below.inside(inner))
+                extended = Extend(inner, variable, below.expression(expression))
+                return _restricted(self.mentioned(variable), extended)
+            case Graph(name, inner):
+                return _restricted(self.mentioned(name), Graph(name, self.inside(inner)))
+            case Group():
+                return self._group(pattern)
+            case Project(inner, variables):
+                below = self._without(self._given - {each.name for each in variables})
+                return Project(below.whole(inner), variables)
+            case Distinct(inner):
+                return Distinct(self.inside(inner))
+            case Reduced(inner):
+                return Reduced(self.inside(inner))
+            case OrderBy(inner, conditions):
+                inner = _bound(self.mentioned(conditions), self.inside(inner))
+                return OrderBy(inner, tuple(self.expression(each) for each in conditions))
+            case Slice(inner, offset, limit):
+                # What is cut must be the solutions of these values alone.
+                return Slice(_Substitution(self._given, early=True).inside(inner), offset, limit)
+        return pattern
+
+    def _group(self, pattern: Group) -> Pattern:
+        keys = self._given & _plain(pattern.keys)
+        below = _Substitution(keys, early=False)
+        inner = below.whole(pattern.pattern)
+        grouped = Group(
+            inner,
+            tuple(GroupKey(below.expression(k.expression), k.variable) for k in pattern.keys),
+            pattern.aggregates,
+        )
+        named = (*(k.variable for k in pattern.keys), *(name for name, _ in pattern.aggregates))
+        # Every group is kept; the one that is asked for is found by its key.
+        return _restricted(keys | self.mentioned(named), grouped)
+
+    def _minus(self, pattern: Minus) -> Pattern:
+        shared = self.mentioned(pattern.right)
+        left = _bound(shared, self.inside(pattern.left))
+        right = _bound(shared, self.inside(pattern.right))
+        if not certain(left) & certain(right):
+            raise NotIncremental("MINUS: its sides may share no variable")
+        return Minus(left, right)
+
+    def expression(self, expression: _E) -> _E:
+        def change(node: object) -> object | None:
+            return Exists(self.inside(node.pattern)) if isinstance(node, Exists) else None
+
+        return replaced(expression, change)
+
+    def mentioned(self, node: object) -> frozenset[str]:
+        return self._given & names_in(node)
+
+    def _without(self, names: Collection[str]) -> _Substitution:
+        return _Substitution(self._given.difference(names), early=self._early)
+
+
+def _bound(names: Iterable[str], pattern: Pattern) -> Pattern:
+    """The pattern with values for those of the variables that it may leave unbound."""
+    if isinstance(pattern, OrderBy):
+        return OrderBy(_bound(names, pattern.pattern), pattern.conditions)
+    return _restricted(frozenset(names) - certain(pattern), pattern)
+
+
+def _restricted(names: Collection[str], pattern: Pattern) -> Pattern:
+    """The solutions of a pattern that agree with the values of some variables."""
+    if not names:
+        return pattern
+    triples = (TriplePattern(GIVEN, _property(name), Variable(name)) for name in sorted(names))
+    return Join(Window(GIVEN, BGP(tuple(triples))), pattern)
+
+
+def _plain(keys: Iterable[GroupKey]) -> frozenset[str]:
+    """The keys of a grouping that are variables of what is grouped."""
+    return frozenset(
+        key.expression.name
+        for key in keys
+        if isinstance(key.expression, Variable) and key.variable in (None, key.expression)
+    )
+
+
+def _property(name: str) -> IRI:
+    return IRI(f"{GIVEN}:{name}")
