@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from sensorstream.alerts.cloudevents import plain_time
+from sensorstream.alerts.feed import AlertFeed
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.report_log import ReportLog
 from sensorstream.engine.engine import Engine
@@ -44,6 +45,8 @@ class QueryView:
     reason: str
     """Why it is evaluated anew at every change; "" if it is kept in step."""
     reports: int
+    reported: int
+    """The number of its last :class:`QueryReport`; a report may consist of several."""
     last_report: Instant | None
     next_report: Instant | None
     """When it reports next unless a message comes; None if that is not known."""
@@ -69,6 +72,11 @@ class Queries:
         self._time = partial(plain_time, timeline=timeline)
         self._engine = engine
         self._pipeline = pipeline
+
+    @property
+    def feed(self) -> AlertFeed:
+        """Tells followers that there are new reports, or that a query has ended."""
+        return self.log.feed
 
     def register(self, text: str, name: str | None = None) -> QueryView:
         """Start a query; it begins with the present content of the knowledge base.
@@ -165,15 +173,6 @@ class Queries:
         with self.locked(name) as running:
             return graph_data(running, self._time)
 
-    def record(self, name: str) -> None:
-        """Begin to record what a query's operators do; until it ends or the server does.
-
-        Raises:
-            UnknownQuery: there is none of this name.
-        """
-        with self.locked(name):
-            self._engine.queries.processor.trace(name, self._time)
-
     def end_record(self, name: str) -> None:
         """Record a query no longer.
 
@@ -183,15 +182,14 @@ class Queries:
         with self.locked(name):
             self._engine.queries.processor.untrace(name)
 
-    def steps(self, name: str, last: int) -> list[dict[str, Any]] | None:
-        """The last recorded instants of a query, oldest first; None: it is not recorded.
+    def steps(self, name: str, last: int) -> list[dict[str, Any]]:
+        """The last recorded instants of a query, oldest first; the first call begins the record.
 
         Raises:
             UnknownQuery: there is none of this name.
         """
         with self.locked(name):
-            trace = self._engine.queries.processor.traces.get(name)
-            return None if trace is None else trace.last(last)
+            return self._engine.queries.processor.trace(name, self._time).last(last)
 
     @contextmanager
     def locked(self, name: str) -> Iterator[ContinuousQuery]:
@@ -228,6 +226,7 @@ class Queries:
             query.variables,
             query.reason,
             query.reports,
+            self._engine.queries.reported(query.name),
             query.last_report,
             query.next_report,
         )

@@ -92,6 +92,7 @@ def _run(application: Application, listener: socket.socket, host: str) -> None:
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             application.alert_feed.close()
+            application.queries.feed.close()
             await super().shutdown(sockets)
 
     config = uvicorn.Config(

@@ -123,6 +123,10 @@ class LiveQueries:
         """The journal's id of a query's registration."""
         return self._registered[name].entry
 
+    def reported(self, name: str) -> int:
+        """The number of a query's last report; 0 before the first."""
+        return self._registered[name].reports
+
     def entries(self) -> set[str]:
         """The journal's ids of all registrations that run."""
         return {each.entry for each in self._registered.values()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 from datetime import datetime
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from prometheus_client import CollectorRegistry
 from pyoxigraph import QueryBoolean, QuerySolutions, QueryTriples
@@ -19,8 +19,11 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Contradiction
+from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.network.rows import Row
 from sensorstream.settings import Settings
+from sensorstream.streams.report import Report
 
 QueryAnswer: TypeAlias = QuerySolutions | QueryBoolean | QueryTriples
 
@@ -137,6 +140,107 @@ class ServedOntology(Protocol):
         """``settings``, or the journal's id of the change that put it in force."""
 
 
+class ServedQuery(Protocol):
+    """A continuous query as it stands (``app.queries.QueryView``)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def entry(self) -> str:
+        """The journal's id of its registration."""
+
+    @property
+    def form(self) -> str: ...
+    @property
+    def relation(self) -> str | None: ...
+    @property
+    def variables(self) -> Sequence[str]: ...
+    @property
+    def reason(self) -> str:
+        """Why it is evaluated anew at every change; empty if it is not."""
+
+    @property
+    def reports(self) -> int: ...
+    @property
+    def reported(self) -> int:
+        """The number of its last :class:`ServedReport`."""
+
+    @property
+    def last_report(self) -> Instant | None: ...
+    @property
+    def next_report(self) -> Instant | None: ...
+
+
+class ServedReport(Protocol):
+    """One report of a continuous query; ``number`` counts them from 1."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def report(self) -> Report: ...
+
+
+class ServedResultSet(Protocol):
+    """A query's whole result: rows, or a graph, or an answer."""
+
+    @property
+    def variables(self) -> Sequence[str]: ...
+    @property
+    def rows(self) -> Sequence[Row]: ...
+    @property
+    def triples(self) -> Sequence[Triple] | None: ...
+    @property
+    def answer(self) -> bool | None: ...
+
+
+class ServedQueries(Protocol):
+    """The continuous queries. Every method but ``register`` raises UnknownQuery."""
+
+    @property
+    def feed(self) -> AlertFeed:
+        """``announce()`` is called when there are new reports, or a query has ended."""
+
+    def register(self, text: str, name: str | None = None) -> ServedQuery:
+        """Start a query.
+
+        Raises:
+            QueryError: the text is no query, or the name is none.
+            UnsupportedQuery: no stream can answer it.
+            QueryConflict: the name is taken, or too many queries run.
+        """
+
+    def remove(self, name: str) -> None:
+        """Stop a query."""
+
+    def views(self) -> Sequence[ServedQuery]:
+        """All queries, in the order they were registered."""
+
+    def view(self, name: str) -> ServedQuery:
+        """One query."""
+
+    def results(self, name: str) -> ServedResultSet:
+        """The whole result of a query as it is now."""
+
+    def reports(self, entry: str, after: int) -> Sequence[ServedReport]:
+        """The kept reports of a registration with a number above the given one, in order."""
+
+    def runs(self, entry: str) -> bool:
+        """Whether the query of a registration still runs."""
+
+    def graph(self, name: str) -> dict[str, Any]:
+        """A query's operators with their counters."""
+
+    def steps(self, name: str, last: int) -> list[dict[str, Any]]:
+        """The last recorded instants, oldest first; the first call begins the record."""
+
+    def end_record(self, name: str) -> None:
+        """Record a query's instants no longer."""
+
+
 class ServedPart(Protocol):
     """The state of one part of the system: ``journal``, ``reasoner``, ``dispatcher``…"""
 
@@ -162,6 +266,10 @@ class ServedApplication(Protocol):
     @property
     def alert_feed(self) -> AlertFeed:
         """``announce()`` is called after each commit that holds alerts, ``close()`` at the end."""
+
+    @property
+    def queries(self) -> ServedQueries:
+        """The continuous queries."""
 
     def submit(self, content: bytes, source: str) -> Future[Outcome]:
         """Take one message in; done when its effects are committed.

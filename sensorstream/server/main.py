@@ -19,6 +19,7 @@ from sensorstream.server.rest import (
     messages,
     ontology,
     quarantine,
+    queries,
     sparql,
     sql,
     webhooks,
@@ -75,6 +76,7 @@ def create_app(application: ServedApplication) -> FastAPI:
             "/soap": _ESCAPING_FACTOR * max_message_bytes + _ENVELOPE_BYTES,
         },
     )
+    app.add_middleware(queries.EncodedNames)
     for router in (
         messages.router(application, max_message_bytes),
         soap.router(application, max_message_bytes),
@@ -85,6 +87,7 @@ def create_app(application: ServedApplication) -> FastAPI:
         window.router(application),
         ontology.router(application),
         quarantine.router(application),
+        queries.router(application),
         health.router(application),
     ):
         app.include_router(router)

@@ -24,6 +24,7 @@ _TYPE: Final = "urn:sensorstream:error:"
 # The nearest class of an error's ancestry that stands here gives status and title.
 _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.SensorStreamError: (500, "SensorStream could not do this"),
+    errors.SettingsError: (422, "The settings do not fit"),
     errors.OntologyError: (422, "The ontology cannot be used"),
     errors.OntologyConflict: (409, "The ontology cannot be put in force now"),
     errors.LanguageError: (422, "A rule does not fit"),

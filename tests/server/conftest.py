@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pyoxigraph as ox
@@ -23,15 +24,19 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
+from sensorstream.app.queries import QueryView, ResultSet
 from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import (
     Contradiction,
     HistoryError,
     MappingError,
     OntologyConflict,
     Position,
+    QueryConflict,
     QueryError,
     Unavailable,
+    UnknownQuery,
 )
 from sensorstream.history.quarantine import Quarantined
 from sensorstream.mapping.document import parse_document
@@ -96,6 +101,43 @@ class Part:
 
 
 @dataclass
+class NoQueries:
+    """No continuous query runs, and none can be registered."""
+
+    feed: AlertFeed = field(default_factory=AlertFeed)
+
+    def register(self, text: str, name: str | None = None) -> QueryView:
+        raise QueryConflict("no more queries may run")
+
+    def views(self) -> Sequence[QueryView]:
+        return ()
+
+    def runs(self, entry: str) -> bool:
+        return False
+
+    def reports(self, entry: str, after: int) -> Sequence[QueryReport]:
+        return ()
+
+    def remove(self, name: str) -> None:
+        self.view(name)
+
+    def view(self, name: str) -> QueryView:
+        raise UnknownQuery(f"there is no query '{name}'")
+
+    def results(self, name: str) -> ResultSet:
+        raise UnknownQuery(f"there is no query '{name}'")
+
+    def graph(self, name: str) -> dict[str, Any]:
+        raise UnknownQuery(f"there is no query '{name}'")
+
+    def steps(self, name: str, last: int) -> list[dict[str, Any]]:
+        raise UnknownQuery(f"there is no query '{name}'")
+
+    def end_record(self, name: str) -> None:
+        self.view(name)
+
+
+@dataclass
 class MemoryApplication:
     """The served application over lists and an Oxigraph store.
 
@@ -111,6 +153,7 @@ class MemoryApplication:
     timeline: Timeline = Timeline.INTEGER
     metrics: CollectorRegistry = field(default_factory=CollectorRegistry)
     alert_feed: AlertFeed = field(default_factory=AlertFeed)
+    queries: NoQueries = field(default_factory=NoQueries)
     store: ox.Store = field(default_factory=ox.Store)
     received: list[Message] = field(default_factory=list)
     kept: list[RaisedAlert] = field(default_factory=list)
@@ -290,6 +333,7 @@ def listen() -> Callable[[ServedApplication], Iterator[str]]:
                 time.sleep(0.005)
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
             application.alert_feed.close()
+            application.queries.feed.close()
             server.should_exit = True
             thread.join()
 

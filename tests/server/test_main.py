@@ -17,6 +17,12 @@ PATHS = {
     "/window": {"get"},
     "/quarantine": {"get"},
     "/healthz": {"get"},
+    "/ontology": {"get", "put"},
+    "/queries": {"get", "post"},
+    "/queries/{name}": {"get", "delete"},
+    "/queries/{name}/results": {"get"},
+    "/queries/{name}/graph": {"get"},
+    "/queries/{name}/step": {"get", "delete"},
     "/readyz": {"get"},
     "/metrics": {"get"},
 }

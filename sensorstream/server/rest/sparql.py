@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +11,12 @@ from urllib.parse import parse_qs
 import anyio
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
-from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfFormat
 from starlette.exceptions import HTTPException
 
 from sensorstream.errors import QueryError
 from sensorstream.server.application import ServedApplication
-from sensorstream.server.negotiation import choose, media_type_of
+from sensorstream.server.negotiation import media_type_of
+from sensorstream.server.results import GRAPHS, SOLUTIONS, results_response
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _QUERY: Final = "application/sparql-query"
@@ -29,30 +28,6 @@ _UPDATE_TEXT: Final = re.compile(
     re.IGNORECASE,
 )
 _AT_ONCE: Final = 4
-_MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
-
-# By preference. The later names of a format are for clients that ask in general terms.
-_BOOLEANS: Final[Mapping[str, QueryResultsFormat]] = {
-    "application/sparql-results+json": QueryResultsFormat.JSON,
-    "application/sparql-results+xml": QueryResultsFormat.XML,
-    "application/json": QueryResultsFormat.JSON,
-    "application/xml": QueryResultsFormat.XML,
-    "text/xml": QueryResultsFormat.XML,
-}
-_SOLUTIONS: Final[Mapping[str, QueryResultsFormat]] = {
-    "application/sparql-results+json": QueryResultsFormat.JSON,
-    "application/sparql-results+xml": QueryResultsFormat.XML,
-    "text/csv": QueryResultsFormat.CSV,
-    "text/tab-separated-values": QueryResultsFormat.TSV,
-    **_BOOLEANS,
-}
-_GRAPHS: Final[Mapping[str, RdfFormat]] = {
-    "text/turtle": RdfFormat.TURTLE,
-    "application/n-triples": RdfFormat.N_TRIPLES,
-    "application/rdf+xml": RdfFormat.RDF_XML,
-    "application/ld+json": RdfFormat.JSON_LD,
-    "application/xml": RdfFormat.RDF_XML,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +35,6 @@ class _Request:
     query: str
     default_graphs: Sequence[str]
     named_graphs: Sequence[str]
-
-
-class _Bounded(io.BytesIO):
-    """A buffer that takes no more than the largest answer."""
-
-    def write(self, data: Any) -> int:
-        if self.tell() + len(data) > _MAX_ANSWER_BYTES:
-            raise QueryError(
-                f"the answer is larger than {_MAX_ANSWER_BYTES} bytes: ask for less, or add LIMIT"
-            )
-        return super().write(data)
 
 
 def router(application: ServedApplication) -> APIRouter:
@@ -81,7 +45,7 @@ def router(application: ServedApplication) -> APIRouter:
         200: {
             "description": "Results, as JSON, XML, CSV or TSV; or a graph, as Turtle, N-Triples,"
             " RDF/XML or JSON-LD",
-            "content": {media_type: {} for media_type in (*_SOLUTIONS, *_GRAPHS)},
+            "content": {media_type: {} for media_type in (*SOLUTIONS, *GRAPHS)},
         }
     }
     graphs = [
@@ -178,26 +142,7 @@ def _answer(application: ServedApplication, asked: _Request, accept: str) -> Res
         if update := _UPDATE_TEXT.match(asked.query):
             raise QueryError(f"{update[1].upper()} is an update: {_NO_UPDATE}") from None
         raise
-    written = _Bounded()
     try:
-        if isinstance(found, QuerySolutions):
-            media_type = _chosen(accept, _SOLUTIONS)
-            found.serialize(written, format=_SOLUTIONS[media_type])
-        elif isinstance(found, QueryBoolean):
-            media_type = _chosen(accept, _BOOLEANS)
-            found.serialize(written, format=_BOOLEANS[media_type])
-        else:
-            media_type = _chosen(accept, _GRAPHS)
-            found.serialize(written, format=_GRAPHS[media_type])
-    except (OSError, RuntimeError, ValueError) as error:
-        raise QueryError(f"the query cannot be answered: {error}") from None
+        return results_response(found, accept)
     finally:
         del found
-    return Response(written.getvalue(), media_type=media_type, headers={"Vary": "Accept"})
-
-
-def _chosen(accept: str, offered: Mapping[str, object]) -> str:
-    media_type = choose(accept, list(offered))
-    if media_type is None:
-        raise HTTPException(406, f"'{accept}' asks for none of {', '.join(offered)}")
-    return media_type

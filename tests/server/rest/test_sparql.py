@@ -9,7 +9,7 @@ import httpx
 import pytest
 from SPARQLWrapper import CSV, JSON, POST, TURTLE, XML, SPARQLWrapper
 
-from sensorstream.server.rest import sparql
+from sensorstream.server import results
 
 SELECT = "select ?name { ?s <http://example.org/name> ?name } order by ?name"
 CONSTRUCT = "construct where { ?s <http://example.org/name> ?name }"
@@ -135,7 +135,7 @@ def test_a_request_holds_one_query(client: httpx.Client) -> None:
 def test_an_answer_too_large_is_cut_off_by_an_error(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sparql, "_MAX_ANSWER_BYTES", 100)
+    monkeypatch.setattr(results, "_MAX_ANSWER_BYTES", 100)
     answer = client.get("/sparql", params={"query": SELECT})
     assert answer.status_code == 400
     assert "larger than 100 bytes" in answer.json()["detail"]
@@ -147,7 +147,7 @@ def test_no_answer_of_oxigraph_leaves_its_thread(
     # An answer freed in another thread shows as an unraisable error, which fails this test.
     unraisable: list[object] = []
     monkeypatch.setattr("sys.unraisablehook", unraisable.append)
-    monkeypatch.setattr(sparql, "_MAX_ANSWER_BYTES", 100)
+    monkeypatch.setattr(results, "_MAX_ANSWER_BYTES", 100)
 
     def ask() -> None:
         for query, accept in ((SELECT, "*/*"), (SELECT, "text/turtle"), (CONSTRUCT, "text/csv")):

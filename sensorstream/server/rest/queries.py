@@ -1,0 +1,252 @@
+"""``/queries``: continuous queries, and what they report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final, TypeAlias
+from urllib.parse import quote, unquote
+
+import pyoxigraph as ox
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.sse import format_sse_event
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import StreamingResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sensorstream.alerts.cloudevents import plain_time
+from sensorstream.alerts.feed import Subscription
+from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
+from sensorstream.server.application import (
+    ServedApplication,
+    ServedQuery,
+    ServedReport,
+    ServedResultSet,
+)
+from sensorstream.server.negotiation import choose, media_type_of
+from sensorstream.server.results import GRAPHS, SOLUTIONS, results_response
+from sensorstream.streams.report_data import bindings, report_data
+
+_PATH: Final = "/queries"
+_TEXTS: Final = ("application/sparql-query", "text/plain")
+_STREAM: Final = "text/event-stream"
+_LOOK_AGAIN: Final = 15.0  # seconds; the comment sent then finds out that a client is gone
+_RETRY: Final = 2000  # milliseconds
+
+Name: TypeAlias = Annotated[str, Path(description="the query's name, percent-encoded")]
+
+
+class QueryBody(BaseModel):
+    """A continuous query; times are application time."""
+
+    name: str = Field(examples=["http://example.org/busy"])
+    query: str = Field(description="its text")
+    registered: str = Field(description="the journal's id of its registration", examples=["m17"])
+    form: str = Field(description="SELECT, CONSTRUCT, ASK or DESCRIBE")
+    relation: str | None = Field(
+        description="RSTREAM, ISTREAM or DSTREAM; null: additions and removals"
+    )
+    variables: list[str]
+    anew: str | None = Field(description="why it is evaluated anew at every change, or null")
+    reports: int = Field(description="how often it has reported")
+    last_report: int | str | None
+    next_report: int | str | None = Field(
+        description="when it may report next though no message comes; null: it waits for one"
+    )
+
+
+class QueriesBody(BaseModel):
+    """All continuous queries, in the order they were registered."""
+
+    queries: list[QueryBody]
+
+
+class StepsBody(BaseModel):
+    """The last recorded instants, oldest first."""
+
+    instants: list[dict[str, Any]]
+
+
+class EncodedNames:
+    """ASGI middleware: paths of queries stay percent-encoded, for names are IRIs with slashes."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            raw = scope.get("raw_path", b"").partition(b"?")[0].decode("ascii", "replace")
+            if raw.startswith(f"{_PATH}/"):
+                scope = {**scope, "path": raw}
+        await self._app(scope, receive, send)
+
+
+def router(application: ServedApplication) -> APIRouter:
+    """The resource of continuous queries."""
+    routes = APIRouter(prefix=_PATH, tags=["queries"])
+
+    def told(query: ServedQuery) -> QueryBody:
+        def time(instant: int | None) -> int | str | None:
+            return None if instant is None else plain_time(instant, application.timeline)
+
+        return QueryBody(
+            name=query.name,
+            query=query.text,
+            registered=query.entry,
+            form=query.form,
+            relation=query.relation,
+            variables=list(query.variables),
+            anew=query.reason or None,
+            reports=query.reports,
+            last_report=time(query.last_report),
+            next_report=time(query.next_report),
+        )
+
+    async def subscribed() -> AsyncIterator[Subscription]:
+        # A dependency ends with its request, whatever becomes of the generator.
+        with application.queries.feed.subscribe() as subscription:
+            yield subscription
+
+    @routes.post(
+        "",
+        summary="Register a continuous query",
+        status_code=201,
+        openapi_extra={
+            "requestBody": {
+                "required": True,
+                "content": {each: {"schema": {"type": "string"}} for each in _TEXTS},
+            }
+        },
+    )
+    async def register(
+        request: Request,
+        response: Response,
+        name: Annotated[
+            str | None, Query(description="instead of the name in its REGISTER clause")
+        ] = None,
+    ) -> QueryBody:
+        """Start a query; it begins with the present content of the knowledge base."""
+        media_type = media_type_of(request.headers.get("content-type", _TEXTS[0]))
+        if media_type not in _TEXTS:
+            raise HTTPException(415, f"expected {' or '.join(_TEXTS)}, not '{media_type}'")
+        try:
+            text = (await request.body()).decode()
+        except UnicodeDecodeError as error:
+            raise HTTPException(400, f"the query is not UTF-8: {error}") from None
+        query = await run_in_threadpool(application.queries.register, text, name)
+        response.headers["Location"] = f"{_PATH}/{quote(query.name, safe='')}"
+        return told(query)
+
+    @routes.get("", summary="List continuous queries")
+    def list_queries() -> QueriesBody:
+        """All queries that run."""
+        return QueriesBody(queries=[told(each) for each in application.queries.views()])
+
+    @routes.get("/{name}", summary="Look up a continuous query")
+    def get_query(name: Name) -> QueryBody:
+        """One query as it stands."""
+        return told(application.queries.view(unquote(name)))
+
+    @routes.delete("/{name}", summary="Remove a continuous query", status_code=204)
+    def delete_query(name: Name) -> Response:
+        """Stop a query; those who follow it are told so."""
+        application.queries.remove(unquote(name))
+        return Response(status_code=204)
+
+    @routes.get(
+        "/{name}/results",
+        summary="Read or follow the results",
+        response_class=Response,
+        responses={200: {"content": {each: {} for each in (*SOLUTIONS, *GRAPHS, _STREAM)}}},
+    )
+    async def results(
+        request: Request,
+        name: Name,
+        last_event_id: Annotated[str | None, Header()] = None,
+        subscription: Subscription = Depends(subscribed),  # noqa: B008 - FastAPI's way
+    ) -> Response:
+        """The whole result as it is now; or reports as they come, as server-sent events."""
+        accept = ",".join(request.headers.getlist("accept"))
+        if choose(accept, (*SOLUTIONS, *GRAPHS, _STREAM)) != _STREAM:
+            return await run_in_threadpool(_results, application, unquote(name), accept)
+        query = await run_in_threadpool(application.queries.view, unquote(name))
+        events = _follow(application, query, last_event_id, subscription)
+        return StreamingResponse(
+            events, media_type=_STREAM, headers={"Cache-Control": "no-cache", "Vary": "Accept"}
+        )
+
+    @routes.get("/{name}/graph", summary="Read the operators")
+    def graph(name: Name) -> dict[str, Any]:
+        """The operators with their counters as nodes, and what feeds what as edges."""
+        return application.queries.graph(unquote(name))
+
+    @routes.get("/{name}/step", summary="Step through the last instants")
+    def step(name: Name, last: Annotated[int, Query(ge=1, le=100)] = 10) -> StepsBody:
+        """What came into each operator and what went out; the first call begins the record."""
+        return StepsBody(instants=application.queries.steps(unquote(name), last))
+
+    @routes.delete("/{name}/step", summary="End the record of instants", status_code=204)
+    def end_record(name: Name) -> Response:
+        """Record what the operators do no longer."""
+        application.queries.end_record(unquote(name))
+        return Response(status_code=204)
+
+    return routes
+
+
+def _results(application: ServedApplication, name: str, accept: str) -> Response:
+    return results_response(_answer(application.queries.results(name)), accept)
+
+
+def _answer(found: ServedResultSet) -> ox.QuerySolutions | ox.QueryBoolean | list[ox.Triple]:
+    if found.triples is not None:
+        return [
+            ox.Triple(subject_to_oxigraph(s), ox.NamedNode(p), to_oxigraph(o))
+            for s, p, o in found.triples
+        ]
+    document: dict[str, Any] = {"head": {}, "boolean": found.answer}
+    if found.answer is None:
+        rows = [bindings(found.variables, row) for row in found.rows]
+        document = {"head": {"vars": list(found.variables)}, "results": {"bindings": rows}}
+    return ox.parse_query_results(json.dumps(document).encode(), ox.QueryResultsFormat.JSON)
+
+
+async def _follow(
+    application: ServedApplication,
+    query: ServedQuery,
+    last_event_id: str | None,
+    subscription: Subscription,
+) -> AsyncIterator[bytes]:
+    """Reports after the last one that the client has, or from now on.
+
+    A client that is slow, or was away for long, is told how many it has missed.
+    """
+    queries, cursor = application.queries, query.reported
+    if last_event_id is not None:
+        entry, _, number = last_event_id.rpartition("-")
+        # Another registration of the name had numbers of its own.
+        cursor = int(number) if entry == query.entry and number.isdigit() else 0
+    yield format_sse_event(comment="listening", retry=_RETRY)
+    while not queries.feed.closed:
+        found = await run_in_threadpool(queries.reports, query.entry, cursor)
+        if found and found[0].number > cursor + 1:
+            missed = json.dumps({"missed": found[0].number - cursor - 1})
+            yield format_sse_event(event="missed", data_str=missed)
+        for report in found:
+            data = await run_in_threadpool(_data, application, report)
+            yield format_sse_event(event="report", id=report.id, data_str=data)
+            cursor = report.number
+        if found:
+            continue
+        if not await run_in_threadpool(queries.runs, query.entry):
+            yield format_sse_event(event="end", data_str="{}")
+            return
+        if not await subscription.wait(_LOOK_AGAIN):
+            yield format_sse_event(comment="still listening")
+
+
+def _data(application: ServedApplication, report: ServedReport) -> str:
+    time = plain_time(report.report.time, application.timeline)
+    return json.dumps({"id": report.id, **report_data(report.report, time)}, ensure_ascii=False)
