@@ -97,6 +97,7 @@ class Exchange:
             OntologyError: it cannot be read, contradicts itself, or does not suit a reasoner.
             OntologyConflict: the window contradicts it, or another change is under way.
             LanguageError: a mapping or semantic rule does not fit it.
+            SettingsError: it lacks what the settings name, such as the class of a filter.
             ReasonerError: the new reasoner failed.
         """
         if not self._busy.acquire(blocking=False):

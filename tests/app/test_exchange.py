@@ -29,7 +29,13 @@ from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.audit import Differences
-from sensorstream.settings import OntologySettings, ReasoningSettings, RuleSettings, Settings
+from sensorstream.settings import (
+    FilterSettings,
+    OntologySettings,
+    ReasoningSettings,
+    RuleSettings,
+    Settings,
+)
 
 Open = Callable[[Settings], Application]
 
@@ -140,6 +146,28 @@ def test_a_new_ontology_counts_for_window_sparql_and_history_and_after_a_restart
     assert again.window_view(100) == window
     assert again.ontology() == application.ontology()
     assert again.ontology().content == SECOND.encode()
+
+
+def test_filters_follow_a_new_ontology_or_refuse_it(
+    small: Settings, open_application: Open
+) -> None:
+    with_noise = f"{HEAD} :Noise a owl:Class ."
+    (file,) = small.ontology.files
+    file.write_text(with_noise)
+    filters = {"noise": FilterSettings("http://example.org/Noise")}
+    settings = replace(small, reasoning=ReasoningSettings(), filters=filters)
+    application = open_application(settings)
+    assert send(application, "a", 1).filtered == ()
+    with pytest.raises(SettingsError, match=r"filters\.noise\.class: .*Noise> is no class"):
+        application.put_ontology(HEAD.encode(), "text/turtle")
+    assert application.ontology().origin == "settings"
+    below = f"{with_noise} :Human rdfs:subClassOf :Noise ."
+    application.put_ontology(below.encode(), "text/turtle")
+    assert len(send(application, "b", 2).filtered) == 1
+    application.close()
+    again = open_application(settings)
+    assert [each.name for each in again.window_view(10).individuals] == ["http://example.org/a"]
+    assert len(send(again, "c", 3).filtered) == 1
 
 
 def test_a_replay_meets_each_message_with_the_ontology_of_its_time(
