@@ -125,12 +125,13 @@ class Content:
         name = individual.name
         del self.individuals[name]
         record.undo.append(partial(self.individuals.__setitem__, name, individual))
-        owners = self.owners
         for triple in individual.statements:
             record.weigh(triple, -1)
-            for node in (triple[0], triple[2]):
-                if isinstance(node, BlankNode) and owners.get(node) == name:
-                    self._disown(node, record)
+        if self.owners:
+            for subject, _, value in individual.statements:
+                for node in (subject, value):
+                    if isinstance(node, BlankNode) and self.owners.get(node) == name:
+                        self._disown(node, record)
         record.departures.append(individual)
 
     def _depart_empty(self, individual: Individual, record: Recorder) -> None:
