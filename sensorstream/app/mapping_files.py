@@ -10,7 +10,7 @@ from typing import Final
 from sensorstream.errors import LanguageError, Position, SensorStreamError, SettingsError
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.plan import MappingPlan, PlannedRule
-from sensorstream.mapping.rml import compile_rml, read_rml
+from sensorstream.mapping.rml import compile_maps, compile_rml, read_rml
 from sensorstream.mapping.rml.check import faults as rml_faults
 from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.mapping.xslt import compile_stylesheet
@@ -47,6 +47,24 @@ def with_mapping_files(
                 raise clash
             added += compiled
     return replace(plan, rules=plan.rules + tuple(added))
+
+
+def single_maps(
+    files: Sequence[Path], schema: Schema, timeline: Timeline
+) -> tuple[PlannedRule, ...]:
+    """Each triples map and each stylesheet as a rule of its own, to tell what it makes.
+
+    Raises:
+        LanguageError: a file cannot be compiled.
+        SettingsError: a file cannot be read.
+    """
+    found: list[PlannedRule] = []
+    for file in files:
+        if _is_rml(file):
+            found += compile_maps(read_rml(_text(file), str(file)), timeline)
+        elif not is_rule_file(file):
+            found += _compiled(file, schema, timeline)
+    return tuple(found)
 
 
 def mapping_file_faults(

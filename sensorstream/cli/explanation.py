@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sensorstream.mapping.explain import Explanation, ExpressionReport, RuleReport
+from sensorstream.mapping.yields import Yield
 
 
 def lines_of(explanation: Explanation) -> Iterator[str]:
@@ -13,8 +14,11 @@ def lines_of(explanation: Explanation) -> Iterator[str]:
         yield f"#   rejected: {explanation.error}"
     for rule in explanation.rules:
         yield from _rule(rule)
+    for each in explanation.yields:
+        yield f"#   map {each.rule}: {_made(each)}"
     if explanation.unmapped:
-        yield "#   not mapped:"
+        but = " by a rule (what maps look at is not traced)" if explanation.yields else ""
+        yield f"#   not mapped{but}:"
     for place in explanation.unmapped:
         times = "" if place.count == 1 else f", {place.count} times"
         text = f' "{place.text}"' if place.text else ""
@@ -29,6 +33,15 @@ def _rule(report: RuleReport) -> Iterator[str]:
     for expression in report.expressions:
         cause = f": {expression.cause}" if expression.cause else ""
         yield f"#     {expression.role} {expression.written}: {_found(expression)}{cause}"
+
+
+def _made(made: Yield) -> str:
+    if made.error:
+        return f"rejected: {made.error}"
+    if not made.matched:
+        return f"not matched: {made.cause}"
+    path = f"{{{made.path}}} found {made.found}, " if made.path else ""
+    return f"matched: {path}{made.triples} triple{'s' if made.triples != 1 else ''}"
 
 
 def _found(expression: ExpressionReport) -> str:

@@ -28,17 +28,26 @@ if TYPE_CHECKING:
     "--explain",
     "explained",
     is_flag=True,
-    help="Tell what each rule and each XPath found, and what of the message is not mapped.",
+    help="Tell what each rule, map and XPath found, and what of the message is not mapped.",
+)
+@click.option(
+    "--source",
+    "name",
+    default="rest",
+    show_default=True,
+    help="The source they come from: its schema counts, and the stylesheets for it.",
 )
 @json_option
-def command(messages: tuple[str, ...], config: Path, explained: bool, as_json: bool) -> None:
+def command(
+    messages: tuple[str, ...], config: Path, explained: bool, name: str, as_json: bool
+) -> None:
     """Show what the mapping rules make of messages, as Turtle.
 
     A MESSAGE is a file, a folder or ZIP archive of *.xml files, or "-" for standard input. No
     server is needed and nothing is kept. Exits with 1 if no rule matches a message, or one
     cannot be mapped.
     """
-    from sensorstream.app.mapping_files import with_mapping_files
+    from sensorstream.app.mapping_files import single_maps, with_mapping_files
     from sensorstream.app.reference import read_reference
     from sensorstream.app.schemas import read_schemas
     from sensorstream.app.wiring import read_rules
@@ -63,19 +72,22 @@ def command(messages: tuple[str, ...], config: Path, explained: bool, as_json: b
         schema,
         timeline,
     )
+    others = single_maps(settings.rules.files, schema, timeline) if explained else ()
     prefixes = {"xsd": XSD} | {each.name: each.iri for file in files for each in file.prefixes}
     arrival = timeline.of(SystemClock().now())
     answers: list[dict[str, object]] = []
     headed = faulty = False
     for number, source in enumerate(sources(messages), 1):
         content = source.read()
-        message = Message(f"m{number}", content, arrival, source.name)
+        message = Message(f"m{number}", content, arrival, name)
         explanations: tuple[Explanation, ...] = ()
         mapped, fault = None, ""
         try:
             document = parse_document(content, max_depth=settings.server.max_depth)
             if explained:
-                explanations = explain(files, schema, timeline, document, message, reference)
+                explanations = explain(
+                    files, schema, timeline, document, message, reference, others
+                )
             mapped = plan.apply(document, message)
         except MessageError as error:
             fault = f"{error.code}: {error}"

@@ -19,11 +19,12 @@ from sensorstream.language.walk import nodes
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
-from sensorstream.mapping.plan import MappingPlan
+from sensorstream.mapping.plan import MappingPlan, PlannedRule
 from sensorstream.mapping.reference import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.scope import Scope
 from sensorstream.mapping.subpaths import subpaths
 from sensorstream.mapping.unmapped import Seen, Unmapped, unmapped
+from sensorstream.mapping.yields import Yield, yields
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
@@ -64,13 +65,15 @@ class RuleReport:
 class Explanation:
     """One message of a document: its rules, and what of it no rule looked at.
 
-    ``error`` is why it is rejected; empty if it is not.
+    ``error`` is why the rules reject it; empty if they do not. ``yields`` are of the RML maps
+    and stylesheets: what these look at is not known, and may be among ``unmapped``.
     """
 
     line: int
     rules: tuple[RuleReport, ...]
     unmapped: tuple[Unmapped, ...]
     error: str
+    yields: tuple[Yield, ...] = ()
 
 
 def explain(
@@ -80,8 +83,9 @@ def explain(
     document: Document,
     message: Message,
     reference: ReferenceData = NO_REFERENCE,
+    others: Sequence[PlannedRule] = (),
 ) -> tuple[Explanation, ...]:
-    """What the rules do with each message of a document.
+    """What the rules do with each message of a document, and ``others``: maps and stylesheets.
 
     Raises:
         LanguageError: as ``compile_mapping`` does.
@@ -91,7 +95,13 @@ def explain(
     root = document.getroot()
     parts = () if plan.split is None else plan.split(root)
     single = replace(plan, split=None)
-    return tuple(_explained(single, part, message, files, tracer) for part in parts or (root,))
+    return tuple(
+        replace(
+            _explained(single, part, message, files, tracer),
+            yields=yields(others, part, message),
+        )
+        for part in parts or (root,)
+    )
 
 
 def _explained(

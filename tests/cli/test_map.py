@@ -164,6 +164,68 @@ def test_an_explanation_says_why_nothing_matched(map_messages: Run) -> None:
     assert line.endswith("there is no /Message: did you mean Mesage?")
 
 
+WITH_MAPS = f"""prefix : <{TRACKING}>
+mapping people on message {{/Message}} then insert individual :human-{{@id}} a :Human at {{@time}} .
+"""
+PLACES = f"""@prefix rml: <http://w3id.org/rml/> .
+@prefix : <{TRACKING}> .
+:places rml:logicalSource [ rml:referenceFormulation rml:XPath ; rml:iterator "/Message/at" ] ;
+  rml:subjectMap [ rml:template "{TRACKING}human-{{../@id}}" ] ;
+  rml:predicateObjectMap [ rml:predicate :hasXLocation ; rml:objectMap [ rml:reference "@x" ] ] .
+"""
+NAMES = f"""<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
+<xsl:output method="text"/><m:message xmlns:m="urn:sensorstream:mapping#" source="camera"/>
+<xsl:template match="/">&lt;{TRACKING}human-1&gt; &lt;{TRACKING}hasName&gt; "Ada" .
+</xsl:template></xsl:stylesheet>
+"""
+
+
+@pytest.fixture
+def with_maps(deployment: Path) -> Path:
+    """A rule, an RML map, a stylesheet for the source ``camera``, and a schema for ``door``."""
+    home = deployment.parent
+    (home / "people.rules").write_text(WITH_MAPS)
+    (home / "places.ttl").write_text(PLACES)
+    (home / "names.xsl").write_text(NAMES)
+    deployment.write_text(
+        "[ontology]\nfiles = ['ontology/*']\n"
+        "[rules]\nfiles = ['people.rules', 'places.ttl', 'names.xsl']\n"
+        "[sources.door]\nschema = 'batch.xsd'\n"
+    )
+    return deployment
+
+
+MOVED = "<Message id='1' time='5'><at x='7'/><at x='8'/></Message>"
+
+
+def test_a_source_brings_its_schema_and_its_stylesheet(run: Run, with_maps: Path) -> None:
+    def mapped(*source: str) -> Result:
+        return run("map", "-c", with_maps, *source, "-", given=MOVED)
+
+    name = f'<{TRACKING}human-1> <{TRACKING}hasName> "Ada"'
+    assert name not in triples(mapped().stdout)
+    assert name in triples(mapped("--source", "camera").stdout)
+    refused = mapped("--source", "door")
+    assert refused.exit_code == 1
+    assert "invalid-message: the message is not as its schema says" in refused.stderr
+
+
+def test_an_explanation_tells_of_maps_and_stylesheets_as_a_whole(run: Run, with_maps: Path) -> None:
+    result = run("map", "-c", with_maps, "--explain", "--source", "camera", "-", given=MOVED)
+    lines = result.stdout.splitlines()
+    assert "#   map places: matched: {/Message/at} found 2, 2 triples" in lines
+    assert "#   map names: matched: 1 triple" in lines
+    assert "#   not mapped by a rule (what maps look at is not traced):" in lines
+    assert len(triples(result.stdout)) == 4
+    told = run("map", "-c", with_maps, "--explain", "--json", "-", given=MOVED)
+    places, names = json.loads(told.stdout)[0]["explanation"][0]["yields"]
+    assert (places["found"], places["triples"]) == (2, 2)
+    assert (names["matched"], names["cause"]) == (
+        False,
+        "neither the message nor its source, rest, asks for it",
+    )
+
+
 def test_json_holds_the_explanation(run: Run, deployment: Path) -> None:
     (answer,) = json.loads(
         run("map", "-c", deployment, "--explain", "--json", "-", given=BATCH).stdout

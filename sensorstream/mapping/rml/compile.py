@@ -53,6 +53,22 @@ def compile_rml(
     return tuple(rules)
 
 
+def compile_maps(mapping: RmlMapping, timeline: Timeline) -> tuple[PlannedRule, ...]:
+    """Each triples map of a faultless document as a rule of its own, to tell what it makes."""
+    shared = {each.rule: 0 for each in mapping.maps}
+    for each in mapping.maps:
+        shared[each.rule] += 1
+    return tuple(
+        _planned(
+            each.rule if shared[each.rule] == 1 else f"{each.rule}, {each.key}",
+            [each],
+            mapping,
+            timeline,
+        )
+        for each in mapping.maps
+    )
+
+
 def _planned(
     name: str, maps: Sequence[TriplesMap], mapping: RmlMapping, timeline: Timeline
 ) -> PlannedRule:
