@@ -68,6 +68,7 @@ from sensorstream.sparql.algebra import (
 from sensorstream.sparql.algebra import (
     Sequence as PathSequence,
 )
+from sensorstream.sparql.printing import expression_text
 from sensorstream.sparql.walk import replaced
 
 
@@ -157,7 +158,8 @@ class Compiler:
             case Group():
                 return self._group(pattern, index)
             case Project(inner, variables):
-                return self._project(self._node(inner, index), [each.name for each in variables])
+                selected = [each.name for each in variables]
+                return self._project(self._narrow(inner, index, selected), selected)
             case Distinct(inner):
                 return self._distinct(self._node(inner, index))
             case Reduced(inner) | OrderBy(inner, _):
@@ -171,6 +173,23 @@ class Compiler:
         raise UnsupportedQuery(
             f"{type(pattern).__name__}: temporal operators are not evaluated by this network"
         )
+
+    def _narrow(self, pattern: Pattern, index: TripleIndex, wanted: Sequence[str]) -> Node:
+        """The operator of a pattern of whose variables only some are wanted.
+
+        It may give others as well; those that are left out cost no joined row anything.
+        """
+        match pattern:
+            case BGP() | Join() | Window():
+                return self._assemble(self._conjunction(pattern, index), wanted)
+            case Filter(condition, _) if not existences(condition):
+                return self._assemble(self._conjunction(pattern, index), wanted)
+            case Extend(inner, variable, expression) if not existences(expression):
+                names = [name for name in wanted if name != variable.name]
+                names += sorted(names_in(expression).difference(names))
+                source = self._narrow(inner, index, names)
+                return self._extend(source, variable.name, expression, index)
+        return self._node(pattern, index)
 
     # -- conjunctions -----------------------------------------------------------------------
 
@@ -209,19 +228,35 @@ class Compiler:
                 self._path(ends[0], pattern.predicate, ends[1], index, found)
         return found
 
-    def _assemble(self, parts: _Conjunction) -> Node:
-        """Join the parts: connected triples as delta joins, the rest by what they share."""
+    def _assemble(self, parts: _Conjunction, wanted: Sequence[str] | None = None) -> Node:
+        """Join the parts: connected triples as delta joins, the rest by what they share.
+
+        Only the ``wanted`` variables are carried along, and those that a later step needs.
+        """
         triples = list(dict.fromkeys(parts.triples))
         filters = list(parts.filters)
         groups = _connected(triples)
-        wanted = _visible(groups, parts)
-        nodes = list(parts.others)
+        visible = _visible(groups, parts)
+        if wanted is None:
+            wanted = list(
+                dict.fromkeys([*visible, *(n for o in parts.others for n in o.variables)])
+            )
+        own: list[list[Expression]] = []
         for group in groups:
             names = {name for triple in group for name in triple.variables}
-            own = [each for each in filters if names_in(each) <= names]
-            filters = [each for each in filters if each not in own]
-            nodes.append(self._delta_join(group, own, [n for n in wanted if n in names]))
-        joined = self._join_all(nodes) if nodes else self._unit()
+            own.append([each for each in filters if names_in(each) <= names])
+            filters = [each for each in filters if each not in own[-1]]
+        later = frozenset().union(*map(names_in, filters))
+        elsewhere = {name for node in parts.others for name in node.variables}
+        nodes = list(parts.others)
+        for group, tests in zip(groups, own, strict=True):
+            names = {name for triple in group for name in triple.variables}
+            # In the order they are wanted, so that nothing needs to be laid out anew.
+            kept = dict.fromkeys(n for n in wanted if n in names)
+            kept.update((n, None) for n in visible if n in names and (n in later or n in elsewhere))
+            nodes.append(self._delta_join(group, tests, list(kept)))
+        kept = dict.fromkeys([*wanted, *sorted(later.difference(wanted))])
+        joined = self._join_all(nodes, list(kept)) if nodes else self._unit()
         for condition in filters:
             joined = self._filtered(joined, condition)
         return joined
@@ -252,23 +287,27 @@ class Compiler:
             ),
         )
 
-    def _join_all(self, nodes: Sequence[Node]) -> Node:
+    def _join_all(self, nodes: Sequence[Node], wanted: Sequence[str]) -> Node:
         """Join what is connected first: a product comes last, when it is smallest."""
         ahead = list(nodes)
         joined = ahead.pop(0)
         while ahead:
             linked = [n for n in ahead if set(n.variables) & set(joined.variables)]
             following = linked[0] if linked else ahead[0]
-            ahead = [each for each in ahead if each is not following]
-            joined = self._join(joined, following)
+            ahead.remove(following)
+            needed = dict.fromkeys([*wanted, *(name for n in ahead for name in n.variables)])
+            joined = self._join(joined, following, list(needed))
         return joined
 
-    def _join(self, left: Node, right: Node) -> Node:
+    def _join(self, left: Node, right: Node, wanted: Sequence[str] | None = None) -> Node:
+        """Join two operators; without ``wanted``, all variables are kept."""
         if isinstance(left, Constant) and left.is_unit:
             return right
         if isinstance(right, Constant) and right.is_unit:
             return left
-        return self._share("join", left, right, make=lambda: JoinNode(left, right))
+        names = dict.fromkeys((*left.variables, *right.variables))
+        output = tuple(names if wanted is None else (n for n in wanted if n in names))
+        return self._share("join", left, right, output, make=lambda: JoinNode(left, right, output))
 
     def _unit(self) -> Node:
         return self._share("values", (), ((),), make=lambda: Constant((), ((),)))
@@ -327,7 +366,7 @@ class Compiler:
             source,
             condition,
             make=lambda: FilterNode(
-                source, test_of(condition, slots_of(source.variables)), _text(condition)
+                source, test_of(condition, slots_of(source.variables)), expression_text(condition)
             ),
         )
 
@@ -347,7 +386,10 @@ class Compiler:
             name,
             expression,
             make=lambda: ExtendNode(
-                marked, name, value_of(expression, slots_of(marked.variables)), _text(expression)
+                marked,
+                name,
+                value_of(expression, slots_of(marked.variables)),
+                expression_text(expression),
             ),
         )
         return self._project(extended, names)
@@ -402,12 +444,12 @@ class Compiler:
             right,
             condition,
             make=lambda: LeftJoinNode(
-                left, right, test_of(condition, slots_of(names)), _text(condition)
+                left, right, test_of(condition, slots_of(names)), expression_text(condition)
             ),
         )
 
     def _group(self, pattern: Group, index: TripleIndex) -> Node:
-        source = self._node(pattern.pattern, index)
+        source = self._grouped(pattern, index)
         keys: list[str] = []
         for place, key in enumerate(pattern.keys):
             if isinstance(key.expression, Variable) and key.variable in (None, key.expression):
@@ -428,7 +470,9 @@ class Compiler:
                 if existences(aggregate.expression):
                     raise NotIncremental("EXISTS within an aggregate")
                 value = value_of(aggregate.expression, slots_of(source.variables))
-            columns.append(Column(variable.name, aggregation(aggregate), value, _text(aggregate)))
+            columns.append(
+                Column(variable.name, aggregation(aggregate), value, expression_text(aggregate))
+            )
         return self._share(
             "group",
             source,
@@ -436,6 +480,17 @@ class Compiler:
             pattern.aggregates,
             make=lambda: GroupNode(source, keys, columns),
         )
+
+    def _grouped(self, pattern: Group, index: TripleIndex) -> Node:
+        """What is grouped, narrowed to what keys and aggregates look at."""
+        aggregates = [each for _, each in pattern.aggregates]
+        if any(each.expression is None and each.distinct for each in aggregates):
+            # It counts whole solutions.
+            return self._node(pattern.pattern, index)
+        looked_at: set[str] = set()
+        for expression in (*(k.expression for k in pattern.keys), *aggregates):
+            looked_at |= names_in(expression)
+        return self._narrow(pattern.pattern, index, sorted(looked_at))
 
     def _slice(self, pattern: Slice, index: TripleIndex) -> Node:
         inner, conditions, outside = _ordering(pattern.pattern)
@@ -652,11 +707,7 @@ def _end(term: Variable | Term) -> Variable | Term:
 
 def _test(condition: Expression) -> Test:
     names = tuple(sorted(names_in(condition)))
-    return Test(names, test_of(condition, slots_of(names)), _text(condition))
-
-
-def _text(expression: object) -> str:
-    return str(expression)
+    return Test(names, test_of(condition, slots_of(names)), expression_text(condition))
 
 
 def _constant(names: tuple[str, ...], rows: tuple[Row, ...]) -> Callable[[], Node]:

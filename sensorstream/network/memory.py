@@ -25,6 +25,11 @@ class Memory:
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def repeats(self) -> bool:
+        """Whether a row occurs more than once."""
+        return self._repeated > 0
+
     def update(self, added: Iterable[Row], removed: Iterable[Row]) -> None:
         """Take a change in; what is both added and removed does no harm."""
         key, bags = self._key, self._bags

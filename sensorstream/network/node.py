@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from sensorstream.network.rows import Row
+from sensorstream.network.rows import Row, cancelled
 
 
 @dataclass(slots=True)
@@ -62,6 +62,17 @@ class Node(ABC):
     @abstractmethod
     def flush(self) -> None:
         """Work the inputs' changes into ``added`` and ``removed``."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether ``added`` and ``removed`` are known to share no row; cheap to ask."""
+        return not self.added or not self.removed
+
+    def change(self) -> tuple[list[Row], list[Row]]:
+        """``added`` and ``removed``, without the rows that are in both."""
+        if self.apart:
+            return self.added, self.removed
+        return cancelled(self.added, self.removed)
 
     @abstractmethod
     def rows(self) -> Iterable[Row]:

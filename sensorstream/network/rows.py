@@ -138,6 +138,17 @@ def compiled(text: str) -> Any:
     return eval(_code(text), {"__builtins__": {}})
 
 
+def cancelled(added: list[Row], removed: list[Row]) -> tuple[list[Row], list[Row]]:
+    """A change without the rows that both come and go."""
+    if not added or not removed:
+        return added, removed
+    weights = net(added, removed)
+    return (
+        [row for row, weight in weights.items() for _ in range(weight)],
+        [row for row, weight in weights.items() for _ in range(-weight)],
+    )
+
+
 def net(added: Iterable[Row], removed: Iterable[Row]) -> Bag:
     """The sum of a change: rows with the weight, above or below zero, that remains."""
     weights: Bag = {}

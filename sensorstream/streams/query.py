@@ -11,7 +11,7 @@ from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.compile import order_of
 from sensorstream.network.node import Node
-from sensorstream.network.rows import Row, net, slots_of
+from sensorstream.network.rows import Row, cancelled, slots_of
 from sensorstream.sparql.algebra import (
     Ask,
     Construct,
@@ -74,6 +74,8 @@ class ContinuousQuery:
         self._sink = sink
         self._added: list[Row] = []
         self._removed: list[Row] = []
+        # Whether the two are known to share no row.
+        self._cancelled = True
         self._arrived = 0
         self._computed = sum(window.computed for window in windows)
         self._period_is_over = False
@@ -93,6 +95,8 @@ class ContinuousQuery:
 
     def changed(self, added: list[Row], removed: list[Row]) -> None:
         """The operator's output has changed."""
+        first = not self._added and not self._removed
+        self._cancelled = first and self.root.apart
         self._added += added
         self._removed += removed
         if self.on_change is not None:
@@ -175,6 +179,7 @@ class ContinuousQuery:
         self.reports = state.reports
         self.last_report = state.last_report
         self._added, self._removed = list(state.added), list(state.removed)
+        self._cancelled = False
         self._arrived = state.arrived
         self._computed = state.computed
         self._answer = state.answer
@@ -187,10 +192,9 @@ class ContinuousQuery:
 
     def _cancel(self) -> None:
         """Drop what came and went since the last report: it is no change."""
-        if self._added and self._removed:
-            weights = net(self._added, self._removed)
-            self._added = [row for row, n in weights.items() for _ in range(n)]
-            self._removed = [row for row, n in weights.items() for _ in range(-n)]
+        if not self._cancelled:
+            self._added, self._removed = cancelled(self._added, self._removed)
+            self._cancelled = True
 
     def result(self) -> list[Row]:
         """The whole result as it is now, in the order the query asks for."""

@@ -22,11 +22,21 @@ def join_key(left: Node, right: Node) -> tuple[tuple[str, ...], tuple[str, ...]]
 class Join(Node):
     """Remembers both sides by what they share; ``output`` selects and orders the variables.
 
-    The change of a product is the change of the left with the old right, and the new left with
-    the change of the right.
+    What goes is worked off first: of a pair that goes nothing is left for what comes. So, unless
+    rows repeat or differ in what is not selected, what comes and what goes share no row, and
+    nobody needs to look for one.
     """
 
-    __slots__ = ("_backward", "_forward", "_left", "_left_key", "_right", "_right_key")
+    __slots__ = (
+        "_apart",
+        "_backward",
+        "_forward",
+        "_left",
+        "_left_key",
+        "_right",
+        "_right_key",
+        "_whole",
+    )
 
     def __init__(self, left: Node, right: Node, output: Sequence[str] | None = None) -> None:
         everything = tuple(dict.fromkeys((*left.variables, *right.variables)))
@@ -43,15 +53,28 @@ class Join(Node):
         layout = (left.variables, right.variables, variables, loose)
         self._forward = merged(*layout)
         self._backward = merged_backward(*layout)
+        self._whole = not loose and set(variables) == set(everything)
+        self._apart = False
 
     def flush(self) -> None:
         left, right = self.inputs
-        self._left_changes(left.removed, self.removed)
-        self._left_changes(left.added, self.added)
-        self._left.update(left.added, left.removed)
-        self._right_changes(right.removed, self.removed)
-        self._right_changes(right.added, self.added)
-        self._right.update(right.added, right.removed)
+        left_added, left_removed = left.change()
+        right_added, right_removed = right.change()
+        unique = not self._left.repeats and not self._right.repeats
+        self._left_changes(left_removed, self.removed)
+        self._left.update((), left_removed)
+        self._right_changes(right_removed, self.removed)
+        self._right.update((), right_removed)
+        self._left_changes(left_added, self.added)
+        self._left.update(left_added, ())
+        self._right_changes(right_added, self.added)
+        self._right.update(right_added, ())
+        unique = unique and not self._left.repeats and not self._right.repeats
+        self._apart = unique and self._whole
+
+    @property
+    def apart(self) -> bool:
+        return self._apart or not self.added or not self.removed
 
     def _left_changes(self, rows: Iterable[Row], out: list[Row]) -> None:
         key, memory, forward = self._left_key, self._right, self._forward

@@ -51,6 +51,10 @@ class Filter(Node):
         self.added += filter(self._holds, source.added)
         self.removed += filter(self._holds, source.removed)
 
+    @property
+    def apart(self) -> bool:
+        return self.inputs[0].apart
+
     def rows(self) -> Iterator[Row]:
         return filter(self._holds, self.inputs[0].rows())
 
@@ -75,6 +79,10 @@ class Extend(Node):
         value = self._value
         self.added += [(*row, value(row)) for row in source.added]
         self.removed += [(*row, value(row)) for row in source.removed]
+
+    @property
+    def apart(self) -> bool:
+        return self.inputs[0].apart
 
     def rows(self) -> Iterator[Row]:
         value = self._value
