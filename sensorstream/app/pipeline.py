@@ -177,6 +177,7 @@ class Pipeline:
 
     def start(self) -> None:
         """Begin to take messages in."""
+        self._engine.queries.resume(self._timeline.of(self._clock.now()))
         self._thread.start()
 
     def stop(self) -> None:
@@ -361,7 +362,8 @@ class Pipeline:
         now, due = self._clock.now(), self._engine.due
         if due is None or self._timeline.of(now) < due:
             return
-        entry = self._entry(1, now, EntryKind.TICK)
+        content = self._engine.tick_content(self._timeline.of(now))
+        entry = self._entry(1, now, EntryKind.TICK, content)
         self._journal([entry])
         with self.lock:
             outcome = self._engine.tick(entry.message)

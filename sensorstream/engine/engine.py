@@ -181,7 +181,7 @@ class Engine:
         Load shedding may end, and then the synopses of what was shed enter the window.
 
         Args:
-            tick: an empty message; its arrival time is the time.
+            tick: its arrival time is the time, its content what :meth:`tick_content` said.
             refused: as for :meth:`process`.
         """
         news = self._weigh(tick, 0)
@@ -199,8 +199,8 @@ class Engine:
             if outcome.status is Status.REJECTED:
                 # A rule that cannot stand a synopsis must not be asked again for ever.
                 self._shedder.settle({}, 0, True, {})
-        if not self.held:
-            self.queries.advance(tick.received, self._margin)
+        if tick.content:
+            self.queries.advance(int(tick.content))
             outcome = self._with_queries(outcome)
         return self._marked(replace(outcome, released=released, alerts=(*news, *outcome.alerts)))
 
@@ -215,15 +215,23 @@ class Engine:
         )
         return min((due for due in dues if due is not None), default=None)
 
+    def tick_content(self, received: Instant) -> bytes:
+        """How far application time has come in silence; empty if it stands still.
+
+        It is said in the tick, for a replay cannot know how long the server did not run.
+        """
+        due = self._queries_due
+        present = None if due is None or received < due else self.queries.present(received)
+        return b"" if present is None else str(present - self._margin).encode()
+
     @property
     def _queries_due(self) -> Instant | None:
         """From which time of arrival on silence makes a query's window move, or a report due."""
-        silence = None if self.held else self.queries.silence
-        if silence is None:
+        if self.held:
             return None
-        idle = 0 if self._order is None else self._order.disorder.idle
-        # While a source is waited for, time of the queries is what it says.
-        return self.queries.heard + max(silence + self._margin, idle)
+        # While a source is waited for, application time is what it says.
+        idle = 0 if self._order is None else self._order.disorder.idle + 1
+        return self.queries.due(self._margin, idle)
 
     @property
     def _margin(self) -> int:

@@ -85,6 +85,8 @@ class LiveQueries:
         self._reports: list[QueryReport] = []
         # When time of the queries last moved by a message: that time, and its time of arrival.
         self._moved: tuple[Instant, Instant] | None = None
+        # No part of the state: what it leads to stands in the journal, as ticks.
+        self._resumed: Instant = 0
 
     # -- queries ----------------------------------------------------------------------------
 
@@ -168,28 +170,33 @@ class LiveQueries:
         """A message was rejected, and the knowledge base is as it was before."""
         self.processor.take_back()
 
-    def advance(self, received: Instant, margin: int) -> None:
-        """Let time of arrival pass: what is due by now, less a margin, is worked off."""
-        if self._moved is None:
-            return
-        present, at = self._moved
-        until = present + received - at - margin
-        while (due := self.processor.next_news) is not None and due < until:
+    def advance(self, time: Instant) -> None:
+        """Work off what is due before a time; nothing that is not sees its time pass."""
+        while (due := self.processor.next_news) is not None and due < time:
             self.processor.advance(due + 1)
 
-    @property
-    def silence(self) -> int | None:
-        """How long no message may come, in time of arrival, before something is due; None: ever."""
-        due = self.processor.next_news
-        if due is None or self._moved is None:
-            return None
-        return due + 1 - self._moved[0]
+    def resume(self, received: Instant) -> None:
+        """The server runs from this time of arrival on: before it, silence says nothing."""
+        self._resumed = received
 
-    @property
-    def heard(self) -> Instant:
-        """The time of arrival from which :attr:`silence` counts."""
-        assert self._moved is not None
-        return self._moved[1]
+    def present(self, received: Instant) -> Instant | None:
+        """Application time in silence; None before the first message."""
+        if self._moved is None:
+            return None
+        time, at = self._moved
+        return time + received - max(at, self._resumed)
+
+    def due(self, margin: int, patience: int) -> Instant | None:
+        """From which time of arrival on something is due in silence; None: never.
+
+        ``margin`` is how much later than it says time may be; ``patience`` how long it must have
+        been silent, in time of arrival.
+        """
+        news = self.processor.next_news
+        if news is None or self._moved is None:
+            return None
+        time, at = self._moved
+        return max(at, self._resumed) + max(news + 1 - time + margin, patience)
 
     def _present(self, time: Instant) -> Instant:
         now = self.processor.now

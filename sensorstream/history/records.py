@@ -16,7 +16,10 @@ class EntryKind(Enum):
 
     MESSAGE = "message"
     TICK = "tick"
-    """Time that passed without a message, and changed something; its content is empty."""
+    """Time that passed without a message, and changed something.
+
+    Its content is how far application time has come in silence, as far as that matters.
+    """
     ONTOLOGY = "ontology"
     """A new ontology: its content is the text, its source the media type."""
     REASONER = "reasoner"

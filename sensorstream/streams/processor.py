@@ -283,6 +283,8 @@ class StreamProcessor:
         """The graphs outside the windows are again as they were: nothing has happened."""
         self.network.settle()
         self._stop_broken()
+        # What the operators gave out cancels, so nobody has anything to report.
+        self._stirred.clear()
 
     def finish(self) -> None:
         """The streams have ended: windows with a step report once more, at its next multiple."""

@@ -1,0 +1,218 @@
+"""Continuous queries of an engine: what they see of its messages, and of silence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sensorstream.app.wiring import Deployment
+from sensorstream.engine.checkpoint import dump, load
+from sensorstream.engine.engine import Engine
+from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.queries import QueryReport, stream_of
+from sensorstream.model.events import Message
+from sensorstream.network.operators.group import Group
+from sensorstream.settings import TimeSettings, WindowSettings
+
+Deploy = Callable[..., Deployment]
+Start = Callable[[Deployment], Engine]
+
+EX = "http://example.org/"
+ONTOLOGY = f"""@prefix : <{EX}> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+:Reading a owl:Class . :value a owl:DatatypeProperty .
+"""
+# A reading of 13 makes the rule fail, and with it the whole message.
+RULES = f"""prefix : <{EX}>
+prefix xsd: <http://www.w3.org/2001/XMLSchema#>
+mapping reading
+on message {{/r}}
+then update individual :r-{{@id}} a :Reading at {{@t}} ; :value {{@v}}^^xsd:integer .
+
+rule unlucky
+on change
+if select {{ SELECT ?r ("thirteen" AS ?word) {{ ?r :value 13 }} }}
+then insert individual :x ; :value "{{?word}}"^^xsd:integer .
+"""
+PREFIX = f"PREFIX : <{EX}> "
+QUERIES = (
+    PREFIX
+    + """REGISTER RSTREAM :windowed AS SELECT ?r ?v ?now
+    FROM NAMED WINDOW :w ON <urn:sensorstream:source:one> [RANGE PT6S STEP PT3S]
+    WHERE { WINDOW :w { ?r :value ?v } ?r :value ?now }""",
+    PREFIX + "SELECT ?r ?v WHERE { ?r a :Reading ; :value ?v }",
+    PREFIX
+    + """SELECT (COUNT(*) AS ?n) REPORT EVERY PT4S
+    FROM NAMED WINDOW :w [RANGE PT5S] WHERE { WINDOW :w { ?r :value ?v } }""",
+)
+
+
+def message(number: int, time: int, value: object, *, at: int = 0, source: str = "one") -> Message:
+    content = f"<r id='{number % 4}' t='{time}' v='{value}'/>".encode()
+    return Message(f"m{number}", content, at, source)
+
+
+def registered(engine: Engine, *texts: str) -> Engine:
+    for number, text in enumerate(texts):
+        engine.queries.register(f"q{number}", text, f"e{number}")
+    return engine
+
+
+def process(engine: Engine, given: Message) -> Outcome:
+    return engine.process(given, engine.read(given.content))
+
+
+def told(reports: list[QueryReport]) -> list[Any]:
+    """Reports as they compare: those of one query in order, rows in any."""
+    found = [
+        (each.id, each.report.time, each.report.operation, Counter(each.report.rows))
+        for each in reports
+    ]
+    return sorted(found, key=lambda each: each[0].partition("-")[0])
+
+
+def all_reports(outcome: Outcome) -> list[QueryReport]:
+    return [r for each in (*outcome.released, outcome) for r in each.reports]
+
+
+steps = st.lists(
+    st.tuples(
+        st.integers(-1, 5), st.sampled_from((1, 2, 3, 13)), st.sampled_from(("one", "two", ""))
+    ),
+    max_size=12,
+)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(stream=steps, cut=st.integers(0, 12))
+def test_rejected_messages_and_restarts_leave_no_trace_in_reports(
+    deploy: Deploy, start: Start, stream: list[tuple[int, int, str]], cut: int
+) -> None:
+    deployment = deploy(ONTOLOGY, RULES, window=WindowSettings(size="3"))
+    engine, plain = (registered(start(deployment), *QUERIES) for _ in range(2))
+    found: list[QueryReport] = []
+    expected: list[QueryReport] = []
+    time = 0
+    for number, (gap, value, source) in enumerate(stream, 1):
+        if number == cut:
+            again = start(deployment)
+            again.restore(load(dump(engine.state())))
+            engine = again
+        time = max(0, time + gap)
+        given_ = message(number, time, value, source=source)
+        outcome = process(engine, given_)
+        assert (outcome.status is Status.REJECTED) is (value == 13)
+        found += all_reports(outcome)
+        if value != 13:
+            expected += all_reports(process(plain, given_))
+    assert told(found) == told(expected)
+    assert engine.queries.state()["registered"] == plain.queries.state()["registered"]
+
+
+def test_a_window_that_closes_sees_the_knowledge_base_before_the_message_that_closes_it(
+    deploy: Deploy, start: Start
+) -> None:
+    engine = registered(start(deploy(ONTOLOGY, RULES)), QUERIES[0])
+    process(engine, message(1, 1, 5))
+    outcome = process(engine, message(1, 7, 6))
+    assert [
+        (each.report.time, [[t.n3.split('"')[1] for t in row[1:]] for row in each.report.rows])
+        for each in outcome.reports
+    ] == [(3, [["5", "5"]]), (6, [["5", "5"]]), (7, [["5", "6"]])]
+
+
+def test_a_message_that_waits_happens_when_it_is_released(deploy: Deploy, start: Start) -> None:
+    deployment = deploy(ONTOLOGY, RULES, time=TimeSettings(lateness="5"))
+    engine = registered(start(deployment), QUERIES[0])
+    reports: list[QueryReport] = []
+    for number, time in enumerate((2, 1, 5, 4, 13, 30), 1):
+        reports += all_reports(process(engine, message(number, time, number)))
+    assert [(each.report.time, len(each.report.rows)) for each in reports] == [
+        (3, 2),
+        (6, 4),
+        (9, 2),
+        (12, 0),
+    ]
+
+
+def test_silence_closes_windows_once_for_each_step(deploy: Deploy, start: Start) -> None:
+    engine = registered(start(deploy(ONTOLOGY, RULES)), QUERIES[0])
+    assert engine.due is None
+    process(engine, message(1, 1, 5, at=1000))
+    reports = []
+    for _ in range(3):
+        due = engine.due
+        if due is None:
+            break
+        assert engine.tick_content(due - 1) == b""
+        tick = Message("t", engine.tick_content(due), due)
+        reports += [(due, each.report.time) for each in engine.tick(tick).reports]
+    # At 3 and 6 the reading is in the window, at 9 it is not, and then nobody waits for more.
+    assert reports == [(1003, 3), (1006, 6), (1009, 9)]
+    assert engine.due is None
+
+
+def test_a_message_after_the_clock_has_passed_its_time_is_not_lost(
+    deploy: Deploy, start: Start
+) -> None:
+    engine = registered(start(deploy(ONTOLOGY, RULES)), QUERIES[0])
+    process(engine, message(1, 1, 5, at=1000))
+    engine.tick(Message("t", engine.tick_content(1003), 1003))
+    process(engine, message(2, 2, 6, at=1004))
+    outcome = process(engine, message(3, 7, 7, at=1005))
+    assert [(each.report.time, len(each.report.rows)) for each in outcome.reports] == [(6, 2)]
+
+
+def test_the_lateness_and_the_patience_with_sources_hold_in_silence(
+    deploy: Deploy, start: Start
+) -> None:
+    late = deploy(ONTOLOGY, RULES, time=TimeSettings(lateness="4", idle=20))
+    engine = registered(start(late), QUERIES[0])
+    process(engine, message(1, 1, 5, at=1000))
+    assert engine.held == 1
+    first = engine.due
+    assert first == 1021
+    engine.tick(Message("t1", engine.tick_content(first), first))
+    assert engine.held == 0
+    assert engine.due == 1042
+
+
+def test_time_in_which_the_server_did_not_run_is_no_silence(deploy: Deploy, start: Start) -> None:
+    deployment = deploy(ONTOLOGY, RULES)
+    engine = registered(start(deployment), QUERIES[0])
+    process(engine, message(1, 1, 5, at=1000))
+    again = start(deployment)
+    again.restore(load(dump(engine.state())))
+    again.queries.resume(5000)
+    assert again.due == 5003
+
+
+def test_a_broken_query_is_stopped_with_an_alert_and_the_message_stays(
+    deploy: Deploy, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = registered(start(deploy(ONTOLOGY, RULES)), *QUERIES[:3])
+
+    def broken(_: Group) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(Group, "flush", broken)
+    outcome = process(engine, message(1, 1, 5))
+    assert outcome.status is Status.ACCEPTED
+    (alert,) = outcome.alerts
+    assert (alert.kind, alert.key, alert.id) == ("query-stopped", "q2", "m1-e2")
+    assert list(engine.queries.processor.queries) == ["q0", "q1"]
+    assert [each.report.query for each in process(engine, message(2, 2, 6)).reports] == ["q1"]
+
+
+def test_sources_are_streams() -> None:
+    assert stream_of("") is None
+    assert stream_of("cam 1/ü") == "urn:sensorstream:source:cam%201%2F%C3%BC"
+    assert stream_of("http://example.org/traffic") == "http://example.org/traffic"
+    assert stream_of("urn:x:y") == "urn:x:y"
