@@ -79,6 +79,8 @@ class StreamProcessor:
         self._lengths = Lengths(instant, second, report)
         self._windows: dict[WindowShape, StreamWindow] = {}
         self._readers: dict[StreamWindow, list[ContinuousQuery]] = {}
+        # Those readers that report after so many triples; the others wait for a change.
+        self._counting: dict[StreamWindow, list[ContinuousQuery]] = {}
         self._of_stream: dict[IRI | None, list[StreamWindow]] = {}
         self._agenda = Agenda()
         # The queries that the present instant may make report.
@@ -128,6 +130,8 @@ class StreamProcessor:
             raise
         for window in running.windows:
             self._readers[window].append(running)
+            if running.schedule.kind is ReportKind.TRIPLES:
+                self._counting[window].append(running)
         running.start(self.now)
         self._agenda.note(running)
         self.network.listen(root, running.changed)
@@ -146,6 +150,8 @@ class StreamProcessor:
         self.network.leave(running.root, running.changed)
         for window in running.windows:
             self._readers[window].remove(running)
+            if running.schedule.kind is ReportKind.TRIPLES:
+                self._counting[window].remove(running)
         self._stirred.pop(running, None)
         self._waiting.pop(running, None)
         self._agenda.forget(running)
@@ -190,6 +196,7 @@ class StreamProcessor:
         if window is None:
             window = self._windows[shape] = StreamWindow(shape)
             self._readers[window] = []
+            self._counting[window] = []
             self._of_stream.setdefault(shape.stream, []).append(window)
             if self.now is not None:
                 window.wind(self.now)
@@ -200,7 +207,7 @@ class StreamProcessor:
         for window in windows:
             if not self._readers.get(window, True):
                 shape = window.shape
-                del self._readers[window], self._windows[shape]
+                del self._readers[window], self._counting[window], self._windows[shape]
                 self._agenda.forget(window)
                 self._of_stream[shape.stream].remove(window)
 
@@ -257,9 +264,14 @@ class StreamProcessor:
         streams = (event.stream, None) if event.stream is not None else (None,)
         for stream in streams:
             for window in self._of_stream.get(stream, ()):
+                computed = window.computed
                 window.take(event.time, event.triples)
                 self._agenda.note(window)
-                self._stir_readers(window, len(event.triples))
+                if window.computed != computed:
+                    self._stir_readers(window)
+                for query in self._counting[window]:
+                    query.arrived(len(event.triples))
+                    self._stirred[query] = None
         self._end_instant(event.time)
         return True
 
@@ -361,7 +373,7 @@ class StreamProcessor:
                 continue
             else:
                 each.close()
-                self._stir_readers(each, 0)
+                self._stir_readers(each)
             self._agenda.note(each)
             worked = True
         return worked
@@ -369,10 +381,8 @@ class StreamProcessor:
     def _is_heard(self, window: StreamWindow) -> bool:
         return any(query.speaks_in_silence for query in self._readers[window])
 
-    def _stir_readers(self, window: StreamWindow, triples: int) -> None:
-        for query in self._readers[window]:
-            query.arrived(triples)
-            self._stirred[query] = None
+    def _stir_readers(self, window: StreamWindow) -> None:
+        self._stirred.update(dict.fromkeys(self._readers[window]))
 
     def _end_instant(
         self, time: Instant, reporting: Container[ContinuousQuery] | None = None

@@ -14,9 +14,10 @@ from types import CodeType
 from typing import Any, Final
 
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.terms import Term
+from sensorstream.model.terms import IRI, Term
+from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.cost import fan_out
-from sensorstream.network.dispatch import Dispatcher
+from sensorstream.network.dispatch import Dispatcher, Guard
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Variable
@@ -80,7 +81,25 @@ class DeltaJoin(Node):
                 None if isinstance(predicate, Variable) else predicate,
                 None if isinstance(object_, Variable) else object_,
                 _Writer(self._patterns, self._tests, output).trigger(place),
+                self._guard(pattern),
             )
+
+    def _guard(self, fired: Pattern) -> Guard | None:
+        """What another pattern demands of the subject of a triple that fits ``fired``.
+
+        Nothing if that selects by a value itself. A class says less than other values do.
+        """
+        if not isinstance(fired.subject, Variable) or _selects(fired):
+            return None
+        demands = [
+            (other.predicate, other.object)
+            for other in self._patterns
+            if other is not fired
+            and (other.index, other.subject) == (fired.index, fired.subject)
+            and isinstance(other.predicate, IRI)
+            and not isinstance(other.object, Variable)
+        ]
+        return min(demands, key=lambda each: each[0] == RDF_TYPE, default=None)
 
     def flush(self) -> None:
         """The triggers have done the work already."""
@@ -102,6 +121,13 @@ class DeltaJoin(Node):
             for p in self._patterns
         )
         return f"Pattern {text}" + "".join(f" filter {test.text}" for test in self._tests)
+
+
+def _selects(pattern: Pattern) -> bool:
+    """Whether a pattern names a property, other than the class, and its value."""
+    return not isinstance(pattern.object, Variable) and (
+        not isinstance(pattern.predicate, Variable) and pattern.predicate != RDF_TYPE
+    )
 
 
 class _Writer:

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import IRI
+from sensorstream.network.dispatch import Dispatcher
+from sensorstream.network.operators.simple import Constant
+
+P, Q, BY, ONE, OTHER = (IRI(f"http://example.org/{name}") for name in ("p", "q", "by", "1", "2"))
+S, V = IRI("http://example.org/s"), IRI("http://example.org/v")
+
+
+@pytest.fixture
+def fired() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def index(fired: list[str]) -> TripleIndex:
+    """Watched for two sensors and, without a guard, for everybody."""
+    index = TripleIndex()
+    dispatcher = Dispatcher(index, lambda node: None)
+
+    def named(name: str) -> Any:
+        return lambda s, p, o, out: fired.append(name)
+
+    for name, guard in (("one", (BY, ONE)), ("other", (BY, OTHER)), ("all", None)):
+        dispatcher.subscribe(Constant((name,), ()), P, None, named(name), guard)
+    return index
+
+
+def test_a_triple_fires_what_its_subject_is_guarded_for(
+    index: TripleIndex, fired: list[str]
+) -> None:
+    index.add((S, BY, ONE))
+    index.add((S, P, V))
+    assert fired == ["all", "one"]
+
+
+def test_a_subject_without_the_guards_value_fires_what_has_no_guard(
+    index: TripleIndex, fired: list[str]
+) -> None:
+    index.add((S, P, V))
+    index.add((S, BY, ONE))
+    assert fired == ["all"]
+
+
+def test_a_triple_that_goes_fires_alike(index: TripleIndex, fired: list[str]) -> None:
+    for triple in ((S, BY, OTHER), (S, BY, ONE), (S, P, V)):
+        index.add(triple)
+    fired.clear()
+    index.discard((S, P, V))
+    assert sorted(fired) == ["all", "one", "other"]
+
+
+def test_what_is_forgotten_fires_no_more() -> None:
+    index, fired = TripleIndex(), []
+    dispatcher = Dispatcher(index, lambda node: None)
+    node, kept = Constant(("x",), ()), Constant(("y",), ())
+    for each in (node, kept):
+        for guard in ((BY, ONE), None):
+            dispatcher.subscribe(each, P, None, lambda s, p, o, out: fired.append(p), guard)
+    dispatcher.forget(node)
+    index.add((S, BY, ONE))
+    index.add((S, P, V))
+    assert len(fired) == 2
+    dispatcher.forget(kept)
+    index.add((S, P, ONE))
+    assert len(fired) == 2
