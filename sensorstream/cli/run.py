@@ -63,6 +63,7 @@ def command(
     Each line of the output is one row of one query at one time: "+" came, "-" went, "=" is part
     of the whole result. Events that are late beyond --lateness are left out and counted.
     """
+    from sensorstream.app.collector import spare_what_stays
     from sensorstream.errors import InternalFault
     from sensorstream.sparql.algebra import ReportKind
     from sensorstream.sparql.parser import parse_query
@@ -86,6 +87,7 @@ def command(
         )
         if running.reason:
             click.echo(f"{running.name}: evaluated anew at each change: {running.reason}", err=True)
+    spare_what_stays()
     start = perf_counter()
     with ExitStack() as stack:
         source: Iterable[str] = sys.stdin

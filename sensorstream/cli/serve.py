@@ -56,8 +56,10 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     host = settings.server.host if host is None else host
     with bind(host, settings.server.port if port is None else port) as listener:
         from sensorstream.app.application import Application
+        from sensorstream.app.collector import spare_what_stays
 
         with Application.open(settings) as application:
+            spare_what_stays()
             _run(application, listener, host)
 
 
