@@ -13,11 +13,25 @@ from typing import Final
 from sensorstream.clock import Clock
 from sensorstream.errors import ReasonerError, TermError
 from sensorstream.kb.graph import Origin
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.datatypes import (
+    NUMERIC_TYPES,
+    RDF_LANG_STRING,
+    XSD_DOUBLE,
+    XSD_FLOAT,
+    XSD_STRING,
+)
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple, term
 from sensorstream.model.vocabulary import OWL_IMPORTS, OWL_ONTOLOGY, OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.islands import DATATYPES
 from sensorstream.reasoning.dl.process import JavaProcess
-from sensorstream.reasoning.dl.protocol import Realise, Realised
+from sensorstream.reasoning.dl.protocol import (
+    Realise,
+    Realised,
+    Statement,
+    Verified,
+    Verify,
+)
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 
@@ -26,6 +40,7 @@ _INFERRED: Final = Origin.INFERRED | Origin.STATIC_INFERRED
 _ASSERTED: Final = Origin.STATIC | Origin.WINDOW
 _NICE: Final = 15
 _SHOWN: Final = 10
+_AT_ONCE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +81,7 @@ def audit(
     seconds: float,
     clock: Clock,
 ) -> Differences:
-    """Compare types, links and equality in a copy of the knowledge base with a run of HermiT.
+    """Compare types, values and equality in a copy of the knowledge base with a run of HermiT.
 
     Args:
         ontology: the one that the copy was inferred with.
@@ -79,63 +94,131 @@ def audit(
     Raises:
         ReasonerError: HermiT did not finish in time, or failed.
     """
-    terminology = Terminology.of(ontology)
-    window = [t for t, origin in marks.items() if origin & Origin.WINDOW]
-    document = _document(ontology, terminology, window)
     process = JavaProcess("the audit", java=java, heap=heap, nice=_NICE, clock=clock)
     try:
         process.launch()
-        answer = process.exchange(Realise(document), seconds)
+        return compare(ontology, marks, process, seconds=seconds, clock=clock)
     finally:
         process.close()
+
+
+def compare(
+    ontology: Ontology,
+    marks: Mapping[Triple, Origin],
+    process: JavaProcess,
+    *,
+    seconds: float,
+    clock: Clock,
+) -> Differences:
+    """As :func:`audit`, by a process that runs already.
+
+    What HermiT lists decides where to look. Where axioms can make individuals equal, it may list
+    too much. So a difference counts only if a search for a model in which the statement is false
+    says so too, and there everything inferred is put to that test.
+    """
+    end = clock.counter() + seconds
+    terminology = Terminology.of(ontology)
+    window = [t for t, origin in marks.items() if origin & Origin.WINDOW]
+    values = [(f"<{p}>", value.n3) for p, value in terminology.probes.values.values()]
+    answer = process.exchange(Realise(_document(ontology, terminology, window), values), seconds)
     assert isinstance(answer, Realised)
     if answer.error:
         raise ReasonerError(f"the audit: {answer.error}")
-    if answer.triples is None:
+    if answer.statements is None:
         return Differences(contradiction=True)
-    entailed = {(_back(s), IRI(p), _back(o)) for s, p, o in answer.triples}
-    roles = ontology.schema.object_properties
+    listed = [_back(each) for each in answer.statements]
+    entailed = {_meaning(t) for t in listed}
+    held = {_meaning(t) for t in marks if _is_compared(t, ontology.schema)}
     known = {part for t in marks for part in (t[0], t[2])}
-
-    def compared(triple: Triple) -> bool:
-        s, p, o = triple
-        if p == RDF_TYPE:
-            return o in ontology.schema.classes
-        return p in roles or (p == OWL_SAME_AS and s != o)
-
-    missing = (
-        t for t in entailed if t not in marks and compared(t) and t[0] in known and t[2] in known
-    )
-    unfounded = (
+    missing = {
+        t: True
+        for t in listed
+        if _is_compared(t, ontology.schema)
+        and _meaning(t) not in held
+        and t[0] in known
+        and (isinstance(t[2], Literal) or t[2] in known)
+    }
+    inferred = [
         t
         for t, origin in marks.items()
-        if origin & _INFERRED and not origin & _ASSERTED and compared(t) and t not in entailed
+        if origin & _INFERRED and not origin & _ASSERTED and _is_compared(t, ontology.schema)
+    ]
+    asked = {**missing, **{t: False for t in inferred if _meaning(t) not in entailed}}
+    if terminology.probes.equality:
+        asked.update(dict.fromkeys(inferred, False))
+    wrong = _verified(process, asked, end, clock)
+    return Differences(
+        tuple(sorted(t for t in wrong if asked[t])),
+        tuple(sorted(t for t in wrong if not asked[t])),
     )
-    return Differences(tuple(sorted(missing)), tuple(sorted(unfounded)))
+
+
+def _verified(
+    process: JavaProcess, expected: Mapping[Triple, bool], end: float, clock: Clock
+) -> set[Triple]:
+    """The triples that follow where that is expected, and those that do not where it is not."""
+    wrong: set[Triple] = set()
+    triples = list(expected)
+    for first in range(0, len(triples), _AT_ONCE):
+        part = triples[first : first + _AT_ONCE]
+        asked = [(_forth(s).n3, p.n3, _forth(o).n3) for s, p, o in part]
+        try:
+            answer = process.exchange(Verify(asked), end - clock.counter())
+            assert isinstance(answer, Verified)
+            if answer.error:
+                raise ReasonerError(f"the audit: {answer.error}")
+        except ReasonerError:
+            if wrong:
+                break  # what is certain so far is worth telling
+            raise
+        wrong.update(t for t, holds in zip(part, answer.holds, strict=True) if holds == expected[t])
+    return wrong
+
+
+def _is_compared(triple: Triple, schema: Schema) -> bool:
+    s, p, o = triple
+    if isinstance(o, Literal):
+        return _is_value(triple, schema)
+    if p == RDF_TYPE:
+        return o in schema.classes
+    return p in schema.object_properties or (p == OWL_SAME_AS and s != o)
+
+
+def _meaning(triple: Triple) -> tuple[object, ...]:
+    """Equal for triples that say the same: HermiT writes values in its own way."""
+    s, p, o = triple
+    if not isinstance(o, Literal):
+        return triple
+    if o.datatype in NUMERIC_TYPES - {XSD_DOUBLE, XSD_FLOAT}:
+        return s, p, "number", o.value
+    return s, p, o.datatype, o.language, o.value
 
 
 def _document(ontology: Ontology, terminology: Terminology, window: Iterable[Triple]) -> str:
     """Ontology and window for HermiT; blank nodes that are individuals get a name."""
-    named = {n for n in terminology.individuals if isinstance(n, BlankNode)}
-    asserted = [t for t in window if _is_for_reasoners(t, terminology)]
-    named |= {part for s, _, o in asserted for part in (s, o) if isinstance(part, BlankNode)}
-    said = [t for t in ontology.triples if t[1] != OWL_IMPORTS and t[2] != OWL_ONTOLOGY]
     schema = ontology.schema
-    triples: list[Triple] = []
-    for s, p, o in [*said, *asserted]:
-        is_value = isinstance(o, Literal) and p in schema.datatype_properties
-        if is_value and not _is_for_reasoners((s, p, o), terminology):
-            continue
-        triples.append((_forth(s, named), p, _forth(o, named)))  # type: ignore[arg-type]
-    return to_ntriples(triples).decode()
+    asserted = [t for t in window if not isinstance(t[2], Literal) or _is_value(t, schema)]
+    nodes = {*terminology.individuals, *(part for s, _, o in asserted for part in (s, o))}
+    said = (
+        (s, p, o)
+        for s, p, o in ontology.triples
+        if p != OWL_IMPORTS and o != OWL_ONTOLOGY
+        # Other literals are annotations or parts of axioms.
+        if p not in schema.datatype_properties or _is_value((s, p, o), schema)
+    )
+
+    def told(term: Term) -> Term:
+        return _forth(term) if isinstance(term, Literal) or term in nodes else term
+
+    everything = [(told(s), p, told(o)) for s, p, o in (*said, *asserted)]
+    return to_ntriples(everything).decode()  # type: ignore[arg-type]
 
 
-def _is_for_reasoners(triple: Triple, terminology: Terminology) -> bool:
-    """Whether a triple says something in OWL's terms: values are the engine's own affair else."""
+def _is_value(triple: Triple, schema: Schema) -> bool:
+    """Whether a triple with a literal says something in OWL's terms, or is the engine's affair."""
     _, p, o = triple
-    if not isinstance(o, Literal):
-        return True
-    if p not in terminology.data or o.datatype not in DATATYPES:
+    assert isinstance(o, Literal)
+    if p not in schema.datatype_properties or o.datatype not in DATATYPES:
         return False
     try:
         _ = o.value
@@ -144,9 +227,20 @@ def _is_for_reasoners(triple: Triple, terminology: Terminology) -> bool:
     return True
 
 
-def _forth(term: Term, named: set[BlankNode]) -> Term:
-    return IRI(_BLANK + term[2:]) if isinstance(term, BlankNode) and term in named else term
+def _forth(term: Term) -> Term:
+    """A term as HermiT can be told: by name, and without space around numbers."""
+    if isinstance(term, BlankNode):
+        return IRI(_BLANK + term[2:])
+    if isinstance(term, Literal) and term.datatype not in (XSD_STRING, RDF_LANG_STRING):
+        return Literal(term.lexical.strip(), term.datatype)
+    return term
 
 
-def _back(name: str) -> IRI | BlankNode:
-    return BlankNode(f"_:{name.removeprefix(_BLANK)}") if name.startswith(_BLANK) else IRI(name)
+def _back(statement: Statement) -> Triple:
+    s, p, o = (term(part) for part in statement)
+
+    def node(read: Term) -> Term:
+        blank = isinstance(read, IRI) and read.startswith(_BLANK)
+        return BlankNode(f"_:{read.removeprefix(_BLANK)}") if blank else read
+
+    return node(s), p, node(o)  # type: ignore[return-value]

@@ -16,6 +16,9 @@ HEADER: Final = struct.Struct(">I")
 Types: TypeAlias = list[list[str]]
 """Per member of an island the IRIs of all named classes it belongs to, ``owl:Thing`` left out."""
 
+Statement: TypeAlias = tuple[str, str, str]
+"""Subject, predicate and object as N-Triples writes them."""
+
 
 @dataclass(frozen=True, slots=True)
 class IslandFacts:
@@ -88,23 +91,45 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Realise:
-    """What follows about the individuals of this document (N-Triples)?"""
+    """What follows about the individuals of this document (N-Triples)?
+
+    Values of datatype properties are listed where they are asserted of a property below or of
+    an equal individual, and those of ``values``: (property, literal), as N-Triples.
+    """
 
     document: str
+    values: list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Realised:
-    """Entailed types, links and equalities as (subject, predicate, object).
+    """Types, property values and equalities, as HermiT lists them: some may not follow.
 
     None means that the document has no model.
     """
 
-    triples: list[tuple[str, str, str]] | None
+    statements: list[Statement] | None
     error: str = ""
 
 
-Message: TypeAlias = Load | Ask | Answer | Explain | Explained | Realise | Realised
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """Which of these follow from the document that was realised last?"""
+
+    statements: list[Statement]
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """For each statement asked about, whether it follows."""
+
+    holds: list[bool]
+    error: str = ""
+
+
+Message: TypeAlias = (
+    Load | Ask | Answer | Explain | Explained | Realise | Realised | Verify | Verified
+)
 
 
 def encode(message: Message) -> bytes:
@@ -125,9 +150,13 @@ def encode(message: Message) -> bytes:
     elif isinstance(message, Explained):
         body = ["explained", message.axioms, message.consistent, message.error]
     elif isinstance(message, Realise):
-        body = ["realise", message.document]
+        body = ["realise", message.document, message.values]
+    elif isinstance(message, Realised):
+        body = ["realised", message.statements, message.error]
+    elif isinstance(message, Verify):
+        body = ["verify", message.statements]
     else:
-        body = ["realised", message.triples, message.error]
+        body = ["verified", message.holds, message.error]
     data = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
     return HEADER.pack(len(data)) + data
 
@@ -145,12 +174,20 @@ def decode(body: bytes) -> Message:
             return Explain(axioms, triples, seconds)
         case ["explained", axioms, consistent, error]:
             return Explained(axioms, consistent, error)
-        case ["realise", document]:
-            return Realise(document)
-        case ["realised", triples, error]:
-            return Realised(None if triples is None else [(s, p, o) for s, p, o in triples], error)
+        case ["realise", document, values]:
+            return Realise(document, [(p, o) for p, o in values])
+        case ["realised", statements, error]:
+            return Realised(None if statements is None else _statements(statements), error)
+        case ["verify", statements]:
+            return Verify(_statements(statements))
+        case ["verified", holds, error]:
+            return Verified(holds, error)
         case other:
             raise ValueError(f"'{str(other)[:80]}' is no message of the protocol")
+
+
+def _statements(read: list[list[str]]) -> list[Statement]:
+    return [(s, p, o) for s, p, o in read]
 
 
 def read(receive: Callable[[int], bytes]) -> Message | None:

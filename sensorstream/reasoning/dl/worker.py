@@ -26,10 +26,12 @@ from sensorstream.reasoning.dl.protocol import (
     Realise,
     Realised,
     Types,
+    Verified,
+    Verify,
     encode,
     read,
 )
-from sensorstream.reasoning.dl.realisation import realise
+from sensorstream.reasoning.dl.realisation import Realisation
 
 _STACK_BYTES = 256 * 1024 * 1024
 
@@ -114,12 +116,22 @@ def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> N
     """Answer requests until there are no more."""
     engines: dict[bool, Engine] = {}
     justifier: Justifier | None = None
+    realisation: Realisation | None = None
     while (request := read(receive)) is not None:
         if isinstance(request, Realise):
             try:
-                send(encode(realise(request.document)))
+                realisation = Realisation(request.document, request.values)
+                found = [*realisation.statements()] if realisation.consistent else None
+                send(encode(Realised(found)))
             except Exception as error:
                 send(encode(Realised(None, _told(error))))
+            continue
+        if isinstance(request, Verify):
+            try:
+                assert realisation is not None
+                send(encode(Verified([realisation.holds(each) for each in request.statements])))
+            except Exception as error:
+                send(encode(Verified([], _told(error))))
             continue
         if isinstance(request, Explain):
             try:

@@ -34,6 +34,7 @@ from sensorstream.model.vocabulary import (
     OWL_SAME_AS,
     RDF_TYPE,
 )
+from sensorstream.reasoning.dl.audit import Differences, compare
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -376,6 +377,10 @@ def follow(
         COUNTS["inferred"] += len(expected)
         note(f"after +{delta.added} -{delta.removed}")
         assert said(kb) == expected
+    marks = {triple: kb.origins(triple) for triple in kb.match(None, None, None)}
+    process = worker._process
+    found = compare(loaded, marks, process, seconds=60, clock=SystemClock())
+    assert found == Differences(), "the audit sees differences to what follows"
 
 
 EXAMPLES = int(os.environ.get("SENSORSTREAM_ONTOLOGIES", "5"))
