@@ -13,6 +13,7 @@ from sensorstream.errors import Position, SensorStreamError, SettingsError
 from sensorstream.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from sensorstream.app.wiring import Deployment
     from sensorstream.language.syntax import RuleFile
 
 
@@ -23,14 +24,19 @@ def command(config: Path, as_json: bool) -> None:
     """Check the settings, the ontology and the rules.
 
     Prints "file:line:column: message" for each fault and exits with 1; else prints "ok" and
-    what there is.
+    what there is, after a note for each rule that costs more as the window grows.
     """
+    from sensorstream.app.wiring import read_deployment
+
     summary = ""
+    notes: list[tuple[Position, str]] = []
     try:
         settings = load_settings(config)
         found = list(faults(settings))
         if not found:
-            summary = _summary(settings)
+            # Whatever no part found on its own would still keep the server from starting.
+            deployment = read_deployment(settings)
+            summary, notes = _summary(deployment), list(_notes(deployment))
     except SensorStreamError as error:
         found = [error]
     placed = [(_position(fault, config), fault) for fault in found]
@@ -50,11 +56,22 @@ def command(config: Path, as_json: bool) -> None:
                     }
                     for place, fault in placed
                 ],
+                "notes": [
+                    {
+                        "file": place.file,
+                        "line": place.line,
+                        "column": place.column,
+                        "message": message,
+                    }
+                    for place, message in notes
+                ],
             }
         )
     else:
         for place, fault in placed:
             click.echo(f"{place}: {fault.message}")
+        for place, message in notes:
+            click.echo(f"{place}: note: {message}")
         if summary:
             click.echo(f"ok: {summary}")
     if found:
@@ -96,11 +113,18 @@ def faults(settings: Settings) -> Iterator[SensorStreamError]:
     yield from mapping_file_faults(files, settings.rules.files, schema, settings.time.timeline)
 
 
-def _summary(settings: Settings) -> str:
-    # Whatever no part found on its own would still keep the server from starting.
-    from sensorstream.app.wiring import read_deployment
+def _notes(deployment: Deployment) -> Iterator[tuple[Position, str]]:
+    """What is no fault, but good to know."""
+    from sensorstream.rules.continuous import evaluated_anew
 
-    deployment = read_deployment(settings)
+    for rule, reason in evaluated_anew(deployment.rules):
+        yield (
+            rule.position,
+            f"rule {rule.name}: its queries are evaluated anew whenever it is tried: {reason}",
+        )
+
+
+def _summary(deployment: Deployment) -> str:
     schema = deployment.ontology.schema
     properties = len(schema.object_properties) + len(schema.datatype_properties)
     parts = (

@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from sensorstream.errors import QueryError
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.graph_index import GRAPH_MARKS, GraphIndex
 from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import IRI, Term
 from sensorstream.network.compile import Compiler, Sources, UnsupportedQuery
 from sensorstream.network.expressions.compile import NotIncremental, with_base
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.rows import Bag, Row
-from sensorstream.rules.conditions import ConditionEvaluator, Query, Solution
+from sensorstream.rules.compile import CompiledRule
+from sensorstream.rules.conditions import (
+    ConditionEvaluator,
+    Query,
+    SnapshotEvaluator,
+    Solution,
+)
 from sensorstream.rules.given import GIVEN, given_triples, with_given
 from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variable
 from sensorstream.sparql.parser import parse_query
 from sensorstream.sparql.walk import nodes
 
 _LOG: Final = logging.getLogger(__name__)
+
+
+def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
+    """The rules whose conditions cannot be kept in step, and why."""
+    kb = KnowledgeBase()
+    evaluator = NetworkEvaluator(kb, SnapshotEvaluator(Snapshot(kb)))
+    rules = tuple(rules)
+    evaluator.prepare(rule.queries for rule in rules)
+    for rule in rules:
+        for query in rule.queries[:1]:
+            if query in evaluator.anew:
+                yield rule, evaluator.anew[query]
 
 
 class ContinuousCondition:

@@ -40,6 +40,26 @@ def test_ok_says_what_there_is(check: Check) -> None:
     assert check().stdout == ("ok: 31 classes, 10 properties, 1 mapping rule, 2 semantic rules\n")
 
 
+def test_a_rule_that_is_evaluated_anew_is_noted(check: Check, folder: Path) -> None:
+    file = folder / "rules" / "late.rules"
+    file.write_text(
+        "prefix : <http://sensorstream.example/tracking#>\n"
+        "rule late\non change\n"
+        "if select { SELECT ?p { ?p :hasTime ?t FILTER(?t < NOW()) } }\n"
+        'then alert info "{?p}"\n'
+    )
+    result = check()
+    assert result.exit_code == 0
+    first, second = result.stdout.splitlines()
+    assert first == (
+        f"{file}:2:6: note: rule late: its queries are evaluated anew whenever it is tried: "
+        "NOW() has another value each time"
+    )
+    assert second.endswith("3 semantic rules")
+    (note,) = json.loads(check("--json").stdout)["notes"]
+    assert (note["line"], note["column"]) == (2, 6)
+
+
 def test_a_syntax_error_names_its_place(check: Check, folder: Path) -> None:
     rules = folder / "rules" / "tracking.rules"
     change(rules, "if exists :Human", "if exist :Human")
@@ -91,7 +111,7 @@ def test_a_fault_of_the_settings_as_a_whole_stands_at_their_beginning(
 
 
 def test_json_tells_the_same(check: Check, folder: Path) -> None:
-    assert json.loads(check("--json").stdout) == {"ok": True, "faults": []}
+    assert json.loads(check("--json").stdout) == {"ok": True, "faults": [], "notes": []}
     rules = folder / "rules" / "tracking.rules"
     change(rules, "rule someone-is-there", "rul someone-is-there")
     result = check("--json")
