@@ -97,9 +97,13 @@ class Dispatcher:
         subject, predicate, object_ = triple
         for concerned in self._concerned(triple):
             for node, fires in concerned.items():
-                for fire in fires:
-                    fire(subject, predicate, object_, node.added)
-                if node.added and not node.queued:
+                try:
+                    for fire in fires:
+                        fire(subject, predicate, object_, node.added)
+                except Exception as error:
+                    # Whoever changes the index is not to blame, and must come to its end.
+                    node.fault = error
+                if (node.added or node.fault) and not node.queued:
                     self._wake(node)
         for node in self._followers:
             if not node.queued:
@@ -110,9 +114,12 @@ class Dispatcher:
         subject, predicate, object_ = triple
         for concerned in self._concerned(triple):
             for node, fires in concerned.items():
-                for fire in fires:
-                    fire(subject, predicate, object_, node.removed)
-                if node.removed and not node.queued:
+                try:
+                    for fire in fires:
+                        fire(subject, predicate, object_, node.removed)
+                except Exception as error:
+                    node.fault = error
+                if (node.removed or node.fault) and not node.queued:
                     self._wake(node)
         for node in self._followers:
             if not node.queued:
