@@ -5,16 +5,25 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sensorstream.errors import Inconsistent
+from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.datatypes import XSD_INTEGER
-from sensorstream.model.terms import IRI
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.gate import Axioms
 from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.probes import Entailed
+from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
+from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
+from sensorstream.reasoning.ontology import Ontology
 
 COUNT = 4
 numbers = st.integers(0, COUNT - 1)
@@ -135,3 +144,77 @@ def test_the_oldest_answer_is_forgotten() -> None:
 
 def test_without_room_nothing_is_remembered() -> None:
     assert memo(0).shape(IslandFacts([None], [], [], [], [], []), False) is None
+
+
+TRACKING = "http://sensorstream.example/tracking#"
+
+
+def message(chance: random.Random, number: int) -> list[Triple]:
+    """What a mapping rule makes of a message; some messages contradict the ontology."""
+    name = IRI(f"{TRACKING}p{chance.randrange(3 * number // 4, number + 1)}")
+    kinds = chance.sample(["Human", "Staff", "Visitor", "Guard"], chance.choice([1, 1, 1, 2]))
+    facts: list[Triple] = [(name, IRI(RDF_TYPE), IRI(f"{TRACKING}{kind}")) for kind in kinds]
+    for prop, values in (
+        ("hasCertainty", [10, 100]),
+        ("hasXLocation", [5, 72]),
+        ("hasYLocation", [8, 100]),
+    ):
+        if chance.random() < 0.7:
+            value = Literal(str(chance.choice(values)), XSD_INTEGER)
+            facts.append((name, IRI(f"{TRACKING}{prop}"), value))
+    if chance.random() < 0.5:
+        room = IRI(f"{TRACKING}room{chance.randrange(3)}")
+        facts.append((name, IRI(f"{TRACKING}hasLocation"), room))
+        if chance.random() < 0.3:
+            facts.append((room, IRI(RDF_TYPE), IRI(f"{TRACKING}RestrictedZone")))
+    # Whatever is the same makes larger islands, for as long as the reasoner lives.
+    if number > 200 and chance.random() < 0.1:
+        facts.append((name, IRI(OWL_SAME_AS), IRI(f"{TRACKING}p{number // 2}")))
+    return facts
+
+
+def test_a_long_stream_is_inferred_alike_with_and_without_remembered_answers(
+    shipped: Ontology, shipped_worker: Worker
+) -> None:
+    chance = random.Random(0)
+    terminology = Terminology.of(shipped)
+    both = []
+    for size in (4096, 0):
+        kb, reasoner = KnowledgeBase(), DlReasoner(terminology, shipped_worker, remembered=size)
+        kb.add(Origin.STATIC, shipped.triples)
+        reasoner.start(kb)
+        both.append((kb, reasoner))
+    refused = 0
+    held: dict[Triple, int] = {}
+    for number in range(250):
+        come = [t for t in message(chance, number) if t not in held]
+        gone = [t for t, since in held.items() if since == number - 20]
+        delta = Delta(number, tuple(come), tuple(gone))
+        answers = [reacted(kb, reasoner, delta) for kb, reasoner in both]
+        assert answers[0] == answers[1]
+        if answers[0] is None:
+            refused += 1
+            held.update(dict.fromkeys(gone, number))  # they go another time
+        else:
+            held.update(dict.fromkeys(come, number))
+            for triple in gone:
+                del held[triple]
+    (kb, remembering), (other, forgetful) = both
+    assert set(kb.triples(Origin.INFERRED)) == set(other.triples(Origin.INFERRED))
+    assert 0 < refused < 200
+    assert remembering.memo.hits > 100
+    assert forgetful.memo.hits == 0
+
+
+def reacted(
+    kb: KnowledgeBase, reasoner: DlReasoner, delta: Delta
+) -> tuple[set[Triple], set[Triple]] | None:
+    """What was inferred and what is so no longer; None if the change was refused."""
+    kb.apply(Origin.WINDOW, delta)
+    try:
+        inferred = reasoner.react(kb, delta)
+    except Inconsistent:
+        kb.apply(Origin.WINDOW, delta.inverse())
+        return None
+    kb.apply(Origin.INFERRED, inferred)
+    return set(inferred.added), set(inferred.removed)

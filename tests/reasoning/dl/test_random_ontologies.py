@@ -377,9 +377,8 @@ def follow(
         COUNTS["inferred"] += len(expected)
         note(f"after +{delta.added} -{delta.removed}")
         assert said(kb) == expected
-    marks = {triple: kb.origins(triple) for triple in kb.match(None, None, None)}
     process = worker._process
-    found = compare(loaded, marks, process, seconds=60, clock=SystemClock())
+    found = compare(loaded, marks_of(kb), process, seconds=60, clock=SystemClock())
     assert found == Differences(), "the audit sees differences to what follows"
 
 
@@ -413,6 +412,69 @@ def test_what_is_inferred_is_what_follows(
         COUNTS[f"not reasoned with: {error}"[:150]] += 1
         assume(False)
     follow(text, steps, worker, oracle)
+
+
+# The same few facts about few individuals come and go: the same shapes come again.
+repeated = st.lists(
+    st.tuples(st.sets(facts, min_size=1, max_size=2), st.sets(facts, max_size=2)),
+    min_size=2,
+    max_size=8,
+).map(lambda steps: [*steps, *((removed, added) for added, removed in steps), *steps])
+
+
+@settings(
+    max_examples=2 * EXAMPLES,
+    deadline=None,
+    derandomize="SENSORSTREAM_ONTOLOGIES" not in os.environ,
+    suppress_health_check=list(HealthCheck),
+)
+@given(text=ontologies(), steps=repeated)
+def test_with_and_without_remembered_answers_the_same_follows(
+    java: JavaProcess, text: str, steps: list[tuple[set[Triple], set[Triple]]]
+) -> None:
+    note(text)
+    loaded = ontology(text)
+    terminology = Terminology.of(loaded)
+    try:
+        worker = resident(java, "hermit", to_ntriples(terminology.axioms))
+    except ReasonerError:
+        assume(False)
+    both = [(KnowledgeBase(), DlReasoner(terminology, worker, remembered=n)) for n in (4096, 0)]
+    try:
+        for kb, reasoner in both:
+            kb.add(Origin.STATIC, loaded.triples)
+            reasoner.start(kb)
+    except OntologyError:
+        assume(False)
+    for added, removed in steps:
+        note(f"+{added} -{removed}")
+        (refused, held), (refused_too, held_too) = (
+            changed(kb, reasoner, added, removed) for kb, reasoner in both
+        )
+        assert refused == refused_too
+        assert held == held_too
+    (_, remembering), (_, forgetful) = both
+    assert forgetful.memo.hits == forgetful.memo.misses == 0
+    COUNTS["remembered"] += remembering.memo.hits
+
+
+def changed(
+    kb: KnowledgeBase, reasoner: DlReasoner, added: set[Triple], removed: set[Triple]
+) -> tuple[str, dict[Triple, Origin]]:
+    """Change the window: why that was refused, and what the knowledge base then holds."""
+    window = set(kb.triples(Origin.WINDOW))
+    delta = Delta(0, tuple(sorted(added - window)), tuple(sorted((removed & window) - added)))
+    kb.apply(Origin.WINDOW, delta)
+    try:
+        kb.apply(Origin.INFERRED, reasoner.react(kb, delta))
+    except Inconsistent as error:
+        kb.apply(Origin.WINDOW, delta.inverse())
+        return str(error), marks_of(kb)
+    return "", marks_of(kb)
+
+
+def marks_of(kb: KnowledgeBase) -> dict[Triple, Origin]:
+    return {triple: kb.origins(triple) for triple in kb.match(None, None, None)}
 
 
 def teardown_module() -> None:
