@@ -7,14 +7,17 @@ from collections.abc import Collection, Sequence
 from itertools import count
 from typing import Any, cast
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
+from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_WINDOW
+from sensorstream.network.operators.matching import LeftJoin
 from sensorstream.network.scope import expressions, in_scope, names_in
 from sensorstream.rules.conditions import Query, SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
@@ -26,6 +29,7 @@ from sensorstream.sparql.walk import nodes, replaced
 from tests.network.oracle import GRAPHS, LITERALS, NODES, patterns, spelled_out, triples, values
 
 ANCHOR = IRI("http://example.org/anchor")
+XSD_INT = IRI("http://www.w3.org/2001/XMLSchema#int")
 ORIGINS = (Origin.WINDOW, Origin.WINDOW, Origin.WINDOW, Origin.INFERRED, Origin.STATIC)
 PLACES = {GRAPHS[0]: GRAPH_WINDOW, GRAPHS[1]: GRAPH_INFERRED}
 Change = tuple[Triple, Origin]
@@ -129,3 +133,63 @@ def test_a_condition_has_the_same_solutions_in_both(
         for change in instants:
             both.toggle(change)
         both.compare(query, {n: term for n in asked if (term := told[n]) is not None})
+
+
+def test_all_conditions_of_a_rule_are_answered_in_the_same_way() -> None:
+    both = Both()
+    plain = Query("SELECT ?x { ?x ?p 1 }", {}, frozenset())
+    late = Query("SELECT ?x { ?x ?p ?t FILTER(?t < NOW()) }", {}, frozenset())
+    alone = Query("SELECT ?x { ?x ?p 1 }", {}, frozenset())
+    both.network.prepare([[plain, late], [alone]])
+    assert set(both.network.anew) == {plain, late}
+    assert both.network.anew[plain] == "NOW() has another value each time"
+
+
+def test_a_condition_that_a_fault_has_broken_is_evaluated_anew(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    both = Both()
+    broken = Query("SELECT ?x { ?x ?p ?o OPTIONAL { ?x ?q ?x } }", {}, frozenset())
+    sound = Query("SELECT ?x { ?x ?p ?o }", {}, frozenset())
+    both.network.prepare([[broken], [sound]])
+    monkeypatch.setattr(LeftJoin, "flush", lambda self: 1 / 0)
+    both.toggle([((NODES[1], ANCHOR, NODES[0]), Origin.WINDOW)])
+    both.compare(broken, {})
+    both.compare(sound, {})
+    assert both.network.anew == {broken: "ZeroDivisionError: division by zero"}
+    assert "a fault of our own" in caplog.text
+
+
+def test_an_unexpected_query_is_answered_too() -> None:
+    both = Both()
+    both.compare(Query("SELECT ?x { ?x ?p ?o }", {}, frozenset()), {})
+
+
+def test_a_value_keeps_its_form() -> None:
+    both = Both()
+    written = Literal("007", XSD_INT)
+    both.toggle([((NODES[0], ANCHOR, written), Origin.WINDOW)])
+    query = Query("SELECT ?o { ?x ?p ?o FILTER(?o = 7) }", {}, frozenset())
+    both.network.prepare([[query]])
+    assert both.network.select(query, {}) == [{"o": written}]
+    assert both.anew.select(query, {}) == [{"o": Literal("7", XSD_INTEGER)}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ?x ?o FROM <urn:sensorstream:window> { ?x ?p ?o }",
+        "SELECT ?x ?o FROM NAMED <urn:sensorstream:static> { GRAPH ?g { ?x ?p ?o } }",
+        "SELECT ?x ?o FROM <urn:none> FROM NAMED <urn:none> { { ?x ?p ?o } UNION "
+        "{ GRAPH ?g { ?x ?p ?o } } }",
+        "SELECT ?x ?o { GRAPH <urn:none> { ?x ?p ?o } }",
+    ],
+)
+def test_a_query_names_its_graphs(text: str) -> None:
+    both = Both()
+    query = Query(text, {}, frozenset())
+    both.network.prepare([[query]])
+    assert not both.network.anew
+    for origin in (Origin.WINDOW, Origin.STATIC, Origin.WINDOW):
+        both.toggle([((NODES[1], ANCHOR, NODES[2]), origin)])
+        both.compare(query, {})

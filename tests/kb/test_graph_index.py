@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import GraphIndex
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
+
+names = st.sampled_from([IRI(f"http://example.org/{name}") for name in "ab"])
+steps = st.lists(st.tuples(st.tuples(names, names, names), st.sampled_from(list(Origin))))
+HELD = {
+    GRAPH_STATIC: Origin.STATIC,
+    GRAPH_WINDOW: Origin.WINDOW,
+    GRAPH_INFERRED: Origin.INFERRED | Origin.STATIC_INFERRED,
+}
+
+
+def toggle(kb: KnowledgeBase, triple: Triple, origin: Origin) -> None:
+    there = bool(kb.origins(triple) & origin)
+    added, removed = ((), (triple,)) if there else ((triple,), ())
+    kb.apply(origin, Delta(0, added, removed))
+
+
+@given(steps, steps)
+def test_an_index_holds_its_graph(
+    before: list[tuple[Triple, Origin]], after: list[tuple[Triple, Origin]]
+) -> None:
+    kb = KnowledgeBase()
+    for step in before:
+        toggle(kb, *step)
+    followed = {name: GraphIndex(kb, name) for name in HELD}
+    for step in after:
+        toggle(kb, *step)
+        for name, graph in followed.items():
+            expected = {t for t in kb.match(None, None, None) if kb.origins(t) & HELD[name]}
+            assert set(graph.index) == expected
+
+
+def test_a_closed_index_follows_no_longer() -> None:
+    kb = KnowledgeBase()
+    graph = GraphIndex(kb, GRAPH_WINDOW)
+    graph.close()
+    a = IRI("http://example.org/a")
+    toggle(kb, (a, a, a), Origin.WINDOW)
+    assert not graph.index
