@@ -21,8 +21,9 @@ lint: $(READY)  ## format, style, types and layers
 conformance: $(READY)  ## the W3C suites, category by category, into docs/conformance.md
 	$(BIN)/python -m tests.w3c.conformance
 
-bench: $(READY)  ## the paper's evaluation beside its own way and the naive way: tables, figures
+bench: $(READY)  ## the papers' evaluations beside their own ways and the naive ones: tables, figures
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.city
 
 clean:
 	rm -rf $(VENV) build dist

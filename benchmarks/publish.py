@@ -18,17 +18,17 @@ BEGIN: Final = "<!-- begin: results of make bench -->"
 END: Final = "<!-- end: results of make bench -->"
 
 
-def with_tables(page: str, tables: str) -> str:
+def with_tables(page: str, tables: str, begin: str = BEGIN, end: str = END) -> str:
     """The page with its tables exchanged.
 
     Raises:
         ValueError: the page has not each marker once, in order.
     """
-    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
-        raise ValueError(f"expected '{BEGIN}' and then '{END}', each once")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
+    if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
+        raise ValueError(f"expected '{begin}' and then '{end}', each once")
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n\n{tables}\n\n{end}{after}"
 
 
 def main() -> None:
