@@ -168,11 +168,12 @@ class LoadShedder:
         # The bound lets shedding end soon after the flood, however long that was.
         level = min(level + messages, 2.0 * spec.queue)
         active = level > (spec.queue / _CALM if state.active else spec.queue)
-        began = active and not state.active
         self.state = replace(state, level=level, at=now, active=active)
-        if began:
-            self.state = replace(self.state, shed=0, entered=Entered())
-        return active != state.active
+        if active == state.active:
+            return False
+        shed = 0 if active else state.shed
+        self.state = replace(self.state, shed=shed, entered=Entered())
+        return True
 
     def is_first(self, name: Subject, time: Instant) -> bool:
         """Whether nothing of an individual has entered in the period of a time."""
