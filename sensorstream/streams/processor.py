@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
+from operator import attrgetter
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Literal, Triple
@@ -29,6 +31,9 @@ from sensorstream.streams.report import Sink
 from sensorstream.streams.state import ProcessorState
 from sensorstream.streams.trace import Trace
 from sensorstream.streams.window import StreamWindow, WindowShape
+
+_number = attrgetter("number")
+"""Reports of one instant come in the order in which their queries were registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,7 @@ class StreamProcessor:
         self._counting: dict[StreamWindow, list[ContinuousQuery]] = {}
         self._of_stream: dict[IRI | None, list[StreamWindow]] = {}
         self._agenda = Agenda()
+        self._numbers = count()
         # The queries that the present instant may make report.
         self._stirred: dict[ContinuousQuery, None] = {}
         # Those that wait for the end of the instant.
@@ -136,6 +142,7 @@ class StreamProcessor:
         self._agenda.note(running)
         self.network.listen(root, running.changed)
         running.on_change = partial(self._stirred.__setitem__, running, None)
+        running.number = next(self._numbers)
         self.queries[name] = running
         return running
 
@@ -390,7 +397,7 @@ class StreamProcessor:
         self.now = time
         self.network.settle()
         self._stop_broken()
-        stirred = list(self._stirred)
+        stirred = sorted(self._stirred, key=_number)
         self._stirred.clear()
         for query in stirred:
             if query.schedule.kind is ReportKind.INSTANT and reporting is None:
@@ -400,7 +407,7 @@ class StreamProcessor:
 
     def _end_waiting(self) -> None:
         """Nothing more happens at the present time."""
-        waiting = list(self._waiting)
+        waiting = sorted(self._waiting, key=_number)
         self._waiting.clear()
         for query in waiting:
             if query.is_due():

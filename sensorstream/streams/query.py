@@ -71,6 +71,8 @@ class ContinuousQuery:
         self.reports = 0
         self.last_report: Instant | None = None
         self.on_change: Callable[[], None] | None = None
+        self.number = 0
+        """Its place in the order of registration."""
         self._sink = sink
         self._added: list[Row] = []
         self._removed: list[Row] = []
