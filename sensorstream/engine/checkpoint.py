@@ -6,7 +6,8 @@ import json
 import zlib
 from typing import Any
 
-from sensorstream.engine.engine import Arrived, EngineState
+from sensorstream.engine.cycle import Arrived
+from sensorstream.engine.engine import EngineState
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.reorder import Heard, ReorderState, Waiting
 from sensorstream.engine.shedding import Entered, LoadState

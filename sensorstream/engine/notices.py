@@ -72,6 +72,10 @@ class Notices:
         text = f"load shedding ended: {shed} individuals went to history and a synopsis only"
         return _alert(message, "load-shedding", "load", text, now, "-load", "info")
 
+    def given_up(self, message: Message, reason: str, now: Instant | None) -> tuple[Alert, ...]:
+        """The synopses of a period did not enter the window, for a rule cannot stand them."""
+        return self._raise(message, "synopses-given-up", "synopses", reason, now, "-synopses")
+
     def degraded(self, message: Message, reason: str, now: Instant | None) -> Alert:
         """The reasoner failed: from this message on the plain profile infers."""
         text = f"the plain profile infers from now on, the reasoner is away: {reason}"

@@ -444,7 +444,7 @@ def test_a_reasoner_that_fails_twice_costs_only_the_message_whose_turn_it_is(
 ) -> None:
     send(engine, 1, person("p", 10), 1)
     send(engine, 2, person("q", 11), 1)
-    reasoner = engine._reasoner
+    reasoner = engine.reasoner
     react = reasoner.react
 
     def fail(kb: object, delta: Delta) -> Delta:

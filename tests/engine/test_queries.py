@@ -123,7 +123,10 @@ def test_a_window_that_closes_sees_the_knowledge_base_before_the_message_that_cl
     process(engine, message(1, 1, 5))
     outcome = process(engine, message(1, 7, 6))
     assert [
-        (each.report.time, [[t.n3.split('"')[1] for t in row[1:]] for row in each.report.rows])
+        (
+            each.report.time,
+            [[str(t and t.n3).split('"')[1] for t in row[1:]] for row in each.report.rows],
+        )
         for each in outcome.reports
     ] == [(3, [["5", "5"]]), (6, [["5", "5"]]), (7, [["5", "6"]])]
 
@@ -146,7 +149,7 @@ def test_silence_closes_windows_once_for_each_step(deploy: Deploy, start: Start)
     engine = registered(start(deploy(ONTOLOGY, RULES)), QUERIES[0])
     assert engine.due is None
     process(engine, message(1, 1, 5, at=1000))
-    reports = []
+    reports: list[tuple[int, int]] = []
     for _ in range(3):
         due = engine.due
         if due is None:

@@ -428,6 +428,32 @@ def test_a_new_ontology_changes_the_policies_and_not_the_load(deploy: Deploy, st
     assert send(engine, 9, 100, "<p id='9' t='9' v='1'/>").shed == ()
 
 
+def test_a_rule_that_fails_on_a_synopsis_costs_no_message_of_the_flood(
+    deploy: Deploy, start: Start
+) -> None:
+    loop = """
+rule again
+on insert ss:Synopsis as ?x
+then insert individual :s-{new} a ss:Synopsis .
+rule never
+on insert :Fire as ?x
+then insert individual :fire-{new} a :Fire .
+"""
+    spec = SheddingSettings(budget=5, period=str(PERIOD), keep="none")
+    policies = {"fires": PolicySettings(f"{EX}Fire", "all")}
+    engine = start(deploy(WITH_SYNOPSES, PREFIX + RULES + loop, shedding=spec, policies=policies))
+    flood(engine, 8)
+    # A message that is to blame itself leaves the synopsis to the next one, which is not.
+    assert send(engine, 9, 100, "<f id='1' t='11'/>").status is Status.REJECTED
+    assert engine.state().load.summaries
+    outcome = send(engine, 10, 100, "<p id='1' t='12' v='1'/>")
+    assert outcome.status is Status.ACCEPTED
+    assert "the synopses of what was shed do not enter the window: " in outcome.warnings[-1]
+    assert [each.kind for each in outcome.alerts] == ["synopses-given-up"]
+    assert synopses(engine) == []
+    assert send(engine, 11, 100, "<p id='2' t='13' v='1'/>").warnings[-1].startswith("load shed")
+
+
 @pytest.mark.parametrize(
     ("sections", "told"),
     [

@@ -1,0 +1,349 @@
+"""One message through window, reasoner and rules, all or nothing (Algorithm 1 of the paper).
+
+Here messages come in the order in which they are to be taken; who puts them into that order is
+:mod:`sensorstream.engine.engine`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, replace
+
+from sensorstream.engine.filters import Filter
+from sensorstream.engine.intake import Verdicts, admit
+from sensorstream.engine.notices import Notices
+from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.engine.queries import LiveQueries
+from sensorstream.engine.run import MessageRun
+from sensorstream.engine.shedding import LoadShedder, Shedding
+from sensorstream.errors import (
+    Inconsistent,
+    InternalFault,
+    MessageError,
+    ReasonerError,
+    SensorStreamError,
+)
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.mapping.plan import Mapped
+from sensorstream.model.events import Delta, Departure, Message, net_delta
+from sensorstream.model.terms import Triple
+from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.reasoning.aside import Aside
+from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.rules.compile import CompiledRule
+from sensorstream.rules.conditions import ConditionEvaluator
+from sensorstream.rules.index import RuleIndex
+from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.rounds import run_rules
+from sensorstream.window.window import Window
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A mapped message on its way into the window."""
+
+    message: Message
+    mapped: Mapped
+
+
+class Cycle:
+    """The knowledge base and all that reacts to it.
+
+    ``archived`` counts the individuals that went straight to history.
+    """
+
+    def __init__(
+        self,
+        *,
+        knowledge: KnowledgeBase,
+        window: Window,
+        reasoner: Reasoner,
+        rules: Sequence[CompiledRule],
+        evaluator: ConditionEvaluator,
+        max_rounds: int,
+        counter: Callable[[], float],
+        timeline: Timeline,
+        filters: Sequence[Filter],
+        shedder: LoadShedder | None,
+    ) -> None:
+        self.kb = knowledge
+        self.window = window
+        self.evaluator = evaluator
+        self.queries = LiveQueries(knowledge.index, timeline)
+        self.memory = RuleMemory()
+        self.notices = Notices()
+        self.shedder = shedder
+        self.archived = 0
+        self.reasoner = reasoner
+        self._rules = RuleIndex(rules)
+        self._max_rounds = max_rounds
+        self._counter = counter
+        self._timeline = timeline
+        self._filters = tuple(filters)
+        reasoner.start(knowledge)
+        evaluator.prepare(rule.queries for rule in rules)
+
+    def take_in(
+        self,
+        arrived: Arrived,
+        timings: Timings,
+        refused: Container[str],
+        received: Instant | None = None,
+    ) -> Outcome:
+        """Let window, reasoner and rules have a message; all or nothing.
+
+        ``received`` is the time of arrival of what released it, if it had to wait.
+        """
+        message, answered = arrived.message, received is not None
+        if message.id in refused:
+            return outcome_of(arrived, Status.REJECTED, timings)
+        before = self.degraded
+        run = MessageRun(
+            self.kb, self.window, self.reasoner, self.evaluator, self._counter, timings
+        )
+        try:
+            outcome = self._react(arrived, run, timings)
+        except (MessageError, ReasonerError) as error:
+            run.take_back()
+            self.queries.take_back()
+            outcome = self.reject(message, error, timings)
+        except Exception as error:
+            run.take_back()
+            self.queries.take_back()
+            outcome = self.fault(message, error, timings)
+        else:
+            self._tell_queries(run, message.received if received is None else received)
+        outcome = self.with_queries(outcome)
+        if answered and outcome.replies:
+            told = f"{len(outcome.replies)} replies not sent: the message had waited"
+            outcome = replace(outcome, warnings=(*outcome.warnings, told))
+        return self._with_reasoner(outcome, before) if self.degraded else outcome
+
+    def _tell_queries(self, run: MessageRun, received: Instant) -> None:
+        now = self.window.now
+        if now is not None:
+            self.queries.take_in(run.said, run.visible, now, received)
+
+    def with_queries(self, outcome: Outcome) -> Outcome:
+        """The outcome with what queries have reported, and those that a fault has stopped."""
+        message, now = outcome.message, self.window.now
+        stopped = tuple(
+            self.notices.stopped(message, name, entry, error, now)
+            for name, entry, error in self.queries.take_faults()
+        )
+        reports = self.queries.take_reports()
+        if not stopped and not reports:
+            return outcome
+        return replace(
+            outcome,
+            reports=(*outcome.reports, *reports),
+            alerts=(*outcome.alerts, *stopped),
+        )
+
+    def reject(
+        self, message: Message, error: SensorStreamError, timings: Timings | None = None
+    ) -> Outcome:
+        """Set a message aside: it changes nothing but the count of such messages."""
+        error.message_id = message.id
+        return Outcome(
+            message,
+            Status.REJECTED,
+            alerts=self.notices.rejected(message, error, self.window.now),
+            phases=Timings() if timings is None else timings,
+            warnings=(str(error),),
+            rejection=error,
+        )
+
+    def fault(self, message: Message, error: Exception, timings: Timings) -> Outcome:
+        # One message must not stop all that come after it, nor be met again on recovery.
+        _LOG.exception("a fault of our own at message %s", message.id)
+        fault = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
+        return self.reject(message, fault, timings)
+
+    def _with_reasoner(self, outcome: Outcome, before: str) -> Outcome:
+        """Tell that the reasoner is away; as an alert only when that is new."""
+        alerts = outcome.alerts
+        if not before:
+            notice = self.notices.degraded(outcome.message, self.degraded, self.window.now)
+            alerts = (*alerts, notice)
+        warnings = outcome.warnings
+        if outcome.status in (Status.ACCEPTED, Status.PARTIAL):
+            told = f"inferred by the plain profile only, the reasoner is away: {self.degraded}"
+            warnings = (*warnings, told)
+        return replace(outcome, alerts=alerts, warnings=warnings)
+
+    def _react(self, arrived: Arrived, run: MessageRun, timings: Timings) -> Outcome:
+        message, mapped = arrived.message, arrived.mapped
+        verdicts = Verdicts(self.archived)
+        applied = self._enter(arrived, run, verdicts)
+        start, spent = self._counter(), timings.t_i + timings.t_w
+        now = message.received if self.window.now is None else self.window.now
+        result = run_rules(
+            self._rules,
+            run,
+            message=message,
+            time=now,
+            delta=net_delta(now, applied),
+            departures=tuple(run.departures),
+            memory=self.memory,
+            max_rounds=self._max_rounds,
+        )
+        # The rules' own share: what their actions cost window and reasoner is counted there.
+        timings.t_s += self._counter() - start - (timings.t_i + timings.t_w - spent)
+        self.memory = result.memory
+        self._settle(arrived, verdicts)
+        left_out = mapped.warnings
+        notices = self.notices.partial(message, left_out, now) if left_out else ()
+        return Outcome(
+            message,
+            Status.PARTIAL if left_out else Status.ACCEPTED,
+            matched=mapped.matched,
+            individuals=mapped.individuals,
+            alerts=(*result.alerts, *notices),
+            replies=result.replies,
+            departures=tuple(run.departures),
+            superseded=tuple(run.superseded),
+            phases=timings,
+            warnings=(*left_out, *verdicts.warnings(), *result.warnings),
+            archived=tuple(verdicts.departures),
+            filtered=tuple(verdicts.filtered),
+            shed=tuple(verdicts.shed),
+        )
+
+    def _enter(self, arrived: Arrived, run: MessageRun, verdicts: Verdicts) -> list[Delta]:
+        """Let the window have what filters and load shedding leave of a message.
+
+        Before it come the synopses of a period that ends with the message.
+        """
+        message, events, shedder = arrived.message, arrived.mapped.events, self.shedder
+        if shedder is None and not self._filters:
+            run.said += events
+            return [run.apply(event, ()) for event in events]
+        applied: list[Delta] = []
+        if shedder is not None:
+            closing = shedder.closing(events[0].time if events else None)
+            for number, (about, summary) in enumerate(closing.items(), 1):
+                event = summary.event(about, message.id, number, self._timeline)
+                applied.append(run.apply(event, ()))
+                run.said.append(event)
+        for event in events:
+            part = admit(event, self._filters, shedder, self.kb, self.window, verdicts)
+            if part is not None:
+                applied.append(run.apply(part, ()))
+                run.said.append(part)
+        return applied
+
+    def _settle(self, arrived: Arrived, verdicts: Verdicts) -> None:
+        """Remember what was decided of a message that has been taken in."""
+        self.archived += len(verdicts.departures)
+        if self.shedder is None:
+            return
+        events = arrived.mapped.events
+        time = events[0].time if events else None
+        closed = bool(self.shedder.closing(time))
+        if closed or verdicts.summaries or verdicts.entered:
+            self.shedder.settle(verdicts.summaries, time or 0, closed, verdicts.entered)
+
+    @property
+    def degraded(self) -> str:
+        """Why the plain profile stands in for HermiT or Pellet; "" while it does not."""
+        reasoner = self.reasoner
+        return reasoner.degraded if isinstance(reasoner, ResilientReasoner) else ""
+
+    def degrade(self, reason: str) -> None:
+        """Go on with the plain profile, as if the reasoner had failed."""
+        if isinstance(self.reasoner, ResilientReasoner):
+            self.kb.apply(Origin.INFERRED, self.reasoner.degrade(self.kb, reason))
+
+    def adopt(
+        self,
+        aside: Aside,
+        rules: Sequence[CompiledRule],
+        filters: Sequence[Filter],
+        shedding: Shedding | None,
+    ) -> None:
+        """Exchange ontology, reasoner, rules, filters and policies between two messages.
+
+        Static and inferred graph become those of ``aside``; window and memories stay. No rule
+        runs: new axioms count from the next message on. Messages that wait were mapped already.
+
+        Raises:
+            Inconsistent: the window contradicts the new ontology; nothing was changed.
+            ReasonerError: the new reasoner failed; the same.
+        """
+        aside.follow(self.kb.triples(Origin.WINDOW))
+        self._exchange(aside)
+        self._rules = RuleIndex(rules)
+        self.evaluator.prepare(rule.queries for rule in rules)
+        self._filters = tuple(filters)
+        if self.shedder is not None and shedding is not None:
+            # The load and what has been shed go on.
+            self.shedder.shedding = shedding
+
+    def readmit(self, message: Message, aside: Aside) -> Outcome:
+        """Exchange a reasoner that failed for a new one, which catches up with the window.
+
+        What was taken in without it and contradicts the ontology leaves the window for history,
+        message by message in the order of their times. No rule runs.
+
+        Args:
+            message: the journal's entry of this event; its content is empty.
+            aside: the same ontology with the new reasoner.
+
+        Raises:
+            ReasonerError: the new reasoner failed as well; nothing was changed.
+        """
+        expelled: list[Triple] = []
+        try:
+            aside.follow(self.kb.triples(Origin.WINDOW))
+        except Inconsistent:
+            aside.follow(())
+            expelled = aside.admit(_by_message(self.window))
+        now = message.received if self.window.now is None else self.window.now
+        change = self.window.retract(expelled, now)
+        self.kb.apply(Origin.WINDOW, change.delta)
+        aside.follow(self.kb.triples(Origin.WINDOW))
+        self._exchange(aside)
+        return Outcome(
+            message,
+            Status.ACCEPTED,
+            alerts=self.notices.restored(message, expelled, self.window.now),
+            departures=tuple(Departure(each, now) for each in change.departures),
+            superseded=change.superseded,
+        )
+
+    def _exchange(self, aside: Aside) -> None:
+        for origin in (Origin.STATIC, Origin.STATIC_INFERRED, Origin.INFERRED):
+            wanted = dict.fromkeys(aside.kb.triples(origin))
+            held = dict.fromkeys(self.kb.triples(origin))
+            added = tuple(triple for triple in wanted if triple not in held)
+            removed = tuple(triple for triple in held if triple not in wanted)
+            self.kb.apply(origin, Delta(0, added, removed))
+        self.reasoner.close()
+        self.reasoner = aside.reasoner
+
+
+def _by_message(window: Window) -> list[list[Triple]]:
+    """What each message said of the window, in the order of their times."""
+    parts: dict[tuple[Instant, int, str], list[Triple]] = {}
+    for individual in window:
+        for triple, said in individual.statements.items():
+            parts.setdefault((said.time, len(said.message), said.message), []).append(triple)
+    return [parts[key] for key in sorted(parts)]
+
+
+def outcome_of(arrived: Arrived, status: Status, timings: Timings) -> Outcome:
+    """An outcome that tells what a message said, but not yet what came of it."""
+    mapped = arrived.mapped
+    return Outcome(
+        arrived.message,
+        status,
+        matched=mapped.matched,
+        individuals=mapped.individuals,
+        phases=timings,
+        warnings=mapped.warnings,
+    )
