@@ -17,6 +17,7 @@ from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.settings import Settings
 
 T = TypeVar("T")
@@ -46,7 +47,7 @@ class Engine:
         machine, self._processes = _started_by(lambda: build_machine(deployment, time.perf_counter))
         self._engine = machine.engine
         self._number = 0
-        self._asked = 0
+        self._asked = self._misses()
 
     def steps(self, messages: Sequence[bytes]) -> list[Step]:
         return [self._step(content) for content in messages]
@@ -78,6 +79,11 @@ class Engine:
     def close(self) -> None:
         self._engine.close()
 
+    def _misses(self) -> int | None:
+        """How often the reasoner's process had to be asked; None if there is no process."""
+        reasoner = self._engine.reasoner
+        return reasoner.memo.misses if isinstance(reasoner, ResilientReasoner) else None
+
     def _step(self, content: bytes) -> Step:
         self._number += 1
         message = Message(f"m{self._number}", content, self._number)
@@ -86,9 +92,8 @@ class Engine:
             raise RuntimeError(f"{message.id} was {outcome.status.value}: {outcome.warnings}")
         if self._engine.degraded:
             raise RuntimeError(f"the reasoner is away: {self._engine.degraded}")
-        # A process that was asked has read its question.
-        asked = sum(process.io_counters().read_count for process in self._processes)
-        remembered, self._asked = bool(self._processes) and asked == self._asked, asked
+        asked = self._misses()
+        remembered, self._asked = asked is not None and asked == self._asked, asked
         kb = self._engine.kb
         asserted = kb.size(Origin.STATIC) + kb.size(Origin.WINDOW)
         inferred = kb.size(Origin.INFERRED) + kb.size(Origin.STATIC_INFERRED)

@@ -71,9 +71,9 @@ class Memo:
             order,
         )
 
-    def look_up(self, shape: Shape) -> tuple[Answer] | None:
+    def look_up(self, shape: Shape | None) -> tuple[Answer] | None:
         """The answer, in brackets because "contradiction" is one; None if there is none yet."""
-        if shape.key not in self._answers:
+        if shape is None or shape.key not in self._answers:
             self.misses += 1
             return None
         self.hits += 1

@@ -38,7 +38,7 @@ class Questions:
         open_: dict[int, Shape | None] = {}
         for number, island in enumerate(islands):
             shape = self.memo.shape(island.facts, unnamed)
-            known = None if shape is None else self.memo.look_up(shape)
+            known = self.memo.look_up(shape)
             if known is None:
                 open_[number] = shape
             else:

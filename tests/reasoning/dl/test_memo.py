@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -142,8 +141,12 @@ def test_the_oldest_answer_is_forgotten() -> None:
     assert [held.look_up(shape) is None for shape in shapes if shape] == [True, False, False]
 
 
-def test_without_room_nothing_is_remembered() -> None:
-    assert memo(0).shape(IslandFacts([None], [], [], [], [], []), False) is None
+def test_what_is_not_remembered_counts_as_a_miss() -> None:
+    without_room, usual = memo(0), memo()
+    assert without_room.shape(IslandFacts([None], [], [], [], [], []), False) is None
+    assert usual.shape(IslandFacts([None] * 65, [], [], [], [], []), False) is None
+    assert usual.look_up(None) is None
+    assert (usual.hits, usual.misses) == (0, 1)
 
 
 TRACKING = "http://sensorstream.example/tracking#"
