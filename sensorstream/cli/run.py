@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from sensorstream.engine.reactions import Reactions
     from sensorstream.sparql.algebra import Query
     from sensorstream.streams.event_lines import EventLines
     from sensorstream.streams.processor import StreamEvent, StreamProcessor
@@ -29,9 +30,15 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
     "queries",
     type=_FILE,
     multiple=True,
-    required=True,
     metavar="FILE",
     help="A continuous query; may be given several times.",
+)
+@click.option(
+    "--rules",
+    type=_FILE,
+    multiple=True,
+    metavar="FILE",
+    help="Semantic rules, which react to the events; may be given several times.",
 )
 @click.option(
     "--events",
@@ -54,16 +61,34 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
     metavar="D",
     help="How late events may be: seconds, or a duration such as PT5S.",
 )
+@click.option(
+    "--window",
+    default="landmark",
+    show_default=True,
+    metavar="WINDOW",
+    help="What the rules' knowledge base keeps of the events, such as "
+    "'sliding 1000 individuals' or 'sliding PT1M'.",
+)
 @click.option("--stats", is_flag=True, help="Say on stderr what it cost.")
 def command(
-    queries: tuple[Path, ...], events: Path, static: tuple[Path, ...], lateness: str, stats: bool
+    queries: tuple[Path, ...],
+    rules: tuple[Path, ...],
+    events: Path,
+    static: tuple[Path, ...],
+    lateness: str,
+    window: str,
+    stats: bool,
 ) -> None:
-    """Evaluate continuous queries over a file of events.
+    """Evaluate continuous queries and semantic rules over a file of events.
 
     Each line of the output is one row of one query at one time: "+" came, "-" went, "=" is part
-    of the whole result. Events that are late beyond --lateness are left out and counted.
+    of the whole result; or an alert or reply of a rule. With --rules the events also enter a
+    knowledge base, where the rules react and which patterns outside WINDOW match; an event whose
+    rules fail is told on stderr and leaves no trace. Events that are late beyond --lateness are
+    left out and counted.
     """
     from sensorstream.app.collector import spare_what_stays
+    from sensorstream.app.reactions import make_reactions
     from sensorstream.errors import InternalFault
     from sensorstream.sparql.algebra import ReportKind
     from sensorstream.sparql.parser import parse_query
@@ -71,12 +96,18 @@ def command(
     from sensorstream.streams.event_lines import SECOND, EventLines, instant_of
     from sensorstream.streams.processor import StreamProcessor
 
+    if not queries and not rules:
+        raise click.UsageError("expected --query or --rules")
     length = _lateness(lateness)
     background = Background()
     background.read(static)
     lines = EventLines(str(events))
+    reactions = make_reactions(rules, background.default, window) if rules else None
     processor = StreamProcessor(
-        background.default, instant=instant_of, second=SECOND, report=ReportKind.INSTANT
+        background.default if reactions is None else reactions.kb.index,
+        instant=instant_of,
+        second=SECOND,
+        report=ReportKind.INSTANT,
     )
     for file in queries:
         text = file.read_text(encoding="utf-8")
@@ -94,7 +125,8 @@ def command(
         if str(events) != "-":
             source = stack.enter_context(events.open(encoding="utf-8"))
         for event in _ordered(lines.read(source), length, processor):
-            processor.push(event)
+            if reactions is None or _react(reactions, event, processor, lines):
+                processor.push(event)
     processor.finish()
     for name, error in processor.faults:
         raise InternalFault(f"query '{name}' was stopped: {type(error).__name__}: {error}")
@@ -126,11 +158,46 @@ def _ordered(
     yield from buffer.release()
 
 
+def _react(
+    reactions: Reactions, event: StreamEvent, processor: StreamProcessor, lines: EventLines
+) -> bool:
+    """Let an event enter the knowledge base, and print what the rules make of it.
+
+    Returns:
+        Whether the queries may have it: no, if its rules failed.
+    """
+    from sensorstream.errors import MessageError
+
+    if processor.now is not None and event.time < processor.now:
+        return True  # late: the queries leave it out and count it
+    # What ended before the event must not see what it brings.
+    processor.complete(event.time)
+    time = lines.format(event.time)
+    try:
+        result = reactions.take_in(event.time, event.triples)
+    except MessageError as error:
+        processor.take_back()
+        click.echo(f"the event at {time} is left out: {error}", err=True)
+        return False
+    for warning in result.warnings:
+        click.echo(f"at {time}: {warning}", err=True)
+    for alert in result.alerts:
+        head = {"rule": alert.rule, "time": lines.format(alert.time), "alert": alert.text}
+        _print_line({**head, "severity": alert.severity, "key": alert.key})
+    for reply in result.replies:
+        _print_line({"time": time, "reply": reply})
+    return True
+
+
+def _print_line(data: Mapping[str, object]) -> None:
+    click.echo(json.dumps(data, ensure_ascii=False))
+
+
 def _print(report: Report, lines: EventLines) -> None:
     from sensorstream.streams.report_data import report_lines
 
     for line in report_lines(report, lines.format(report.time)):
-        click.echo(json.dumps(line, ensure_ascii=False))
+        _print_line(line)
 
 
 def _say_costs(processor: StreamProcessor, seconds: float) -> None:

@@ -1,0 +1,120 @@
+"""``sensorstream run --rules``: semantic rules over recorded events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+
+E = "http://example.org/"
+STATIC = """@prefix : <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+<http://example.org/> a owl:Ontology .
+:Human a owl:Class . :Meeting a owl:Class . :Nurse a owl:Class ; rdfs:subClassOf :Human .
+:in a owl:ObjectProperty . :with a owl:ObjectProperty ."""
+RULES = """prefix : <http://example.org/>
+rule company
+on insert :Human as ?who
+if select { SELECT ?other { ?who :in ?r . ?other :in ?r FILTER(?other != ?who) } }
+then alert warning "{?who} meets {?other}" key "{?who}" for "PT10S"
+     insert individual :meeting-{new} a :Meeting ; :with ?other .
+     reply "<Lamp/>"
+
+rule wrong
+on change
+if select { SELECT ?name { ?x :named ?name } }
+then insert individual ?name a :Human .
+"""
+MEETINGS = f"PREFIX : <{E}> SELECT ?m ?w {{ ?m a :Meeting ; :with ?w }}"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "r.rules").write_text(RULES)
+    (tmp_path / "kb.ttl").write_text(STATIC)
+    (tmp_path / "meetings.rq").write_text(MEETINGS)
+    return tmp_path
+
+
+def write(folder: Path, *events: tuple[int, str]) -> Path:
+    file = folder / "events.jsonl"
+    told = [{"time": time, "graph": f"@prefix : <{E}> . {graph}"} for time, graph in events]
+    file.write_text("".join(f"{json.dumps(each)}\n" for each in told))
+    return file
+
+
+def lines(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_rules_react_and_queries_see_what_they_did(run: Run, files: Path) -> None:
+    events = write(files, (1, ":ann a :Human ; :in :lab ."), (5, ":bob a :Nurse ; :in :lab ."))
+    result = run(
+        *("run", "--rules", files / "r.rules", "--static", files / "kb.ttl"),
+        *("--query", files / "meetings.rq", "--events", events),
+    )
+    alert, reply, row = lines(result)
+    assert alert == {
+        "rule": "company",
+        "time": 5,
+        "alert": f"{E}bob meets {E}ann",
+        "severity": "warning",
+        "key": f"{E}bob",
+    }
+    assert reply == {"time": 5, "reply": "<Lamp/>"}
+    assert (row["query"], row["time"], row["op"]) == ("meetings", 5, "+")
+    assert row["bindings"]["m"]["value"] == f"{E}meeting-e2-1"
+    assert row["bindings"]["w"]["value"] == f"{E}ann"
+
+
+def test_the_window_lets_go(run: Run, files: Path) -> None:
+    events = write(files, (1, ":ann a :Human ; :in :lab ."), (9, ":bob a :Human ; :in :lab ."))
+    given = ("run", "--rules", files / "r.rules", "--events", events, "--static", files / "kb.ttl")
+    assert len(lines(run(*given))) == 2
+    assert len(lines(run(*given, "--window", "sliding 2 individuals"))) == 2
+    assert lines(run(*given, "--window", "sliding 1 individuals")) == []
+    assert lines(run(*given, "--window", "sliding PT5S")) == []
+    assert len(lines(run(*given, "--window", "sliding PT10S"))) == 2
+
+
+def test_an_event_whose_rules_fail_leaves_no_trace(run: Run, files: Path) -> None:
+    bad = ':bob a :Human ; :in :lab ; :named "Bob" .'
+    events = write(files, (1, ":ann a :Human ; :in :lab ."), (2, bad), (3, ":cat :in :lab ."))
+    result = run("run", "--rules", files / "r.rules", "--events", events)
+    assert lines(result) == []
+    assert "the event at 2 is left out: " in result.stderr
+    assert "rule wrong" in result.stderr
+
+
+def test_a_late_event_enters_nothing(run: Run, files: Path) -> None:
+    events = write(files, (5, ":ann a :Human ; :in :lab ."), (1, ":bob a :Human ; :in :lab ."))
+    result = run("run", "--rules", files / "r.rules", "--events", events)
+    assert lines(result) == []
+    assert "1 events were late" in result.stderr
+    in_order = run("run", "--rules", files / "r.rules", "--events", events, "--lateness", "5")
+    assert lines(in_order)[0]["alert"] == f"{E}ann meets {E}bob"
+
+
+@pytest.mark.parametrize("window", ["", "sliding", "sliding 5", "landmark 3", "hopping PT5S"])
+def test_a_window_that_is_none_is_told(run: Run, files: Path, window: str) -> None:
+    events = write(files)
+    result = run("run", "--rules", files / "r.rules", "--events", events, "--window", window)
+    assert result.exit_code == 1
+    assert f"'{window}' is no window: expected e.g. 'sliding 1000 individuals'" in result.stderr
+
+
+def test_there_must_be_a_query_or_rules(run: Run, files: Path) -> None:
+    result = run("run", "--events", write(files))
+    assert result.exit_code == 2
+    assert "expected --query or --rules" in result.stderr
+    wrong = run("run", "--rules", files / "kb.ttl", "--events", write(files))
+    assert wrong.exit_code == 1
+    assert "expected a file of rules, named *.rules" in wrong.stderr
