@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any, Final
+from urllib.parse import quote
 from xml.sax.saxutils import escape
 
 import httpx
@@ -122,6 +123,10 @@ class Client:
     def register_webhook(self, url: str) -> dict[str, Any]:
         """Have alerts delivered to ``url``; the answer holds the secret that signs them."""
         return self._json("POST", "/webhooks", json={"url": url})
+
+    def query_graph(self, name: str) -> dict[str, Any]:
+        """The operators of a continuous query."""
+        return self._json("GET", f"/queries/{quote(name, safe='')}/graph")
 
     def metrics(self) -> str:
         """The server's metrics in Prometheus' text format."""

@@ -37,6 +37,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "replay": "Send recorded messages again.",
         "query": "Ask a running server's knowledge base in SPARQL.",
         "run": "Evaluate continuous queries over a file of events.",
+        "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Ask the history in SQL, on PostgreSQL or on Spark.",
         "demo": "See the main job live, in about a minute.",
     }

@@ -50,7 +50,8 @@ class QueryBody(BaseModel):
     )
     variables: list[str]
     anew: str | None = Field(description="why it is evaluated anew at every change, or null")
-    reports: int = Field(description="how often it has reported")
+    reports: int = Field(description="at how many instants it has reported")
+    reported: int = Field(description="the number of its last report")
     last_report: int | str | None
     next_report: int | str | None = Field(
         description="when it may report next though no message comes; null: it waits for one"
@@ -100,6 +101,7 @@ def router(application: ServedApplication) -> APIRouter:
             variables=list(query.variables),
             anew=query.reason or None,
             reports=query.reports,
+            reported=query.reported,
             last_report=time(query.last_report),
             next_report=time(query.next_report),
         )
