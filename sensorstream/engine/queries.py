@@ -5,7 +5,7 @@ own windows hold what accepted messages say, each message as one event of the st
 source. The queries see a message when it is sure to stay; one that is rejected leaves no trace.
 
 Time of the queries is application time. It moves by the messages; in silence by as much as time
-of arrival has passed (docs/decisions/009). A message that is older than the present of the
+of arrival has passed (docs/decisions/010). A message that is older than the present of the
 queries, because messages are taken as they come or because the clock has closed a window, happens
 at the present: nothing that was taken in is lost to them.
 """

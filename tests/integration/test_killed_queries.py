@@ -1,0 +1,135 @@
+"""A server killed in mid-stream: its continuous queries go on as if it had not been."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import IO, Any
+
+import httpx
+import pytest
+
+from sensorstream.simulation.tracker import tracker_messages
+
+_CLI = [sys.executable, "-m", "sensorstream"]
+_XML = {"content-type": "application/xml"}
+# Steps so long that no clock closes a window while the test runs.
+_QUERIES = {
+    "windowed": """PREFIX : <http://sensorstream.example/tracking#>
+        REGISTER RSTREAM :far AS SELECT (COUNT(*) AS ?n) (AVG(?x) AS ?mean)
+        FROM NAMED WINDOW :w ON <urn:sensorstream:source:hall> [RANGE PT4000S STEP PT1000S]
+        WHERE { WINDOW :w { ?p :hasXLocation ?x } FILTER(?x > 100) }""",
+    "changes": """PREFIX : <http://sensorstream.example/tracking#>
+        SELECT ?p ?x WHERE { ?p a :Human ; :hasXLocation ?x FILTER(?x > 500) }""",
+    "seldom": """PREFIX : <http://sensorstream.example/tracking#>
+        REGISTER ISTREAM :seen AS SELECT ?p REPORT EVERY 25 TRIPLES
+        FROM NAMED WINDOW :w [TRIPLES 40] WHERE { WINDOW :w { ?p a :Human } }""",
+}
+
+
+def _first_line(stream: IO[str], seconds: float) -> str:
+    lines: queue.Queue[str] = queue.Queue()
+    Thread(target=lambda: lines.put(stream.readline()), daemon=True).start()
+    return lines.get(timeout=seconds)
+
+
+@contextmanager
+def _serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+    command = [*_CLI, "serve", "-c", str(folder / "sensorstream.toml"), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            url = _first_line(process.stdout, 60).removeprefix("listening on ").strip()
+            with httpx.Client(base_url=url, timeout=30) as client:
+                yield process, client
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                process.wait(30)
+
+
+def _register(client: httpx.Client) -> dict[str, str]:
+    """Register the queries; their journal ids."""
+    found = {}
+    for name, text in _QUERIES.items():
+        answer = client.post("/queries", params={"name": name}, content=text)
+        assert answer.status_code == 201, answer.text
+        found[name] = answer.json()["registered"]
+    return found
+
+
+def _say(client: httpx.Client, contents: list[bytes]) -> None:
+    for content in contents:
+        source = {"source": "hall"}
+        client.post("/messages", content=content, headers=_XML, params=source).raise_for_status()
+
+
+def _reports(client: httpx.Client, name: str, entry: str) -> dict[int, Any]:
+    """The kept reports by their numbers, up to the last that there is."""
+    found: dict[int, Any] = {}
+    headers = {"accept": "text/event-stream", "last-event-id": f"{entry}-0"}
+    count = client.get(f"/queries/{name}").json()["reported"]
+    assert count, f"{name} has not reported"
+    event: dict[str, str] = {}
+    with client.stream("GET", f"/queries/{name}/results", headers=headers) as answer:
+        for line in answer.iter_lines():
+            field, _, value = line.partition(": ")
+            event[field] = value
+            if line or "id" not in event:
+                continue
+            last, data = int(event["id"].rpartition("-")[2]), json.loads(event["data"])
+            event = {}
+            rows = sorted(json.dumps(each, sort_keys=True) for each in data["bindings"])
+            found[last] = (data["time"], data["op"], rows)
+            if last == count:
+                return found
+    raise AssertionError(f"the stream ended before {count}")
+
+
+def test_after_kill_9_queries_report_what_an_unkilled_server_reports(folder: Path) -> None:
+    # One message in 300 units of time.
+    messages = [next(tracker_messages(1, start=300 * n, seed=n)) for n in range(1, 81)]
+    subprocess.run([*_CLI, "init", str(folder / "killed")], check=True, capture_output=True)
+    shutil.copytree(folder / "killed", folder / "whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENSORSTREAM_WINDOW_SIZE", "12")
+        patch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "17")
+        with (
+            _serving(folder / "whole") as (_, client),
+            _serving(folder / "killed") as (process, doomed),
+        ):
+            entries = _register(client)
+            _say(client, messages)
+            whole = {name: _reports(client, name, entry) for name, entry in entries.items()}
+            results = {name: client.get(f"/queries/{name}/results").json() for name in entries}
+            assert _register(doomed) == entries
+            _say(doomed, messages[:45])
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait(30)
+        with _serving(folder / "killed") as (_, client):
+            listed = client.get("/queries").json()["queries"]
+            assert [(each["name"], each["registered"]) for each in listed] == list(entries.items())
+            before = {each["name"]: each["reported"] for each in listed}
+            _say(client, messages[45:])
+            for name, entry in entries.items():
+                found = _reports(client, name, entry)
+                later = {number: each for number, each in found.items() if number > before[name]}
+                assert len(later) > 3, name
+                assert later == {n: each for n, each in whole[name].items() if n > before[name]}
+                # What was processed again is told again, under the same numbers.
+                assert found.items() <= whole[name].items()
+                again = client.get(f"/queries/{name}/results").json()
+                assert _sorted(again) == _sorted(results[name])
+
+
+def _sorted(results: dict[str, Any]) -> list[str]:
+    return sorted(json.dumps(each, sort_keys=True) for each in results["results"]["bindings"])
