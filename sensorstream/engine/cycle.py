@@ -7,7 +7,7 @@ Here messages come in the order in which they are to be taken; who puts them int
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sensorstream.engine.filters import Filter
@@ -17,6 +17,7 @@ from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.engine.queries import LiveQueries
 from sensorstream.engine.run import MessageRun
 from sensorstream.engine.shedding import LoadShedder, Shedding
+from sensorstream.engine.synopsis import Summary
 from sensorstream.errors import (
     Inconsistent,
     InternalFault,
@@ -27,7 +28,7 @@ from sensorstream.errors import (
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.plan import Mapped
 from sensorstream.model.events import Delta, Departure, Message, net_delta
-from sensorstream.model.terms import Triple
+from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import Reasoner
@@ -102,26 +103,58 @@ class Cycle:
         if message.id in refused:
             return outcome_of(arrived, Status.REJECTED, timings)
         before = self.degraded
-        run = MessageRun(
-            self.kb, self.window, self.reasoner, self.evaluator, self._counter, timings
-        )
-        try:
-            outcome = self._react(arrived, run, timings)
-        except (MessageError, ReasonerError) as error:
-            run.take_back()
-            self.queries.take_back()
-            outcome = self.reject(message, error, timings)
-        except Exception as error:
-            run.take_back()
-            self.queries.take_back()
-            outcome = self.fault(message, error, timings)
+        heard = message.received if received is None else received
+        closing = self._closing(arrived)
+        result = self._attempt(arrived, timings, heard, closing)
+        if closing and isinstance(result, Exception):
+            # Whose fault is it? A message must not be rejected for what others said before it.
+            alone = self._attempt(arrived, timings, heard, {})
+            result = alone if isinstance(alone, Exception) else self._given_up(alone, result)
+        if isinstance(result, Outcome):
+            outcome = result
+        elif isinstance(result, MessageError | ReasonerError):
+            outcome = self.reject(message, result, timings)
         else:
-            self._tell_queries(run, message.received if received is None else received)
+            outcome = self.fault(message, result, timings)
         outcome = self.with_queries(outcome)
         if answered and outcome.replies:
             told = f"{len(outcome.replies)} replies not sent: the message had waited"
             outcome = replace(outcome, warnings=(*outcome.warnings, told))
         return self._with_reasoner(outcome, before) if self.degraded else outcome
+
+    def _attempt(
+        self, arrived: Arrived, timings: Timings, heard: Instant, closing: Mapping[IRI, Summary]
+    ) -> Outcome | Exception:
+        """What a message comes to, and the synopses before it; an error has left no trace."""
+        run = MessageRun(
+            self.kb, self.window, self.reasoner, self.evaluator, self._counter, timings
+        )
+        try:
+            outcome = self._react(arrived, run, timings, closing)
+        except Exception as error:
+            run.take_back()
+            self.queries.take_back()
+            return error
+        self._tell_queries(run, heard)
+        return outcome
+
+    def _given_up(self, outcome: Outcome, error: Exception) -> Outcome:
+        """Tell that a message was taken in without the synopses that were due with it."""
+        _LOG.error("synopses given up at message %s", outcome.message.id, exc_info=error)
+        told = f"the synopses of what was shed do not enter the window: {error}"
+        notices = self.notices.given_up(outcome.message, told, self.window.now)
+        return replace(
+            outcome,
+            alerts=(*outcome.alerts, *notices),
+            warnings=(*outcome.warnings, told),
+        )
+
+    def _closing(self, arrived: Arrived) -> Mapping[IRI, Summary]:
+        """What was shed in a period that ends with a message."""
+        events = arrived.mapped.events
+        if self.shedder is None:
+            return {}
+        return self.shedder.closing(events[0].time if events else None)
 
     def _tell_queries(self, run: MessageRun, received: Instant) -> None:
         now = self.window.now
@@ -160,7 +193,7 @@ class Cycle:
 
     def fault(self, message: Message, error: Exception, timings: Timings) -> Outcome:
         # One message must not stop all that come after it, nor be met again on recovery.
-        _LOG.exception("a fault of our own at message %s", message.id)
+        _LOG.error("a fault of our own at message %s", message.id, exc_info=error)
         fault = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
         return self.reject(message, fault, timings)
 
@@ -176,10 +209,16 @@ class Cycle:
             warnings = (*warnings, told)
         return replace(outcome, alerts=alerts, warnings=warnings)
 
-    def _react(self, arrived: Arrived, run: MessageRun, timings: Timings) -> Outcome:
+    def _react(
+        self,
+        arrived: Arrived,
+        run: MessageRun,
+        timings: Timings,
+        closing: Mapping[IRI, Summary],
+    ) -> Outcome:
         message, mapped = arrived.message, arrived.mapped
         verdicts = Verdicts(self.archived)
-        applied = self._enter(arrived, run, verdicts)
+        applied = self._enter(arrived, run, verdicts, closing)
         start, spent = self._counter(), timings.t_i + timings.t_w
         now = message.received if self.window.now is None else self.window.now
         result = run_rules(
@@ -214,7 +253,13 @@ class Cycle:
             shed=tuple(verdicts.shed),
         )
 
-    def _enter(self, arrived: Arrived, run: MessageRun, verdicts: Verdicts) -> list[Delta]:
+    def _enter(
+        self,
+        arrived: Arrived,
+        run: MessageRun,
+        verdicts: Verdicts,
+        closing: Mapping[IRI, Summary],
+    ) -> list[Delta]:
         """Let the window have what filters and load shedding leave of a message.
 
         Before it come the synopses of a period that ends with the message.
@@ -224,12 +269,10 @@ class Cycle:
             run.said += events
             return [run.apply(event, ()) for event in events]
         applied: list[Delta] = []
-        if shedder is not None:
-            closing = shedder.closing(events[0].time if events else None)
-            for number, (about, summary) in enumerate(closing.items(), 1):
-                event = summary.event(about, message.id, number, self._timeline)
-                applied.append(run.apply(event, ()))
-                run.said.append(event)
+        for number, (about, summary) in enumerate(closing.items(), 1):
+            event = summary.event(about, message.id, number, self._timeline)
+            applied.append(run.apply(event, ()))
+            run.said.append(event)
         for event in events:
             part = admit(event, self._filters, shedder, self.kb, self.window, verdicts)
             if part is not None:
@@ -243,10 +286,10 @@ class Cycle:
         if self.shedder is None:
             return
         events = arrived.mapped.events
-        time = events[0].time if events else None
-        closed = bool(self.shedder.closing(time))
+        time = events[0].time if events else 0
+        closed = bool(self._closing(arrived))
         if closed or verdicts.summaries or verdicts.entered:
-            self.shedder.settle(verdicts.summaries, time or 0, closed, verdicts.entered)
+            self.shedder.settle(verdicts.summaries, time, closed, verdicts.entered)
 
     @property
     def degraded(self) -> str:
