@@ -16,7 +16,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 from sensorstream.errors import QueryError, SensorStreamError, UnknownQuery
@@ -32,6 +32,9 @@ from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Report
 
 _LOG = logging.getLogger(__name__)
+_LONGEST_GAP: Final = 10_000
+"""The most instants between two messages at which queries report: a wrong time in one message
+must not stop the server for hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +161,9 @@ class LiveQueries:
         if due is not None and due < first:
             # What closes before the message must not see what the message changed.
             with self._without(net_delta(first, changes)):
-                processor.complete(first)
+                processor.complete(first, _LONGEST_GAP)
         for event in said:
+            processor.complete(event.time, _LONGEST_GAP)
             processor.push(event)
         if not said:
             processor.settle(first)

@@ -23,7 +23,7 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.sparql.algebra import Query, ReportKind
-from sensorstream.streams.agenda import Agenda
+from sensorstream.streams.agenda import Agenda, Entry
 from sensorstream.streams.explain import window_text
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.query import ContinuousQuery
@@ -282,10 +282,14 @@ class StreamProcessor:
         self._end_instant(event.time)
         return True
 
-    def complete(self, time: Instant) -> None:
-        """Nothing before a time will happen any more; what happens at it is still to come."""
+    def complete(self, time: Instant, most: int | None = None) -> None:
+        """Nothing before a time will happen any more; what happens at it is still to come.
+
+        ``most`` bounds the work: of more instants than that only the first, and the last of each
+        window and period, are worked off. Windows hold what they would hold anyway.
+        """
         if self.now is not None and time > self.now:
-            self._work_off_before(time)
+            self._work_off_before(time, most)
 
     def settle(self, time: Instant) -> None:
         """The graphs outside the windows have changed: one instant."""
@@ -352,9 +356,16 @@ class StreamProcessor:
                 self._agenda.note(each)
         self.now = time
 
-    def _work_off_before(self, time: Instant) -> None:
+    def _work_off_before(self, time: Instant, most: int | None = None) -> None:
         self._end_waiting()
+        worked = 0
         while (due := self._agenda.next) is not None and due < time:
+            if worked == most:
+                entries: list[Entry] = [*self._windows.values(), *self.queries.values()]
+                for entry in entries:
+                    entry.skip(time)
+                    self._agenda.note(entry)
+            worked += 1
             if self._work_off(due, time):
                 self._end_instant(due)
                 self._end_waiting()

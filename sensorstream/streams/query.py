@@ -121,6 +121,12 @@ class ContinuousQuery:
         self.due += self.schedule.period
         self._period_is_over = True
 
+    def skip(self, time: Instant) -> None:
+        """Let the next report by time be the last one before a time, if there are several."""
+        period = self.schedule.period
+        if self.due is not None and period is not None and self.due < time:
+            self.due += (time - 1 - self.due) // period * period
+
     @property
     def closes(self) -> Instant | None:
         """The last of the next steps of its windows and its own next report by time."""

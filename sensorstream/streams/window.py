@@ -134,6 +134,12 @@ class StreamWindow:
         if shape.by_time and shape.step is not None:
             self.closes = time + (shape.origin - time) % shape.step
 
+    def skip(self, time: Instant) -> None:
+        """Let the next step be the last one before a time, if there are several."""
+        step = self.shape.step
+        if self.closes is not None and step is not None and self.closes < time:
+            self.closes += (time - 1 - self.closes) // step * step
+
     @property
     def idle(self) -> bool:
         """Whether the window is empty and stays so until the next event."""

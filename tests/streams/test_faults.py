@@ -1,4 +1,4 @@
-"""A fault of an operator stops the queries over it, and nothing else."""
+"""A fault of an operator stops the queries over it, and nothing else; a long gap is cut short."""
 
 from __future__ import annotations
 
@@ -75,3 +75,27 @@ def test_what_comes_and_goes_within_an_instant_is_no_report() -> None:
     machine.take_back()
     machine.settle(2)
     assert [each.time for each in found] == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "gap"),
+    [
+        ("FROM NAMED WINDOW <w:> [RANGE PT4S STEP PT2S]", 10),
+        ("REPORT EVERY PT3S FROM NAMED WINDOW <w:> [RANGE PT40S]", 10),
+    ],
+)
+def test_a_long_gap_is_cut_short_and_then_all_is_as_if_it_had_not_been(text: str, gap: int) -> None:
+    head = f"REGISTER RSTREAM <o:> AS SELECT (COUNT(*) AS ?n) {text} "
+    text = head + "WHERE { WINDOW <w:> { ?x ?p ?y } }"
+    end = 6_000_000_000
+    last: list[list[Report]] = []
+    for most in (20, None):
+        machine, found = processor(), list[Report]()
+        machine.register("q", text, parse_query(text), found.append)
+        start = 0 if most else end - 600
+        for time in (start, start + 1, end, end + 1, end + gap):
+            machine.complete(time, most)
+            machine.push(StreamEvent(time, ((A, P, B), (A, P, IRI(f"t:{time}")))))
+        last.append([each for each in found if each.time >= end - 2])
+    assert last[0]
+    assert last[0] == last[1]
