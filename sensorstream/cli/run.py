@@ -194,10 +194,10 @@ def _print_line(data: Mapping[str, object]) -> None:
 
 
 def _print(report: Report, lines: EventLines) -> None:
-    from sensorstream.streams.report_data import report_lines
+    from sensorstream.streams.report_data import report_text
 
-    for line in report_lines(report, lines.format(report.time)):
-        _print_line(line)
+    for text in report_text(report, lines.format(report.time)):
+        click.echo(text, nl=False)
 
 
 def _say_costs(processor: StreamProcessor, seconds: float) -> None:

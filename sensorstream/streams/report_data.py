@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.network.rows import Row
 from sensorstream.streams.report import Report
+
+_AT_ONCE: Final = 1000
 
 
 def report_lines(report: Report, time: object) -> Iterator[dict[str, Any]]:
@@ -21,6 +24,41 @@ def report_lines(report: Report, time: object) -> Iterator[dict[str, Any]]:
     else:
         for row in report.rows:
             yield {**head, "bindings": bindings(report.variables, row)}
+
+
+def report_text(report: Report, time: object) -> Iterator[str]:
+    """What :func:`report_lines` gives as JSON text, many lines at a time.
+
+    The terms of a report stand in many of its rows: each is written once.
+    """
+    if report.answer is not None or report.triples is not None:
+        yield from (f"{_json(line)}\n" for line in report_lines(report, time))
+        return
+    head = {"query": report.query, "time": time, "op": report.operation.value}
+    begin = _json(head)[:-1] + ', "bindings": {'
+    columns = [_Column(name) for name in report.variables]
+    for first in range(0, len(report.rows), _AT_ONCE):
+        texts = [
+            ", ".join([c[term] for c, term in zip(columns, row, strict=True) if term is not None])
+            for row in report.rows[first : first + _AT_ONCE]
+        ]
+        yield "".join([f"{begin}{text}}}}}\n" for text in texts])
+
+
+class _Column(dict[Term, str]):
+    """The terms of a variable as they stand in a JSON object, with its name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = _json(name)
+
+    def __missing__(self, term: Term) -> str:
+        text = self[term] = f"{self._name}: {_json(term_data(term))}"
+        return text
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False)
 
 
 def report_data(report: Report, time: object) -> dict[str, Any]:

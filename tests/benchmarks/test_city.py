@@ -62,8 +62,7 @@ def test_a_unit_measures_every_system_and_is_read_again(
     monkeypatch.setattr(units, "background", lambda: background(SMALL))
     monkeypatch.setattr(units, "spare_what_stays", lambda: None)
     monkeypatch.setattr(units, "NUMBERS", (1, 3))
-    available = dict(units.units())
-    results = {name: available[name]() for name in ("Q1-1", "half-equal-queries")}
+    results = {name: units.measured(name) for name in ("Q1-1", "half-equal-queries")}
     assert [each.system for each in results["Q1-1"]] == [OURS, SECONDLY, ALWAYS]
     # Both pairs of the newest two with the other road's three, and the pair of the newest.
     assert [each.rows for each in results["Q1-1"]] == [5, 9, 9]
