@@ -108,9 +108,11 @@ def test_rejected_messages_and_restarts_leave_no_trace_in_reports(
         time = max(0, time + gap)
         given_ = message(number, time, value, source=source)
         outcome = process(engine, given_)
-        assert (outcome.status is Status.REJECTED) is (value == 13)
         found += all_reports(outcome)
-        if value != 13:
+        # An unlucky reading that is too old for the window is accepted: no rule sees it.
+        if outcome.status is Status.REJECTED:
+            assert value == 13
+        else:
             expected += all_reports(process(plain, given_))
     assert told(found) == told(expected)
     assert engine.queries.state()["registered"] == plain.queries.state()["registered"]
