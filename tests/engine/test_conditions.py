@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.app.wiring import Deployment, build_machine
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
+from sensorstream.errors import RuleError
 from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Triple
@@ -150,4 +152,23 @@ def test_an_engine_s_new_rules_replace_the_old_conditions(deploy: Deploy) -> Non
     engine.evaluator.prepare(rule.queries for rule in deployment.rules)
     outcome = send(engine, 3, "<m><p id='c' t='3' level='1' room='1'/></m>")
     assert "http://example.org/c meets http://example.org/a of " in [a.text for a in outcome.alerts]
+    engine.close()
+
+
+def test_a_rejected_message_leaves_nothing_to_settle(
+    deploy: Deploy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = make(deploy(ONTOLOGY, RULES, window=WindowSettings(size="3")), anew=False)
+    settled: list[int] = []
+    settle = engine.evaluator.settle
+
+    def count() -> None:
+        settled.append(len(engine.kb))
+        settle()
+
+    monkeypatch.setattr(engine.evaluator, "settle", count)
+    before = len(engine.kb)
+    outcome = send(engine, 1, "<m><p id='a' t='1' level='9' room='1'/></m>")
+    assert isinstance(outcome.rejection, RuleError)
+    assert settled[-1] == len(engine.kb) == before
     engine.close()
