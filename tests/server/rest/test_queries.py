@@ -263,3 +263,23 @@ def test_the_last_instants_can_be_stepped_through(web: httpx.Client) -> None:
     assert sums[0]["in"][0]["added_count"] == 1
     assert web.delete("/queries/sum/step").status_code == 204
     assert web.get("/queries/sum/step").json() == {"instants": []}
+
+
+def test_the_clock_closes_a_window_when_its_stream_falls_silent(
+    web: httpx.Client, eventually: Callable[[Callable[[], object]], None]
+) -> None:
+    text = WINDOWED.replace("[RANGE PT10S STEP PT5S]", "[RANGE PT10S STEP PT2S]")
+    register(web, text, name="w")
+    say(web, 1, 1, 10, "cellar one")
+    assert web.get("/queries/w").json()["reports"] == 0
+    eventually(lambda: web.get("/queries/w").json()["last_report"] == 2)
+    assert rows(web, "/queries/w/results") == [{"room": "hall", "mean": "10"}]
+
+
+def test_the_example_of_the_documentation_runs(web: httpx.Client) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "continuous-queries.md").read_text("utf-8")
+    text = page.partition("--data-binary '")[2].partition("'\n```")[0]
+    told = register(web, text)
+    assert told["name"] == "http://sensorstream.example/tracking#crowd"
+    assert quote(told["name"], safe="") in page
+    assert (told["relation"], told["variables"]) == ("RSTREAM", ["people"])
