@@ -12,6 +12,7 @@ from sensorstream.network.rows import Row
 from sensorstream.streams.report import Report
 
 _AT_ONCE: Final = 1000
+_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def report_lines(report: Report, time: object) -> Iterator[dict[str, Any]]:
@@ -53,12 +54,9 @@ class _Column(dict[Term, str]):
         self._name = _json(name)
 
     def __missing__(self, term: Term) -> str:
-        text = self[term] = f"{self._name}: {_json(term_data(term))}"
+        cells = [f'"{key}": {_json(value)}' for key, value in term_data(term).items()]
+        text = self[term] = f"{self._name}: {{{', '.join(cells)}}}"
         return text
-
-
-def _json(data: object) -> str:
-    return json.dumps(data, ensure_ascii=False)
 
 
 def report_data(report: Report, time: object) -> dict[str, Any]:
