@@ -163,7 +163,7 @@ class ReasoningSettings:
         ["none", "plain", "hermit", "pellet"],
     )
     java: str = _setting("", "A Java 25+ home; empty uses the runtime that comes as a wheel.")
-    timeout: float = _setting(30.0, "Seconds the reasoner may take for one message.")
+    timeout: float = _setting(10.0, "Seconds the reasoner may take for one question.")
     heap: int = _setting(1024, "Memory of the reasoner's Java in MiB; more makes it end.")
     explain: float = _setting(5.0, "Seconds to find out what contradicts what in a message.")
     audit: str = _setting("", "How often all is reasoned anew to compare (PT10M); empty: never.")

@@ -23,7 +23,7 @@ def make_reasoner(
     ontology: Ontology,
     *,
     java: str = "",
-    timeout: float = 30.0,
+    timeout: float = 10.0,
     heap: int = HEAP,
     explain: float = 5.0,
     clock: Clock | None = None,

@@ -163,7 +163,7 @@ class Worker:
         axioms: bytes,
         *,
         java: str = "",
-        timeout: float = 30.0,
+        timeout: float = 10.0,
         heap: int = HEAP,
         nice: int = 0,
         clock: Clock | None = None,
