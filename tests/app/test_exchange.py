@@ -370,7 +370,7 @@ def test_classes_that_only_serve_to_ask_the_reasoner_are_seen_nowhere(
 def test_audits_happen_by_themselves_when_a_period_is_set(
     small: Settings, open_application: Open
 ) -> None:
-    reasoning = replace(small.reasoning, audit="PT5S")
+    reasoning = replace(small.reasoning, audit="PT2S")
     application = open_application(replace(small, reasoning=reasoning))
     send(application, "a", 1, level=7)
     eventually(

@@ -99,11 +99,15 @@ def judge() -> Iterator[Callable[[str], bool]]:
 class Deployment:
     """An ontology, its resident reasoner and its explainer; asked about one window at a time."""
 
-    def __init__(self, ontology: Ontology, clock: Clock | None = None) -> None:
+    def __init__(
+        self, ontology: Ontology, clock: Clock | None = None, worker: Worker | None = None
+    ) -> None:
+        """``worker`` is a process that runs already and stays: starting Java costs seconds."""
         terminology = Terminology.of(ontology)
         self.kb = KnowledgeBase()
         self.kb.add(Origin.STATIC, ontology.triples)
-        self.worker = Worker("hermit", to_ntriples(terminology.axioms))
+        self.worker = worker or Worker("hermit", to_ntriples(terminology.axioms), timeout=60)
+        self._owned = None if worker else self.worker
         self.explainer = Explainer(
             ontology,
             lambda: DlReasoner(terminology, self.worker),
@@ -129,7 +133,8 @@ class Deployment:
 
     def close(self) -> None:
         self.explainer.close()
-        self._reasoner.close()
+        if self._owned is not None:
+            self._owned.close()
 
 
 class Patient(SystemClock):
@@ -188,12 +193,22 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Ontology:
     return load_ontology([file])
 
 
-def test_owlready2_agrees_that_it_is_a_contradiction_and_minimal(whole: Ontology) -> None:
-    asked = Deployment(whole)
-    try:
-        refused = asked.refused(CLASH)
-    finally:
-        asked.close()
+@pytest.fixture(scope="module")
+def worker(whole: Ontology) -> Iterator[Worker]:
+    made = Worker("hermit", to_ntriples(Terminology.of(whole).axioms), timeout=60)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def asked(whole: Ontology, worker: Worker) -> Iterator[Deployment]:
+    made = Deployment(whole, Patient(), worker)
+    yield made
+    made.close()
+
+
+def test_owlready2_agrees_that_it_is_a_contradiction_and_minimal(asked: Deployment) -> None:
+    refused = asked.refused(CLASH)
     assert refused is not None
     found = refused.contradiction
     assert found is not None
@@ -228,7 +243,9 @@ def owlready_finds_a_model(document: str) -> bool:
     return True
 
 
-def test_contradictions_in_floods_are_explained_in_part_and_say_so(whole: Ontology) -> None:
+def test_contradictions_in_floods_are_explained_in_part_and_say_so(
+    whole: Ontology, worker: Worker
+) -> None:
     class Late(SystemClock):
         """A clock by which everything takes long."""
 
@@ -247,7 +264,7 @@ def test_contradictions_in_floods_are_explained_in_part_and_say_so(whole: Ontolo
             self.seconds += 2.0
             return self.seconds
 
-    asked = Deployment(whole, Late())
+    asked = Deployment(whole, Late(), worker)
     try:
         refused = asked.refused(CLASH)
         assert refused is not None
@@ -256,7 +273,7 @@ def test_contradictions_in_floods_are_explained_in_part_and_say_so(whole: Ontolo
         assert len(refused.contradiction.triples) == 3  # all that is asserted of x
     finally:
         asked.close()
-    asked = Deployment(whole, Slow())
+    asked = Deployment(whole, Slow(), worker)
     try:
         texts = [refused.message for _ in range(3) if (refused := asked.refused(CLASH))]
     finally:
@@ -266,9 +283,11 @@ def test_contradictions_in_floods_are_explained_in_part_and_say_so(whole: Ontolo
     assert "too many contradictions in this minute" in texts[2]
 
 
-def test_a_contradiction_like_an_earlier_one_is_explained_anew(whole: Ontology) -> None:
+def test_a_contradiction_like_an_earlier_one_is_explained_anew(
+    whole: Ontology, worker: Worker
+) -> None:
     """What is remembered is tried first and believed only if it holds."""
-    asked = Deployment(whole)
+    asked = Deployment(whole, Patient(), worker)
     try:
         first = asked.refused(CLASH)
         # The same shape, but now the class alone is harmless and the values clash.
