@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from itertools import count
 from typing import Any
 
-from sensorstream.errors import SensorStreamError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.network.aggregates import aggregation
+from sensorstream.network.conjunction import Conjunction, connected, visible_names
 from sensorstream.network.expressions.compile import NotIncremental, test_of, value_of
-from sensorstream.network.expressions.values import FALSE, TRUE, order_key
+from sensorstream.network.expressions.values import FALSE, TRUE
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.operators.closure import Closure
 from sensorstream.network.operators.delta_join import MOST_PATTERNS, DeltaJoin, Test
 from sensorstream.network.operators.delta_join import Pattern as Triple
 from sensorstream.network.operators.distinct import Distinct as DistinctNode
+from sensorstream.network.operators.ends import Ends
 from sensorstream.network.operators.group import Column
 from sensorstream.network.operators.group import Group as GroupNode
 from sensorstream.network.operators.join import Join as JoinNode
@@ -31,8 +31,10 @@ from sensorstream.network.operators.simple import Filter as FilterNode
 from sensorstream.network.operators.simple import Project as ProjectNode
 from sensorstream.network.operators.simple import Union as UnionNode
 from sensorstream.network.operators.slice import Slice as SliceNode
+from sensorstream.network.ordering import names_ordered_by, order_of, parted_order
 from sensorstream.network.rows import Row, slots_of
 from sensorstream.network.scope import borrowed, existences, in_scope, names_in
+from sensorstream.network.sources import Sources, UnsupportedQuery
 from sensorstream.sparql.algebra import (
     BGP,
     Alternative,
@@ -50,7 +52,6 @@ from sensorstream.sparql.algebra import (
     NegatedSet,
     OneOrMore,
     OrderBy,
-    OrderCondition,
     Path,
     Pattern,
     Project,
@@ -72,43 +73,6 @@ from sensorstream.sparql.printing import expression_text
 from sensorstream.sparql.walk import replaced
 
 
-class UnsupportedQuery(SensorStreamError):
-    """A continuous query asks for something that no stream can answer."""
-
-    code = "unsupported-query"
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """What a query reads: one index for each graph and window."""
-
-    default: TripleIndex
-    named: Mapping[IRI, TripleIndex] = field(default_factory=dict)
-    windows: Mapping[IRI, TripleIndex] = field(default_factory=dict)
-
-    def indexes(self) -> tuple[TripleIndex, ...]:
-        """All of them."""
-        return (self.default, *self.named.values(), *self.windows.values())
-
-
-@dataclass(slots=True)
-class _Conjunction:
-    """Patterns that all must match: triples over indexes, filters on them, and other parts."""
-
-    triples: list[Triple] = field(default_factory=list)
-    filters: list[Expression] = field(default_factory=list)
-    others: list[Node] = field(default_factory=list)
-
-    def bound(self) -> frozenset[str]:
-        """The variables that every solution binds."""
-        own = frozenset(name for triple in self.triples for name in triple.variables)
-        return own.union(*(node.certain for node in self.others))
-
-    def names_in(self) -> frozenset[str]:
-        """The variables that a solution may bind."""
-        return self.bound().union(*(node.variables for node in self.others))
-
-
 class Compiler:
     """Compiles the patterns of one query into a network.
 
@@ -127,8 +91,8 @@ class Compiler:
 
         Rows come in the query's order if that needs what the query does not select.
         """
-        _, conditions, outside = _ordering(pattern)
-        if outside is not None and not _names_of(conditions) <= set(outside):
+        _, conditions, outside = parted_order(pattern)
+        if outside is not None and not names_ordered_by(conditions) <= set(outside):
             pattern = Slice(pattern)
         return self._node(pattern, self._sources.default)
 
@@ -193,14 +157,14 @@ class Compiler:
 
     # -- conjunctions -----------------------------------------------------------------------
 
-    def _conjunction(self, pattern: Pattern, index: TripleIndex) -> _Conjunction:
+    def _conjunction(self, pattern: Pattern, index: TripleIndex) -> Conjunction:
         """Flatten nested joins, so that all triple patterns can be ordered together."""
         match pattern:
             case BGP(patterns):
                 return self._block(patterns, index)
             case Join(left, right):
                 one, other = self._conjunction(left, index), self._conjunction(right, index)
-                return _Conjunction(
+                return Conjunction(
                     [*one.triples, *other.triples],
                     [*one.filters, *other.filters],
                     [*one.others, *other.others],
@@ -215,11 +179,11 @@ class Compiler:
                     found.filters.append(condition)
                     return found
                 # It must not see what a neighbour binds: it stays with its own group.
-                return _Conjunction(others=[self._filtered(self._assemble(found), condition)])
-        return _Conjunction(others=[self._node(pattern, index)])
+                return Conjunction(others=[self._filtered(self._assemble(found), condition)])
+        return Conjunction(others=[self._node(pattern, index)])
 
-    def _block(self, patterns: Iterable[TriplePattern], index: TripleIndex) -> _Conjunction:
-        found = _Conjunction()
+    def _block(self, patterns: Iterable[TriplePattern], index: TripleIndex) -> Conjunction:
+        found = Conjunction()
         for pattern in patterns:
             ends = (_end(pattern.subject), _end(pattern.object))
             if isinstance(pattern.predicate, Variable):
@@ -228,15 +192,15 @@ class Compiler:
                 self._path(ends[0], pattern.predicate, ends[1], index, found)
         return found
 
-    def _assemble(self, parts: _Conjunction, wanted: Sequence[str] | None = None) -> Node:
+    def _assemble(self, parts: Conjunction, wanted: Sequence[str] | None = None) -> Node:
         """Join the parts: connected triples as delta joins, the rest by what they share.
 
         Only the ``wanted`` variables are carried along, and those that a later step needs.
         """
         triples = list(dict.fromkeys(parts.triples))
         filters = list(parts.filters)
-        groups = _connected(triples)
-        visible = _visible(groups, parts)
+        groups = connected(triples)
+        visible = visible_names(groups, parts)
         if wanted is None:
             wanted = list(
                 dict.fromkeys([*visible, *(n for o in parts.others for n in o.variables)])
@@ -493,7 +457,7 @@ class Compiler:
         return self._narrow(pattern.pattern, index, sorted(looked_at))
 
     def _slice(self, pattern: Slice, index: TripleIndex) -> Node:
-        inner, conditions, outside = _ordering(pattern.pattern)
+        inner, conditions, outside = parted_order(pattern.pattern)
         source = self._node(inner, index)
         key = None
         if conditions:
@@ -518,7 +482,7 @@ class Compiler:
         path: Path,
         object_: Variable | Term,
         index: TripleIndex,
-        into: _Conjunction,
+        into: Conjunction,
     ) -> None:
         """Section 18.2.2.4: what of a path is triples becomes triples, the rest operators."""
         match path:
@@ -574,7 +538,7 @@ class Compiler:
             case ZeroOrOne(inner):
                 once = self._pairs(inner, index, ends, fixed)
                 return self._distinct(self._union([self._same(index, ends, fixed), once]))
-        parts = _Conjunction()
+        parts = Conjunction()
         self._path(one, path, other, index, parts)
         return self._project(self._assemble(parts), ends)
 
@@ -620,84 +584,7 @@ class Compiler:
         """Rename the ends of a path to what the query calls them, and select."""
         places = slots_of(pairs.variables)
         at = (places[ends[0]], places[ends[1]])
-        return self._share("ends", pairs, wanted, make=lambda: _Ends(pairs, at, wanted))
-
-
-class _Ends(Node):
-    """Selects the pairs whose ends are the constants wanted, or equal, and names the rest."""
-
-    __slots__ = ("_at", "_wanted")
-
-    def __init__(
-        self,
-        source: Node,
-        at: tuple[int, int],
-        wanted: tuple[Variable | Term, Variable | Term],
-    ) -> None:
-        names = tuple(dict.fromkeys(e.name for e in wanted if isinstance(e, Variable)))
-        super().__init__((source,), names, names)
-        self._at = at
-        self._wanted = wanted
-
-    def _select(self, rows: Iterable[Row]) -> list[Row]:
-        (one, other), (first, second) = self._at, self._wanted
-        if not isinstance(first, Variable):
-            rows = [row for row in rows if row[one] == first]
-        if not isinstance(second, Variable):
-            rows = [row for row in rows if row[other] == second]
-        if isinstance(first, Variable) and isinstance(second, Variable):
-            if first == second:
-                return [(row[one],) for row in rows if row[one] == row[other]]
-            return [(row[one], row[other]) for row in rows]
-        if isinstance(first, Variable):
-            return [(row[one],) for row in rows]
-        if isinstance(second, Variable):
-            return [(row[other],) for row in rows]
-        return [() for _ in rows]
-
-    def flush(self) -> None:
-        (source,) = self.inputs
-        self.added += self._select(source.added)
-        self.removed += self._select(source.removed)
-
-    def rows(self) -> Iterable[Row]:
-        return self._select(self.inputs[0].rows())
-
-    def describe(self) -> str:
-        first, second = (str(e) if isinstance(e, Variable) else e.n3 for e in self._wanted)
-        return f"Ends {first} {second}"
-
-
-def order_of(
-    conditions: Sequence[OrderCondition], places: Mapping[str, int]
-) -> Callable[[Row], Any]:
-    """What ORDER BY compares of a row (section 15.1)."""
-    values = [(value_of(each.expression, places), each.descending) for each in conditions]
-
-    def key(row: Row) -> Any:
-        return tuple(
-            _Descending(order_key(value(row))) if descending else order_key(value(row))
-            for value, descending in values
-        )
-
-    return key
-
-
-class _Descending:
-    """A key the other way round."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-    def __lt__(self, other: _Descending) -> bool:
-        return bool(other.key < self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Descending) and bool(other.key == self.key)
-
-    __hash__ = None  # type: ignore[assignment]
+        return self._share("ends", pairs, wanted, make=lambda: Ends(pairs, at, wanted))
 
 
 def _end(term: Variable | Term) -> Variable | Term:
@@ -716,54 +603,6 @@ def _constant(names: tuple[str, ...], rows: tuple[Row, ...]) -> Callable[[], Nod
 
 def _mentioned(name: str, filters: Iterable[Expression]) -> bool:
     return any(name in names_in(each) for each in filters)
-
-
-def _connected(triples: Sequence[Triple]) -> list[list[Triple]]:
-    """Split triples into groups that share no variable."""
-    groups: list[list[Triple]] = []
-    for triple in triples:
-        names = set(triple.variables)
-        linked = [g for g in groups if any(names & set(each.variables) for each in g)]
-        rest = [g for g in groups if g not in linked]
-        groups = [*rest, [*(each for g in linked for each in g), triple]]
-    return groups
-
-
-def _visible(groups: Sequence[Sequence[Triple]], parts: _Conjunction) -> list[str]:
-    """The variables somebody may ask for: all but blank nodes and steps within a path.
-
-    Those still join a group with another part, where both mention them.
-    """
-    elsewhere = {name for node in parts.others for name in node.variables}
-    names = dict.fromkeys(n for group in groups for triple in group for n in triple.variables)
-    return [n for n in names if not n.startswith(("_:", ".path")) or n in elsewhere]
-
-
-def _ordering(
-    pattern: Pattern,
-) -> tuple[Pattern, tuple[OrderCondition, ...], list[str] | None]:
-    """Separate ORDER BY from what it orders.
-
-    Returns:
-        The pattern without it, its conditions, and the variables to keep afterwards where the
-        conditions need others than those selected.
-    """
-    match pattern:
-        case OrderBy(inner, conditions):
-            return inner, conditions, None
-        case Project(OrderBy(inner, conditions), variables):
-            return inner, conditions, [each.name for each in variables]
-        case Distinct(Project(OrderBy(inner, conditions), variables)) | Reduced(
-            Project(OrderBy(inner, conditions), variables)
-        ):
-            if not _names_of(conditions) <= {each.name for each in variables}:
-                raise NotIncremental("DISTINCT ordered by what is not selected")
-            return type(pattern)(Project(inner, variables)), conditions, None
-    return pattern, (), None
-
-
-def _names_of(conditions: Iterable[OrderCondition]) -> set[str]:
-    return {name for each in conditions for name in names_in(each.expression)}
 
 
 def _exchange(old: Exists, new: Variable) -> Callable[[object], object | None]:

@@ -10,11 +10,11 @@ import pyoxigraph as ox
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI
-from sensorstream.network.compile import Sources
 from sensorstream.network.dispatch import Dispatcher
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Bag, Row, net
 from sensorstream.network.scope import in_scope
+from sensorstream.network.sources import Sources
 from sensorstream.sparql.algebra import (
     Graph,
     Join,

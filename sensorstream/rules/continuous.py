@@ -12,11 +12,12 @@ from sensorstream.kb.graph_index import GRAPH_MARKS, GraphIndex
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import IRI, Term
-from sensorstream.network.compile import Compiler, Sources, UnsupportedQuery
+from sensorstream.network.compile import Compiler
 from sensorstream.network.expressions.compile import NotIncremental, with_base
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.rows import Bag, Row
+from sensorstream.network.sources import Sources, UnsupportedQuery
 from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import (
     ConditionEvaluator,

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from sensorstream import errors
 from sensorstream.errors import Contradiction, Position, SensorStreamError
-from sensorstream.network.compile import UnsupportedQuery
+from sensorstream.network.sources import UnsupportedQuery
 from sensorstream.server.negotiation import media_type_of
 
 MEDIA_TYPE: Final = "application/problem+json"

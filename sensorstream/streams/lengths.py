@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Instant
-from sensorstream.network.compile import UnsupportedQuery
+from sensorstream.network.sources import UnsupportedQuery
 from sensorstream.sparql.algebra import (
     Query,
     Relation,

@@ -9,8 +9,8 @@ from typing import Any
 
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.compile import order_of
 from sensorstream.network.node import Node
+from sensorstream.network.ordering import order_of
 from sensorstream.network.rows import Row, cancelled, slots_of
 from sensorstream.sparql.algebra import (
     Ask,

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.network.compile import Compiler, Sources
+from sensorstream.network.compile import Compiler
 from sensorstream.network.expressions.compile import NotIncremental
 from sensorstream.network.network import Network
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.rows import Row
 from sensorstream.network.scope import in_scope
+from sensorstream.network.sources import Sources
 from sensorstream.sparql.algebra import Pattern, Project, TriplePattern, Variable
 from sensorstream.sparql.walk import nodes
 from tests.network.oracle import (

@@ -1,0 +1,29 @@
+"""What a continuous query reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sensorstream.errors import SensorStreamError
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import IRI
+
+
+class UnsupportedQuery(SensorStreamError):
+    """A continuous query asks for something that no stream can answer."""
+
+    code = "unsupported-query"
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a query reads: one index for each graph and window."""
+
+    default: TripleIndex
+    named: Mapping[IRI, TripleIndex] = field(default_factory=dict)
+    windows: Mapping[IRI, TripleIndex] = field(default_factory=dict)
+
+    def indexes(self) -> tuple[TripleIndex, ...]:
+        """All of them."""
+        return (self.default, *self.named.values(), *self.windows.values())
