@@ -23,6 +23,10 @@ using store.alerts a
 where a.id = d.alert_id and d.status <> 'pending'
   and a.raised_at < current_setting('sensorstream.received_before')::timestamptz;
 
+delete from store.deliveries
+where status <> 'pending'
+  and reported_at < current_setting('sensorstream.received_before')::timestamptz;
+
 delete from store.alerts a
 where a.raised_at < current_setting('sensorstream.received_before')::timestamptz
   and not exists (select 1 from store.deliveries d where d.alert_id = a.id);

@@ -1,4 +1,4 @@
-"""Alerts as CloudEvents.
+"""Alerts and reports as CloudEvents.
 
 Source: CloudEvents 1.0.2, sections 3.1 (attributes) and the JSON format 1.0.2, section 3
 (structured mode).
@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
 
-from sensorstream.alerts.records import RaisedAlert
+from sensorstream.alerts.records import KeptReport, RaisedAlert
+from sensorstream.engine.queries import QueryReport
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.streams.report import Report
+from sensorstream.streams.report_data import report_data
 
 CONTENT_TYPE: Final = "application/cloudevents+json"
+MOST_ROWS: Final = 1000
+"""The most rows, or triples, of a report that are sent to a webhook."""
 
 
 def alert_data(raised: RaisedAlert, timeline: Timeline) -> Mapping[str, object]:
@@ -25,7 +32,7 @@ def alert_data(raised: RaisedAlert, timeline: Timeline) -> Mapping[str, object]:
     """
     return {
         **plain_alert(raised.alert, timeline),
-        "raised_at": raised.raised_at.isoformat().replace("+00:00", "Z"),
+        "raised_at": _wall_time(raised.raised_at),
     }
 
 
@@ -49,22 +56,50 @@ def plain_time(instant: Instant, timeline: Timeline) -> int | str:
     return instant if timeline is Timeline.INTEGER else text
 
 
-def cloud_event(raised: RaisedAlert, source: str, timeline: Timeline) -> bytes:
-    """One alert as a CloudEvent in structured mode.
+def query_report_data(name: str, report: Report, timeline: Timeline) -> dict[str, Any]:
+    """A report with the id ``name`` as JSON people and machines read: SSE and webhooks."""
+    return {"id": name, **report_data(report, plain_time(report.time, timeline))}
 
-    The same alert always gives the same bytes: consumers may drop a repeated ``source`` and
+
+def report_json(reported: QueryReport, timeline: Timeline) -> str:
+    """:func:`query_report_data` as text for a webhook.
+
+    Of more than :data:`MOST_ROWS` rows only the first are there, and ``truncated`` is true. What
+    UTF-8 cannot hold (a lone surrogate) is replaced.
+    """
+    report, cut = reported.report, {}
+    if len(report.rows) > MOST_ROWS or len(report.triples or ()) > MOST_ROWS:
+        triples = None if report.triples is None else report.triples[:MOST_ROWS]
+        report = replace(report, rows=report.rows[:MOST_ROWS], triples=triples)
+        cut = {"truncated": True}
+    data = {**query_report_data(reported.id, report, timeline), **cut}
+    return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()
+
+
+def cloud_event(told: RaisedAlert | KeptReport, source: str, timeline: Timeline) -> bytes:
+    """One alert or report as a CloudEvent in structured mode.
+
+    The same one always gives the same bytes: consumers may drop a repeated ``source`` and
     ``id`` as a duplicate (CloudEvents, section 3.1.1).
     """
-    data = alert_data(raised, timeline)
+    match told:
+        case RaisedAlert(alert=alert, raised_at=at):
+            kind, subject, data = f"alert.{alert.kind}", alert.key, alert_data(told, timeline)
+        case KeptReport(query=subject, reported_at=at):
+            kind, data = "query.report", json.loads(told.data)
     event: dict[str, object] = {
         "specversion": "1.0",
-        "id": raised.alert.id,
+        "id": told.id,
         "source": source,
-        "type": f"sensorstream.alert.{raised.alert.kind}",
-        "time": data["raised_at"],
+        "type": f"sensorstream.{kind}",
+        "time": _wall_time(at),
         "datacontenttype": "application/json",
         "data": data,
     }
-    if raised.alert.key:  # a subject, when present, is a non-empty string
-        event["subject"] = raised.alert.key
+    if subject:  # a subject, when present, is a non-empty string
+        event["subject"] = subject
     return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _wall_time(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")

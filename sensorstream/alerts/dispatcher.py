@@ -1,6 +1,6 @@
 """Takes deliveries from the outbox to their webhooks, at least once, from a thread of its own.
 
-One webhook is served by one worker at a time: its alerts arrive in order as long as none
+One webhook is served by one worker at a time: its events arrive in order as long as none
 fails, and a receiver that hangs holds up nobody else.
 """
 
@@ -76,7 +76,7 @@ class Dispatcher:
         self._poll = poll
         self._attempts = Counter(
             "sensorstream_webhook_attempts",
-            "Attempts to deliver an alert to a webhook, by result.",
+            "Attempts to deliver an alert or a report to a webhook, by result.",
             ["result"],
             registry=metrics,
         )
@@ -174,8 +174,8 @@ class Dispatcher:
         self._outbox.failed(delivery.id, failure.reason, again)
         self._attempts.labels("dead" if dead else "failed").inc()
         _log.warning(
-            "alert %s did not reach webhook %s (attempt %d, %s): %s",
-            delivery.alert.alert.id,
+            "%s did not reach webhook %s (attempt %d, %s): %s",
+            delivery.event.id,
             delivery.webhook.id,
             attempts,
             "given up" if dead else f"again at {again}",
@@ -191,7 +191,7 @@ class Dispatcher:
             )
         except WebhookError as error:
             return Failure(error.message)
-        body = cloud_event(delivery.alert, self._source, self._timeline)
+        body = cloud_event(delivery.event, self._source, self._timeline)
         headers = {
             "host": target.authority,
             "content-type": CONTENT_TYPE,

@@ -1,7 +1,7 @@
 """The outbox as the dispatcher sees it.
 
-Deliveries are written in the transaction that commits their alert (transactional outbox), so
-an alert that is kept is also delivered, at least once.
+Deliveries are written in the transaction that commits their alert or report (transactional
+outbox), so what is committed is also delivered, at least once.
 """
 
 from __future__ import annotations

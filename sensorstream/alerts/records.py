@@ -1,4 +1,4 @@
-"""What the outbox holds: raised alerts, registered webhooks and deliveries between them."""
+"""What the outbox holds: alerts and reports, registered webhooks, deliveries between them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,28 @@ class RaisedAlert:
     alert: Alert
     raised_at: datetime
 
+    @property
+    def id(self) -> str:
+        return self.alert.id
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReport:
+    """A report of a continuous query, kept until it is delivered.
+
+    ``data`` is JSON text, as :func:`~sensorstream.alerts.cloudevents.report_json` makes it.
+    ``reported_at`` is wall time, aware.
+    """
+
+    id: str
+    query: str
+    data: str
+    reported_at: datetime
+
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A registered receiver.
+    """A registered receiver of all alerts, and of the reports of the named ``queries``.
 
     ``secret`` is ``whsec_`` and base64, as Standard Webhooks writes it; no repr shows it.
     """
@@ -32,13 +50,14 @@ class Webhook:
     url: str
     secret: str = field(repr=False)
     created_at: datetime
+    queries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One alert on its way to one webhook; ``attempts`` have failed so far."""
+    """One alert or report on its way to one webhook; ``attempts`` have failed so far."""
 
     id: int
-    alert: RaisedAlert
+    event: RaisedAlert | KeptReport
     webhook: Webhook
     attempts: int

@@ -43,7 +43,7 @@ def check_secret(secret: str) -> str:
 
 def message_id(delivery: Delivery) -> str:
     """``webhook-id``: the same for every attempt, so that receivers can drop repeats."""
-    return f"{delivery.alert.alert.id}.{delivery.webhook.id}"
+    return f"{delivery.event.id}.{delivery.webhook.id}"
 
 
 def signed_headers(delivery: Delivery, body: bytes, now: datetime) -> Mapping[str, str]:

@@ -22,7 +22,7 @@ from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.queries import Queries
+from sensorstream.app.queries import Queries, checked_name
 from sensorstream.app.recovery import recover
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.window_view import WindowView, view_window
@@ -241,11 +241,16 @@ class Application:
         """Kept alerts, oldest first, with ``seq`` above the given one."""
         return alerts_after(self._database, limit, seq)
 
-    def register_webhook(self, url: str, secret: str | None = None) -> Webhook:
+    def register_webhook(
+        self, url: str, secret: str | None = None, queries: Sequence[str] = ()
+    ) -> Webhook:
         """Deliver alerts raised from now on to ``url``; makes a secret if none is given.
+
+        So are the reports of ``queries``, by their names; they need not run yet.
 
         Raises:
             WebhookError: the URL or the secret is not acceptable.
+            QueryError: a name is not one that a query can have.
         """
         check_target(url, allow_private=self.settings.webhooks.allow_private)
         webhook = Webhook(
@@ -253,6 +258,7 @@ class Application:
             url=url,
             secret=new_secret() if secret is None else check_secret(secret),
             created_at=self._clock.now(),
+            queries=tuple(dict.fromkeys(map(checked_name, queries))),
         )
         self._outbox.register(webhook)
         return webhook

@@ -107,6 +107,7 @@ def effects_of(entries: Sequence[JournalEntry], outcomes: Sequence[Outcome]) -> 
             for outcome in outcomes
             for each in outcome.released
         ),
+        reports=tuple(r for each in every for r in each.reports),
     )
 
 
@@ -134,8 +135,9 @@ class Pipeline:
     """Takes messages from any thread, in the order they come.
 
     ``lock`` is held while the engine changes: readers of the knowledge base take it briefly.
-    ``on_commit`` is called in the pipeline's thread after every commit that holds alerts,
-    ``publish`` with what continuous queries reported, once that is committed.
+    ``on_commit`` is called in the pipeline's thread after every commit that holds alerts or put
+    something into the outbox, ``publish`` with what continuous queries reported, once that is
+    committed.
     ``reopen`` opens the store again when it was lost; until it succeeds, messages wait.
     """
 
@@ -172,6 +174,7 @@ class Pipeline:
         self._trouble: HistoryError | None = None
         # The effects of the last group: not on disk for sure before the next journal write is.
         self._latest: Effects | None = None
+        self._queued = False
         self._failure: BaseException | None = None
         self._thread = Thread(target=self._run, name="pipeline", daemon=True)
 
@@ -388,8 +391,12 @@ class Pipeline:
 
     def _commit(self, entries: Sequence[JournalEntry], outcomes: Sequence[Outcome]) -> None:
         effects = effects_of(entries, outcomes)
-        # A commit that arrived although its answer did not is not made twice: the watermark.
-        self._durably(lambda store, _: store.commit(effects))
+
+        def commit(store: Store, _: bool) -> None:
+            # One that arrived although its answer did not is not made twice: the watermark.
+            self._queued = store.commit(effects)
+
+        self._durably(commit)
         self._latest = effects
 
     def _settle_down(self, outcomes: Sequence[Outcome]) -> None:
@@ -405,7 +412,7 @@ class Pipeline:
         self._metrics.held.set(engine.held)
         if isinstance(engine.reasoner, ResilientReasoner):
             self._metrics.watch_reasoner(engine.reasoner)
-        if self._latest is not None and self._latest.alerts:
+        if self._queued or (self._latest is not None and self._latest.alerts):
             self._on_commit()
         self._publish(reports_of(outcomes))
         if self._seq - self._checkpoint_seq >= self._checkpoint_every:

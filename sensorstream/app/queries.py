@@ -62,6 +62,20 @@ class ResultSet:
     answer: bool | None = None
 
 
+def checked_name(name: str) -> str:
+    """The name itself, if a query can have it.
+
+    Raises:
+        QueryError: it is none.
+    """
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise QueryError(
+            f"'{name[:40]}' is no name of a query: expected at most {_LONGEST_NAME} "
+            "printable signs, and at least one"
+        )
+    return name
+
+
 class Queries:
     """Registered queries. Thread-safe; a change of theirs is an entry of the journal."""
 
@@ -96,12 +110,7 @@ class Queries:
             with self._pipeline.lock:
                 running = self._engine.queries.processor.queries
                 name = next(n for k in range(1, _MOST + 2) if (n := f"query-{k}") not in running)
-        if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-            raise QueryError(
-                f"'{name[:40]}' is no name of a query: expected at most {_LONGEST_NAME} "
-                "printable signs, and at least one"
-            )
-        chosen = name
+        chosen = checked_name(name)
         self._pipeline.change(
             EntryKind.QUERY,
             lambda: self._check(chosen, text),

@@ -1,8 +1,8 @@
 """Webhooks, and what is still to be delivered to them (a transactional outbox).
 
 :meth:`sensorstream.history.store.Store.commit` puts deliveries in, in the transaction that
-stores their alerts; a dispatcher takes them out here. A delivery that succeeds but is not marked
-in time is made again: receivers tell by the alert's id.
+stores their alerts and moves the watermark past what reported; a dispatcher takes them out here.
+A delivery that succeeds but is not marked in time is made again: receivers tell by its id.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Engine, Row, delete, insert, select, update
 
-from sensorstream.alerts.records import Delivery, Webhook
+from sensorstream.alerts.records import Delivery, KeptReport, Webhook
 from sensorstream.history.alerts import ALERT_COLUMNS, raised_alert
 from sensorstream.history.database import translating
 from sensorstream.history.tables import alerts, deliveries, webhooks
@@ -29,12 +29,13 @@ class Outbox:
         self._database = database
 
     def register(self, webhook: Webhook) -> None:
-        """Deliver every alert stored from now on to this webhook."""
+        """Deliver what is stored from now on to this webhook: alerts, and its queries' reports."""
         row = {
             "id": webhook.id,
             "url": webhook.url,
             "secret": webhook.secret,
             "created_at": webhook.created_at,
+            "queries": list(webhook.queries),
         }
         with translating("cannot store the webhook"), self._database.begin() as connection:
             connection.execute(insert(webhooks).values(row))
@@ -67,8 +68,12 @@ class Outbox:
             return [_delivery(row) for row in connection.execute(query)]
 
     def delivered(self, delivery_id: int) -> None:
-        """The receiver has it."""
-        self._set(delivery_id, status="delivered", next_attempt_at=None, last_error=None)
+        """The receiver has it: of an alert that is recorded, a report is kept no longer."""
+        this = deliveries.c.id == delivery_id
+        done = {"status": "delivered", "next_attempt_at": None, "last_error": None}
+        with translating("cannot write the outbox"), self._database.begin() as connection:
+            connection.execute(delete(deliveries).where(this, deliveries.c.alert_id.is_(None)))
+            connection.execute(update(deliveries).where(this).values(done))
 
     def failed(self, delivery_id: int, error: str, next_attempt_at: datetime | None) -> None:
         """An attempt failed: try again later, or, without a time, give it up as dead."""
@@ -87,23 +92,37 @@ class Outbox:
 
 
 _WEBHOOK_COLUMNS = tuple(
-    webhooks.c[name].label(f"webhook_{name}") for name in ("id", "url", "secret", "created_at")
+    webhooks.c[name].label(f"webhook_{name}")
+    for name in ("id", "url", "secret", "created_at", "queries")
 )
 _DELIVERIES = (
     select(
         deliveries.c.id,
         deliveries.c.attempts,
+        deliveries.c.report_id,
+        deliveries.c.report_query,
+        deliveries.c.report_data,
+        deliveries.c.reported_at,
         *ALERT_COLUMNS,
         *_WEBHOOK_COLUMNS,
     )
-    .join(alerts, alerts.c.id == deliveries.c.alert_id)
+    .outerjoin(alerts, alerts.c.id == deliveries.c.alert_id)
     .join(webhooks, webhooks.c.id == deliveries.c.webhook_id)
 )
 
 
 def _webhook(row: Row[*tuple[Any, ...]]) -> Webhook:
-    return Webhook(row.webhook_id, row.webhook_url, row.webhook_secret, row.webhook_created_at)
+    return Webhook(
+        row.webhook_id,
+        row.webhook_url,
+        row.webhook_secret,
+        row.webhook_created_at,
+        tuple(row.webhook_queries),
+    )
 
 
 def _delivery(row: Row[*tuple[Any, ...]]) -> Delivery:
-    return Delivery(row.id, raised_alert(row), _webhook(row), row.attempts)
+    if row.report_id is None:
+        return Delivery(row.id, raised_alert(row), _webhook(row), row.attempts)
+    report = KeptReport(row.report_id, row.report_query, row.report_data, row.reported_at)
+    return Delivery(row.id, report, _webhook(row), row.attempts)

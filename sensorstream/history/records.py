@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import Enum
 
 from sensorstream.engine.outcome import Status
+from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import Contradiction
 from sensorstream.model.events import Alert, Departure, Message, Superseded
 
@@ -79,7 +80,8 @@ class Effects:
 
     ``watermark`` is the group's last sequence number, and ``statuses`` has one entry for every
     entry of the group. ``settled`` are the held messages that the group released: what they did
-    belongs to the entry that released them. ``raised_at`` is wall time, for the alerts.
+    belongs to the entry that released them. ``raised_at`` is wall time, for the alerts
+    and reports. Of ``reports`` only those are stored that a webhook asks for.
     """
 
     watermark: int
@@ -89,3 +91,4 @@ class Effects:
     statuses: tuple[MessageStatus, ...]
     raised_at: datetime
     settled: tuple[Settled, ...] = ()
+    reports: tuple[QueryReport, ...] = ()

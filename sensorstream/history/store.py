@@ -20,6 +20,7 @@ import psycopg2
 from psycopg2 import extensions
 from psycopg2.extras import execute_values
 
+from sensorstream.alerts.cloudevents import report_json
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.database import connect, describe, engine, translating
@@ -107,10 +108,13 @@ class Store:
         with self._transaction("cannot write the journal") as cursor:
             cursor.copy_expert(_COPY_MESSAGES, copy_text(message_rows(entries)))
 
-    def commit(self, effects: Effects) -> None:
+    def commit(self, effects: Effects) -> bool:
         """Store what a group of messages did and move the watermark, all or nothing.
 
         A group that lies at or below the watermark is stored already: it changes nothing.
+
+        Returns:
+            Whether something was put into the outbox.
 
         Raises:
             HistoryError: nothing was written, or the connection was lost; also when the group
@@ -126,7 +130,7 @@ class Store:
                 "select watermark from store.progress for update",
             )
             if effects.watermark <= watermark:
-                return
+                return False
             if any(each.seq <= watermark for each in effects.statuses):
                 raise HistoryError(
                     f"effects up to message {effects.watermark} begin at or below the watermark "
@@ -138,11 +142,15 @@ class Store:
             if effects.departures or effects.superseded:
                 rows = statement_rows(effects.departures, effects.superseded)
                 cursor.copy_expert(_COPY_STATEMENTS, copy_text(rows))
+            queued = False
             if effects.alerts:
-                _raise_alerts(cursor, effects)
+                queued = _raise_alerts(cursor, effects)
+            if effects.reports:
+                queued = _queue_reports(cursor, effects, self.timeline) or queued
             _set_statuses(cursor, effects)
             _settle(cursor, effects)
             _move_watermark(cursor, watermark, effects.watermark)
+        return queued
 
     def last_seq(self) -> int:
         """The journal's last sequence number; 0 while it is empty."""
@@ -298,8 +306,12 @@ def _one(cursor: extensions.cursor, query: str) -> int:
     return number
 
 
-def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> None:
-    """Store the alerts, and a pending delivery of each for every webhook there is now."""
+def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
+    """Store the alerts, and a pending delivery of each for every webhook there is now.
+
+    Returns:
+        Whether there are any.
+    """
     ids = execute_values(
         cursor,
         "insert into store.alerts "
@@ -327,6 +339,39 @@ def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> None:
         "where a.id = any(%s) order by a.seq",
         (effects.raised_at, [row[0] for row in ids]),
     )
+    return cursor.rowcount > 0
+
+
+def _queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timeline) -> bool:
+    """A pending delivery of each report for every webhook that names its query now.
+
+    Returns:
+        Whether there are any.
+    """
+    # Locked, or a webhook that is deleted meanwhile would fail the whole transaction.
+    cursor.execute(
+        "select id, queries from store.webhooks where queries && %s::text[] "
+        "order by created_at, id for key share",
+        (list({each.report.query for each in effects.reports}),),
+    )
+    asking = cursor.fetchall()
+    rows = []
+    for each in effects.reports:
+        query = each.report.query
+        receivers = [webhook for webhook, queries in asking if query in queries]
+        data = report_json(each, timeline) if receivers else ""
+        rows += [
+            (webhook, each.id, query, data, effects.raised_at, effects.raised_at)
+            for webhook in receivers
+        ]
+    if rows:
+        execute_values(
+            cursor,
+            "insert into store.deliveries (webhook_id, report_id, report_query, report_data, "
+            "reported_at, next_attempt_at) values %s",
+            rows,
+        )
+    return bool(rows)
 
 
 def _set_statuses(cursor: extensions.cursor, effects: Effects) -> None:

@@ -26,7 +26,7 @@ from sqlalchemy import (
     Text,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 STORE: Final = "store"
 
@@ -131,6 +131,7 @@ webhooks: Final = Table(
     Column("url", Text, nullable=False),
     Column("secret", Text, nullable=False),
     Column("created_at", _MOMENT, nullable=False),
+    Column("queries", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
 )
 
 deliveries: Final = Table(
@@ -138,12 +139,22 @@ deliveries: Final = Table(
     metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
     Column("webhook_id", Text, ForeignKey(webhooks.c.id, ondelete="CASCADE"), nullable=False),
-    Column("alert_id", Text, ForeignKey(alerts.c.id), nullable=False),
+    # Of an alert, or of a report of a continuous query: that is kept nowhere else.
+    Column("alert_id", Text, ForeignKey(alerts.c.id)),
+    Column("report_id", Text),
+    Column("report_query", Text),
+    Column("report_data", Text),
+    Column("reported_at", _MOMENT),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     Column("next_attempt_at", _MOMENT),
     Column("status", Text, nullable=False, server_default=text("'pending'")),
     Column("last_error", Text),
     CheckConstraint("status in ('pending', 'delivered', 'dead')", name="status"),
+    CheckConstraint(
+        "num_nonnulls(report_id, report_query, report_data, reported_at) "
+        "= case when alert_id is null then 4 else 0 end",
+        name="event",
+    ),
     Index("deliveries_webhook_id_idx", "webhook_id"),
     Index(
         "deliveries_due_idx", "next_attempt_at", postgresql_where=text("status = 'pending'::text")

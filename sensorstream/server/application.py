@@ -315,11 +315,16 @@ class ServedApplication(Protocol):
     def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
         """Kept alerts, oldest first, with ``seq`` above the given one."""
 
-    def register_webhook(self, url: str, secret: str | None = None) -> Webhook:
+    def register_webhook(
+        self, url: str, secret: str | None = None, queries: Sequence[str] = ()
+    ) -> Webhook:
         """Deliver alerts raised from now on to ``url``; makes a secret if none is given.
+
+        So are the reports of ``queries``, by their names; they need not run yet.
 
         Raises:
             WebhookError: the URL or the secret is not acceptable.
+            QueryError: a name is not one that a query can have.
         """
 
     def webhooks(self) -> Sequence[Webhook]:

@@ -3,16 +3,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 
-from sensorstream.alerts.cloudevents import cloud_event
-from sensorstream.alerts.records import Delivery
+import pytest
+
+from sensorstream.alerts.cloudevents import MOST_ROWS, cloud_event, report_json
+from sensorstream.alerts.records import Delivery, KeptReport, RaisedAlert
+from sensorstream.engine.queries import QueryReport
+from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
+from sensorstream.streams.report import Operation, Report
 
 
 def test_an_alert_becomes_an_event_in_structured_mode(
     make_delivery: Callable[..., Delivery],
 ) -> None:
-    raised = make_delivery(42, "http://example.org/").alert
+    raised = make_delivery(42, "http://example.org/").event
     event = json.loads(cloud_event(raised, "https://sensors.example/", Timeline.INTEGER))
     assert event == {
         "specversion": "1.0",
@@ -39,12 +45,66 @@ def test_an_alert_becomes_an_event_in_structured_mode(
 def test_application_time_is_text_on_the_datetime_line(
     make_delivery: Callable[..., Delivery],
 ) -> None:
-    raised = make_delivery(1_000_000, "http://example.org/").alert
+    raised = make_delivery(1_000_000, "http://example.org/").event
     event = json.loads(cloud_event(raised, "urn:x", Timeline.DATETIME))
     assert event["data"]["time"] == "1970-01-01T00:00:01Z"
 
 
 def test_an_alert_without_a_key_has_no_subject(make_delivery: Callable[..., Delivery]) -> None:
-    raised = make_delivery(1, "http://example.org/").alert
+    raised = make_delivery(1, "http://example.org/").event
+    assert isinstance(raised, RaisedAlert)
     raised = replace(raised, alert=replace(raised.alert, key=""))
     assert "subject" not in json.loads(cloud_event(raised, "urn:x", Timeline.INTEGER))
+
+
+def test_a_report_becomes_an_event_about_its_query() -> None:
+    report = Report("crowd", 120, Operation.RESULT, ("people",), [(Literal("4"),)])
+    data = report_json(QueryReport("m17", 3, report), Timeline.INTEGER)
+    kept = KeptReport("m17-3", "crowd", data, datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
+    assert json.loads(cloud_event(kept, "https://sensors.example/", Timeline.INTEGER)) == {
+        "specversion": "1.0",
+        "id": "m17-3",
+        "source": "https://sensors.example/",
+        "type": "sensorstream.query.report",
+        "subject": "crowd",
+        "time": "2026-03-01T12:00:00Z",
+        "datacontenttype": "application/json",
+        "data": {
+            "id": "m17-3",
+            "query": "crowd",
+            "time": 120,
+            "op": "=",
+            "bindings": [{"people": {"type": "literal", "value": "4"}}],
+        },
+    }
+
+
+@pytest.mark.parametrize("surplus", [0, 1])
+def test_a_report_with_too_many_rows_is_cut_and_says_so(surplus: int) -> None:
+    rows = [(Literal(str(n)),) for n in range(MOST_ROWS + surplus)]
+    report = Report("q", 1, Operation.ADDED, ("n",), rows)
+    data = json.loads(report_json(QueryReport("m1", 1, report), Timeline.INTEGER))
+    told = [each["n"]["value"] for each in data["bindings"]]
+    assert told == [str(n) for n in range(MOST_ROWS)]
+    assert data.get("truncated", False) is bool(surplus)
+
+
+@pytest.mark.parametrize("surplus", [0, 1])
+def test_a_graph_with_too_many_triples_is_cut_and_says_so(surplus: int) -> None:
+    graph = [(IRI("urn:s"), IRI("urn:p"), Literal(str(n))) for n in range(MOST_ROWS + surplus)]
+    report = Report("q", 1, Operation.RESULT, triples=graph)
+    data = json.loads(report_json(QueryReport("m1", 1, report), Timeline.INTEGER))
+    assert data["graph"].count("\n") == MOST_ROWS
+    assert data.get("truncated", False) is bool(surplus)
+
+
+def test_an_answer_is_told_as_it_is() -> None:
+    report = Report("q", 1_000_000, Operation.RESULT, answer=False)
+    data = json.loads(report_json(QueryReport("m1", 1, report), Timeline.DATETIME))
+    assert (data["boolean"], data["time"]) == (False, "1970-01-01T00:00:01Z")
+
+
+def test_signs_that_utf_8_cannot_hold_do_not_stop_a_report() -> None:
+    report = Report("q", 1, Operation.ADDED, ("x",), [(Literal("a\ud800\x00b"),)])
+    data = json.loads(report_json(QueryReport("m1", 1, report), Timeline.INTEGER))
+    assert data["bindings"][0]["x"]["value"] == "a?\x00b"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from prometheus_client import CollectorRegistry
 from standardwebhooks import Webhook as Verifier
 
 from sensorstream.alerts.dispatcher import Dispatcher
+from sensorstream.alerts.records import KeptReport
 from sensorstream.clock import SystemClock
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import WebhookSettings
@@ -75,6 +77,24 @@ def test_an_alert_arrives_as_a_signed_cloud_event(
     assert (event["id"], event["source"]) == ("m1-1", "urn:test:deployment")
     assert event["data"]["text"] == "21 people in Küche"
     assert bench.count("delivered") == 1
+
+
+def test_a_report_arrives_as_a_signed_cloud_event_and_is_tried_again_like_an_alert(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    receiver.script = [503]
+    report = KeptReport("m17-3", "crowd", '{"id": "m17-3", "op": "="}', NOW)
+    delivery = replace(make_delivery(1, receiver.url), event=report)
+    bench.outbox.add(delivery, NOW)
+    bench.start()
+    eventually(lambda: bench.outbox.done)
+
+    assert receiver.answered == [503, 204]
+    for request in receiver.received:
+        event = Verifier(delivery.webhook.secret).verify(request.body, request.headers)
+        assert request.headers["webhook-id"] == "m17-3.w1"
+        assert (event["type"], event["subject"]) == ("sensorstream.query.report", "crowd")
+        assert event["data"] == {"id": "m17-3", "op": "="}
 
 
 def test_a_failing_receiver_is_tried_again_under_the_same_id_until_it_answers(

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from sensorstream.alerts.records import Delivery, RaisedAlert, Webhook
+from sensorstream.alerts.records import Delivery, KeptReport, RaisedAlert, Webhook
 from sensorstream.engine.outcome import Status
+from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import HistoryError
 from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine
@@ -16,13 +17,14 @@ from sensorstream.history.records import Effects, JournalEntry, MessageStatus
 from sensorstream.history.store import Store
 from sensorstream.history.tables import deliveries
 from sensorstream.model.events import Alert, Message
+from sensorstream.streams.report import Operation, Report
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)
 
 
-def webhook(name: str) -> Webhook:
-    return Webhook(name, f"http://localhost/{name}", "whsec_x", NOW)
+def webhook(name: str, *queries: str) -> Webhook:
+    return Webhook(name, f"http://localhost/{name}", "whsec_x", NOW, queries)
 
 
 def alert(number: int) -> Alert:
@@ -35,6 +37,13 @@ def raise_alert(store: Store, number: int) -> None:
     store.commit(Effects(number, (), (), (alert(number),), (status,), NOW))
 
 
+def report(store: Store, number: int, query: str, alerts: tuple[Alert, ...] = ()) -> bool:
+    store.append([JournalEntry(number, Message(f"m{number}", b"<a/>", 0), NOW)])
+    told = QueryReport(query, number, Report(query, number, Operation.RESULT, answer=True))
+    status = MessageStatus(number, Status.ACCEPTED)
+    return store.commit(Effects(number, (), (), alerts, (status,), NOW, reports=(told,)))
+
+
 @pytest.fixture
 def outbox(store: Store) -> Iterator[Outbox]:
     database = engine(store.url)
@@ -43,7 +52,7 @@ def outbox(store: Store) -> Iterator[Outbox]:
 
 
 def ids(deliveries: list[Delivery]) -> list[tuple[str, str]]:
-    return [(each.alert.alert.id, each.webhook.id) for each in deliveries]
+    return [(each.event.id, each.webhook.id) for each in deliveries]
 
 
 def test_every_webhook_gets_the_alerts_that_come_after_it(store: Store, outbox: Outbox) -> None:
@@ -126,3 +135,68 @@ def test_webhooks_that_are_busy_can_be_left_out(store: Store, outbox: Outbox) ->
     outbox.register(webhook("b"))
     raise_alert(store, 1)
     assert ids(outbox.due(NOW, 10, ["a"])) == [("m1-1", "b")]
+
+
+def stored(outbox: Outbox) -> int:
+    with outbox._database.connect() as connection:
+        return len(connection.execute(select(deliveries.c.id)).all())
+
+
+def test_a_webhook_gets_the_reports_of_the_queries_it_names(store: Store, outbox: Outbox) -> None:
+    outbox.register(webhook("a", "crowd", "it's, {odd}"))
+    outbox.register(webhook("b", "crowd"))
+    outbox.register(webhook("c"))
+    assert report(store, 1, "crowd")
+    assert report(store, 2, "it's, {odd}")
+    assert not report(store, 3, "other")
+    found = [("crowd-1", "a"), ("crowd-1", "b"), ("it's, {odd}-2", "a")]
+    assert ids(outbox.due(NOW, 10)) == found
+    first = outbox.due(NOW, 1)[0]
+    data = '{"id": "crowd-1", "query": "crowd", "time": 1, "op": "=", "boolean": true}'
+    assert first.event == KeptReport("crowd-1", "crowd", data, NOW)
+    assert first.webhook == webhook("a", "crowd", "it's, {odd}")
+    assert stored(outbox) == 3
+
+
+def test_reports_are_queued_with_the_alerts_of_their_commit(store: Store, outbox: Outbox) -> None:
+    outbox.register(webhook("a", "crowd"))
+    report(store, 1, "crowd", (alert(1),))
+    assert ids(outbox.due(NOW, 10)) == [("m1-1", "a"), ("crowd-1", "a")]
+
+
+def test_a_delivered_report_is_kept_no_longer_but_one_that_was_given_up_is(
+    store: Store, outbox: Outbox
+) -> None:
+    outbox.register(webhook("a", "crowd"))
+    outbox.register(webhook("b", "crowd"))
+    report(store, 1, "crowd")
+    first, second = outbox.due(NOW, 10)
+    outbox.failed(first.id, "503", LATER)
+    outbox.delivered(second.id)
+    assert stored(outbox) == 1
+    (again,) = outbox.due(LATER, 10)
+    assert (again.event, again.attempts) == (first.event, 1)
+    outbox.failed(first.id, "410 Gone", None)
+    assert outbox.due(LATER, 10) == []
+    assert stored(outbox) == 1
+
+
+def test_a_report_that_is_not_committed_is_not_queued(store: Store, outbox: Outbox) -> None:
+    outbox.register(webhook("a", "crowd"))
+    told = QueryReport("crowd", 1, Report("crowd", 1, Operation.RESULT, answer=True))
+    status = MessageStatus(1, Status.ACCEPTED)
+    effects = Effects(1, (), (), (), (status,), NOW, reports=(told,))
+    with pytest.raises(HistoryError, match="not in the journal"):
+        store.commit(effects)
+    assert stored(outbox) == 0
+    store.append([JournalEntry(1, Message("m1", b"<a/>", 0), NOW)])
+    assert store.commit(effects)
+    assert not store.commit(effects)  # as after an answer that did not arrive
+    assert ids(outbox.due(NOW, 10)) == [("crowd-1", "a")]
+
+
+def test_a_deleted_webhook_takes_its_reports_along(store: Store, outbox: Outbox) -> None:
+    outbox.register(webhook("a", "crowd"))
+    report(store, 1, "crowd")
+    assert outbox.delete("a")
+    assert stored(outbox) == 0

@@ -247,7 +247,7 @@ def test_an_alert_and_its_deliveries_are_stored_together(store: Store, url: str)
         store.commit(effects(2, 2, alerts=[alert("m2-1")]))
     assert outbox.due(NOW, 10) == []
     store.commit(effects(1, 2, alerts=[alert("m1-1"), alert("m2-1", "nul \x00")]))
-    assert [each.alert.alert.id for each in outbox.due(NOW, 10)] == ["m1-1", "m2-1"]
+    assert [each.event.id for each in outbox.due(NOW, 10)] == ["m1-1", "m2-1"]
     database.dispose()
 
 

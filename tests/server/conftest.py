@@ -245,10 +245,12 @@ class MemoryApplication:
     def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
         return [each for each in self.kept if each.seq > seq][:limit]
 
-    def register_webhook(self, url: str, secret: str | None = None) -> Webhook:
+    def register_webhook(
+        self, url: str, secret: str | None = None, queries: Sequence[str] = ()
+    ) -> Webhook:
         check_target(url, allow_private=True)
         secret = new_secret() if secret is None else check_secret(secret)
-        webhook = Webhook(f"wh_{len(self.hooks) + 1}", url, secret, NOW)
+        webhook = Webhook(f"wh_{len(self.hooks) + 1}", url, secret, NOW, tuple(queries))
         self.hooks.append(webhook)
         return webhook
 

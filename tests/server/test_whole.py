@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import queue
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -126,17 +128,17 @@ def test_a_batch_is_taken_in_order(web: httpx.Client) -> None:
     assert named == [[f"{TRACKING}human-{n}"] for n in range(400, 430)]
 
 
-def test_an_alert_is_listed_streamed_and_delivered(web: httpx.Client) -> None:
-    received: list[tuple[dict[str, str], bytes]] = []
-    arrived = threading.Event()
+@contextmanager
+def listening() -> Iterator[tuple[str, queue.Queue[tuple[dict[str, str], bytes]]]]:
+    """A receiver of webhooks: its URL, and headers and body of what arrives."""
+    arrived: queue.Queue[tuple[dict[str, str], bytes]] = queue.Queue()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            received.append(({k.lower(): v for k, v in self.headers.items()}, body))
             self.send_response(204)
             self.end_headers()
-            arrived.set()
+            arrived.put(({k.lower(): v for k, v in self.headers.items()}, body))
 
         def log_message(self, format: str, *args: object) -> None:
             pass
@@ -144,25 +146,67 @@ def test_an_alert_is_listed_streamed_and_delivered(web: httpx.Client) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as receiver:
         thread = threading.Thread(target=receiver.serve_forever, args=(0.01,))
         thread.start()
-        place = f"http://127.0.0.1:{receiver.server_port}/hook"
+        try:
+            yield f"http://127.0.0.1:{receiver.server_port}/hook", arrived
+        finally:
+            receiver.shutdown()
+            thread.join()
+
+
+def test_an_alert_is_listed_streamed_and_delivered(web: httpx.Client) -> None:
+    with listening() as (place, arrived):
         webhook = web.post("/webhooks", json={"url": place}).json()
         with web.stream("GET", "/alerts/stream") as stream:
             lines = stream.iter_lines()
             assert next(lines) == ": listening"
             (alert,) = post(web, UNSURE % (500, 500))["alerts"]
             streamed = next(json.loads(each[6:]) for each in lines if each.startswith("data: "))
-        assert arrived.wait(20)
+        headers, body = arrived.get(timeout=20)
         assert web.delete(f"/webhooks/{webhook['id']}").status_code == 204
-        receiver.shutdown()
-        thread.join()
 
     assert alert["text"] == "face 500 was seen with a certainty of 42 only"
     assert streamed.items() >= alert.items()
     assert web.get("/alerts?limit=1").json()["alerts"] == [streamed]
-    ((headers, body),) = received
+    assert arrived.empty()
     event = Verifier(webhook["secret"]).verify(body, headers)
     assert event["id"] == alert["id"]
     assert event["data"].items() >= alert.items()
+
+
+def test_reports_of_a_query_are_delivered_as_they_are_streamed(web: httpx.Client) -> None:
+    query = f"ASK {{ <{TRACKING}human-700> a <{TRACKING}Human> }}"
+    with listening() as (place, arrived):
+        body = {"url": place, "queries": ["seen"]}
+        webhook = web.post("/webhooks", json=body).json()
+        assert web.post("/queries?name=seen", content=query).status_code == 201
+        assert web.post("/queries?name=unseen", content=query).status_code == 201
+        ((human,),) = (post(web, each)["individuals"] for each in tracker_messages(1, start=700))
+        assert human == f"{TRACKING}human-700"
+        events = [_verified(webhook["secret"], arrived.get(timeout=20))]
+        while events[-1]["data"].get("boolean") is not True:
+            events.append(_verified(webhook["secret"], arrived.get(timeout=20)))
+        streamed = []
+        resume = {"accept": "text/event-stream", "last-event-id": "none-0"}
+        with web.stream("GET", "/queries/seen/results", headers=resume) as stream:
+            for line in stream.iter_lines():
+                if line.startswith("data: "):
+                    streamed.append(json.loads(line[6:]))
+                if streamed and streamed[-1]["boolean"]:
+                    break
+        assert web.delete(f"/webhooks/{webhook['id']}").status_code == 204
+        for name in ("seen", "unseen"):
+            assert web.delete(f"/queries/{name}").status_code == 204
+
+    assert [each["data"] for each in events] == streamed
+    for event in events:
+        assert event["id"] == event["data"]["id"]
+        assert (event["type"], event["subject"]) == ("sensorstream.query.report", "seen")
+
+
+def _verified(secret: str, arrived: tuple[dict[str, str], bytes]) -> dict[str, Any]:
+    headers, body = arrived
+    event: dict[str, Any] = Verifier(secret).verify(body, headers)
+    return event
 
 
 def test_a_message_without_a_rule_is_kept_and_loud(web: httpx.Client) -> None:

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sensorstream.alerts.cloudevents import plain_time
+from sensorstream.alerts.cloudevents import plain_time, query_report_data
 from sensorstream.alerts.feed import Subscription
 from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
 from sensorstream.server.application import (
@@ -27,7 +27,7 @@ from sensorstream.server.application import (
 )
 from sensorstream.server.negotiation import choose, media_type_of
 from sensorstream.server.results import GRAPHS, SOLUTIONS, results_response
-from sensorstream.streams.report_data import bindings, report_data
+from sensorstream.streams.report_data import bindings
 
 _PATH: Final = "/queries"
 _TEXTS: Final = ("application/sparql-query", "text/plain")
@@ -250,5 +250,5 @@ async def _follow(
 
 
 def _data(application: ServedApplication, report: ServedReport) -> str:
-    time = plain_time(report.report.time, application.timeline)
-    return json.dumps({"id": report.id, **report_data(report.report, time)}, ensure_ascii=False)
+    data = query_report_data(report.id, report.report, application.timeline)
+    return json.dumps(data, ensure_ascii=False)

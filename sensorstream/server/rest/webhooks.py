@@ -1,4 +1,4 @@
-"""``/webhooks``: who is told of alerts."""
+"""``/webhooks``: who is told of alerts, and of what continuous queries report."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ class NewWebhookBody(BaseModel):
     secret: str | None = Field(
         default=None, description="`whsec_` and base64 of 24 to 64 random bytes"
     )
+    queries: list[str] = Field(
+        default=[],
+        max_length=1000,
+        description="names of continuous queries whose reports are delivered too",
+    )
 
 
 class WebhookBody(BaseModel):
@@ -28,6 +33,7 @@ class WebhookBody(BaseModel):
     id: str
     url: str
     created_at: datetime
+    queries: list[str]
 
 
 class RegisteredBody(WebhookBody):
@@ -53,8 +59,8 @@ def router(application: ServedApplication) -> APIRouter:
         responses={201: {"model": RegisteredBody}},
     )
     def register(body: NewWebhookBody) -> JSONResponse:
-        """Deliver the alerts raised from now on to a URL."""
-        webhook = application.register_webhook(body.url, body.secret)
+        """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
+        webhook = application.register_webhook(body.url, body.secret, body.queries)
         told = {**_body(webhook).model_dump(mode="json"), "secret": webhook.secret}
         headers = {"Location": f"/webhooks/{webhook.id}", "Cache-Control": "no-store"}
         return JSONResponse(told, status_code=201, headers=headers)
@@ -83,7 +89,12 @@ def router(application: ServedApplication) -> APIRouter:
 
 
 def _body(webhook: Webhook) -> WebhookBody:
-    return WebhookBody(id=webhook.id, url=webhook.url, created_at=webhook.created_at)
+    return WebhookBody(
+        id=webhook.id,
+        url=webhook.url,
+        created_at=webhook.created_at,
+        queries=list(webhook.queries),
+    )
 
 
 def _unknown(webhook_id: str) -> HTTPException:

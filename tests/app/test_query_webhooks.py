@@ -1,0 +1,115 @@
+"""Reports of continuous queries in the outbox, through restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psycopg2
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.errors import QueryError
+from sensorstream.settings import Settings
+from sensorstream.simulation.tracker import tracker_messages
+
+Open = Callable[[Settings], Application]
+
+NOBODY = "http://127.0.0.1:9/"
+"""Nobody listens there: what is to be delivered stays in the outbox."""
+HUMANS = """PREFIX : <http://sensorstream.example/tracking#>
+SELECT ?human WHERE { ?human a :Human }"""
+
+
+def send(application: Application, count: int, start: int) -> None:
+    for content in tracker_messages(count, start=start):
+        application.submit(content, "test").result(30)
+
+
+def outbox(url: str) -> list[tuple[str, str, str]]:
+    """Webhook, id and data of all reports that are still to be delivered."""
+    with psycopg2.connect(url) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "select webhook_id, report_id, report_data from store.deliveries "
+            "where report_id is not null order by id"
+        )
+        found: list[tuple[str, str, str]] = cursor.fetchall()
+    connection.close()
+    return found
+
+
+def change(url: str, *commands: str) -> None:
+    with psycopg2.connect(url) as connection, connection.cursor() as cursor:
+        for command in commands:
+            cursor.execute(command)
+    connection.close()
+
+
+def told(application: Application, name: str) -> list[str]:
+    """The ids of all reports of a query."""
+    entry = application.queries.view(name).entry
+    return [each.id for each in application.queries.reports(entry, 0)]
+
+
+def test_only_what_a_webhook_asks_for_is_stored(settings: Settings, open_application: Open) -> None:
+    application = open_application(settings)
+    webhook = application.register_webhook(NOBODY, queries=["asked", "later", "asked"])
+    assert webhook.queries == ("asked", "later")
+    for name in ("asked", "other"):
+        application.queries.register(HUMANS, name)
+    send(application, 3, 1)
+    application.queries.register(HUMANS, "later")
+    send(application, 3, 4)
+    reports = [*told(application, "asked"), *told(application, "later")]
+    assert told(application, "other")
+    kept = outbox(settings.history.url)
+    assert sorted(each for _, each, _ in kept) == sorted(reports)
+    assert {webhook for webhook, _, _ in kept} == {webhook.id}
+
+
+def test_reports_of_messages_that_are_processed_again_are_not_queued_again(
+    settings: Settings, open_application: Open
+) -> None:
+    application = open_application(settings)
+    application.register_webhook(NOBODY, queries=["humans"])
+    application.queries.register(HUMANS, "humans")
+    send(application, 12, 1)
+    before, reports = outbox(settings.history.url), told(application, "humans")
+    application.close()
+    change(settings.history.url, "delete from store.checkpoints")
+    again = open_application(settings)
+    assert told(again, "humans") == reports
+    assert outbox(settings.history.url) == before
+    send(again, 1, 13)
+    assert [each for _, each, _ in outbox(settings.history.url)] == told(again, "humans")
+
+
+def test_reports_that_were_lost_are_queued_again_under_the_same_ids(
+    settings: Settings, open_application: Open
+) -> None:
+    """As after a crash of the machine: the journal is on disk, the last effects are not."""
+    application = open_application(settings)
+    application.register_webhook(NOBODY, queries=["humans"])
+    application.queries.register(HUMANS, "humans")
+    send(application, 12, 1)
+    before = outbox(settings.history.url)
+    application.close()
+    tables = ("deliveries", "alerts", "individuals", "statements", "checkpoints")
+    change(
+        settings.history.url,
+        *(f"delete from store.{table}" for table in tables),
+        "update store.messages set status = null, reason = null",
+        "update store.progress set watermark = 0",
+    )
+    assert before
+    open_application(settings)
+    assert outbox(settings.history.url) == before
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "nul \x00", "x" * 2001])
+def test_a_name_that_no_query_can_have_is_refused(
+    settings: Settings, open_application: Open, name: str
+) -> None:
+    application = open_application(settings)
+    with pytest.raises(QueryError, match="no name of a query"):
+        application.register_webhook(NOBODY, queries=["good", name])
+    assert application.webhooks() == []
