@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import IO, Any
 import httpx
 import pytest
 
+from sensorstream.cli.receiver import Receiver
 from sensorstream.simulation.tracker import tracker_messages
 
 _CLI = [sys.executable, "-m", "sensorstream"]
@@ -129,6 +131,43 @@ def test_after_kill_9_queries_report_what_an_unkilled_server_reports(folder: Pat
                 assert found.items() <= whole[name].items()
                 again = client.get(f"/queries/{name}/results").json()
                 assert _sorted(again) == _sorted(results[name])
+
+
+def test_after_kill_9_a_webhook_has_every_report(folder: Path) -> None:
+    messages = [next(tracker_messages(1, start=300 * n, seed=n)) for n in range(1, 61)]
+    subprocess.run([*_CLI, "init", str(folder / "killed")], check=True, capture_output=True)
+    with pytest.MonkeyPatch.context() as patch, Receiver() as receiver:
+        patch.setenv("SENSORSTREAM_WINDOW_SIZE", "12")
+        patch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "17")
+        with _serving(folder / "killed") as (process, client):
+            body = {"url": receiver.url("killed"), "queries": list(_QUERIES)}
+            answer = client.post("/webhooks", json=body).raise_for_status()
+            receiver.trust("killed", answer.json()["secret"])
+            entries = _register(client)
+            _say(client, messages[:30])
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait(30)
+        with _serving(folder / "killed") as (_, client):
+            _say(client, messages[30:])
+            told = {name: _reports(client, name, entry) for name, entry in entries.items()}
+            listed = client.get("/queries").json()["queries"]
+            expected = {
+                f"{each['registered']}-{n}"
+                for each in listed
+                for n in range(1, each["reported"] + 1)
+            }
+            deadline = time.monotonic() + 60
+            while not expected <= {each["id"] for each in receiver.events}:
+                assert time.monotonic() < deadline, "reports are missing"
+                time.sleep(0.05)
+    reports = [each for each in receiver.events if each["type"] == "sensorstream.query.report"]
+    assert sorted(each["id"] for each in reports) == sorted(expected)
+    for each in reports:
+        number, data = int(each["id"].rpartition("-")[2]), each["data"]
+        if number in told[each["subject"]]:  # the log begins anew with a restart
+            rows = sorted(json.dumps(row, sort_keys=True) for row in data["bindings"])
+            assert (data["time"], data["op"], rows) == told[each["subject"]][number]
+    assert receiver.refused == 0
 
 
 def _sorted(results: dict[str, Any]) -> list[str]:
