@@ -34,7 +34,7 @@ def command(keep: Path | None, data: Path | None) -> None:
     # Whoever stops the demo stops its servers with it.
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(1))
 
-    from sensorstream.cli.story import Story
+    from sensorstream.demo.story import Story
     from sensorstream.simulation.citybench import beside_the_source
 
     if keep is not None and keep.exists() and any(keep.iterdir()):

@@ -13,11 +13,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from sensorstream.app.application import open_history
 from sensorstream.cli.client import Client
 from sensorstream.cli.delivery import Tally, deliver, numbered
-from sensorstream.cli.narrator import Narrator
-from sensorstream.cli.receiver import Receiver
-from sensorstream.cli.server_process import ServerProcess
 from sensorstream.cli.sql import on_history, on_spark
 from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.demo.narrator import Narrator
+from sensorstream.demo.receiver import Receiver
+from sensorstream.demo.server_process import ServerProcess
 from sensorstream.history.sql import Table
 from sensorstream.settings import Settings, load_settings
 from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages
