@@ -1,4 +1,4 @@
-"""The web application: all resources over one :class:`ServedApplication`."""
+"""The web application: all resources over one :class:`Application`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
+from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
-from sensorstream.server.application import ServedApplication
 from sensorstream.server.limits import BodyLimit
 from sensorstream.server.rest import (
     alerts,
@@ -45,7 +45,7 @@ class _Api(FastAPI):
         return self.openapi_schema
 
 
-def create_app(application: ServedApplication) -> FastAPI:
+def create_app(application: Application) -> FastAPI:
     """The ASGI application; it opens and closes nothing, ``application`` is its caller's.
 
     A batch may hold 16 messages of the largest size, a SOAP envelope one, escaped.

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from sensorstream.alerts.cloudevents import alert_data
 from sensorstream.alerts.feed import Subscription
 from sensorstream.alerts.records import RaisedAlert
+from sensorstream.app.application import Application
 from sensorstream.server.answers import RaisedAlertBody
-from sensorstream.server.application import ServedApplication
 
 _PAGE: Final = 100
 _LOOK_AGAIN: Final = 30.0  # seconds; a missed announcement delays an alert, never loses it
@@ -28,7 +28,7 @@ class AlertsBody(BaseModel):
     next: str | None
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The alerts resource."""
     routes = APIRouter(tags=["alerts"])
 

@@ -11,11 +11,11 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import MessageTooLarge, SensorStreamError
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.answers import OutcomeBody, outcome_answer
-from sensorstream.server.application import ServedApplication
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.problems import ProblemBody, problem_of
 
@@ -47,7 +47,7 @@ def _text_body(*media_types: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-def router(application: ServedApplication, max_message_bytes: int) -> APIRouter:
+def router(application: Application, max_message_bytes: int) -> APIRouter:
     """The messages resource."""
     routes = APIRouter(tags=["messages"])
 
@@ -118,9 +118,7 @@ def _batch(body: bytes, content_type: str) -> list[str]:
     return texts
 
 
-def _enter(
-    application: ServedApplication, text: str, source: str, limit: int
-) -> asyncio.Future[Outcome]:
+def _enter(application: Application, text: str, source: str, limit: int) -> asyncio.Future[Outcome]:
     content = text.encode(errors="replace")
     if len(content) > limit:
         refused: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()

@@ -9,8 +9,8 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
+from sensorstream.app.application import Application
 from sensorstream.reasoning.ontology import MEDIA_TYPES
-from sensorstream.server.application import ServedApplication
 from sensorstream.server.negotiation import media_type_of
 
 _TEXT: Final[dict[str, Any]] = {each: {"schema": {"type": "string"}} for each in MEDIA_TYPES}
@@ -22,7 +22,7 @@ class ChangedBody(BaseModel):
     change: str = Field(description="the journal's id of the change", examples=["m17"])
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The ontology resource."""
     routes = APIRouter(tags=["ontology"])
 

@@ -18,13 +18,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.alerts.cloudevents import plain_time, query_report_data
 from sensorstream.alerts.feed import Subscription
+from sensorstream.app.application import Application
+from sensorstream.app.queries import QueryView, ResultSet
+from sensorstream.engine.queries import QueryReport
 from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
-from sensorstream.server.application import (
-    ServedApplication,
-    ServedQuery,
-    ServedReport,
-    ServedResultSet,
-)
 from sensorstream.server.negotiation import choose, media_type_of
 from sensorstream.server.results import GRAPHS, SOLUTIONS, results_response
 from sensorstream.streams.report_data import bindings
@@ -84,11 +81,11 @@ class EncodedNames:
         await self._app(scope, receive, send)
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The resource of continuous queries."""
     routes = APIRouter(prefix=_PATH, tags=["queries"])
 
-    def told(query: ServedQuery) -> QueryBody:
+    def told(query: QueryView) -> QueryBody:
         def time(instant: int | None) -> int | str | None:
             return None if instant is None else plain_time(instant, application.timeline)
 
@@ -198,11 +195,11 @@ def router(application: ServedApplication) -> APIRouter:
     return routes
 
 
-def _results(application: ServedApplication, name: str, accept: str) -> Response:
+def _results(application: Application, name: str, accept: str) -> Response:
     return results_response(_answer(application.queries.results(name)), accept)
 
 
-def _answer(found: ServedResultSet) -> ox.QuerySolutions | ox.QueryBoolean | list[ox.Triple]:
+def _answer(found: ResultSet) -> ox.QuerySolutions | ox.QueryBoolean | list[ox.Triple]:
     if found.triples is not None:
         return [
             ox.Triple(subject_to_oxigraph(s), ox.NamedNode(p), to_oxigraph(o))
@@ -216,8 +213,8 @@ def _answer(found: ServedResultSet) -> ox.QuerySolutions | ox.QueryBoolean | lis
 
 
 async def _follow(
-    application: ServedApplication,
-    query: ServedQuery,
+    application: Application,
+    query: QueryView,
     last_event_id: str | None,
     subscription: Subscription,
 ) -> AsyncIterator[bytes]:
@@ -249,6 +246,6 @@ async def _follow(
             yield format_sse_event(comment="still listening")
 
 
-def _data(application: ServedApplication, report: ServedReport) -> str:
+def _data(application: Application, report: QueryReport) -> str:
     data = query_report_data(report.id, report.report, application.timeline)
     return json.dumps(data, ensure_ascii=False)

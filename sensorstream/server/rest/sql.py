@@ -13,7 +13,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from sensorstream.server.application import ServedApplication
+from sensorstream.app.application import Application
 
 
 class SqlBody(BaseModel):
@@ -32,7 +32,7 @@ class TableBody(BaseModel):
     truncated: bool
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The SQL resource."""
     routes = APIRouter(tags=["history"])
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream.alerts.records import Webhook
-from sensorstream.server.application import ServedApplication
+from sensorstream.app.application import Application
 
 
 class NewWebhookBody(BaseModel):
@@ -48,7 +48,7 @@ class WebhooksBody(BaseModel):
     webhooks: list[WebhookBody]
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The webhooks resource."""
     routes = APIRouter(prefix="/webhooks", tags=["webhooks"])
 

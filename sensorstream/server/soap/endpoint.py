@@ -12,10 +12,10 @@ from xml.sax.saxutils import escape
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
+from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import MessageTooLarge, SensorStreamError
 from sensorstream.server.answers import outcome_answer
-from sensorstream.server.application import ServedApplication
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.problems import problem_of, unexpected
 from sensorstream.server.soap.envelope import (
@@ -35,7 +35,7 @@ _XML: Final = {"schema": {"type": "string", "format": "xml"}}
 _DECLARATION: Final = re.compile(r"\s*<\?xml\s[^>]*\?>")
 
 
-def router(application: ServedApplication, max_message_bytes: int) -> APIRouter:
+def router(application: Application, max_message_bytes: int) -> APIRouter:
     """The SOAP endpoint and its WSDL."""
     routes = APIRouter(tags=["messages"])
 
