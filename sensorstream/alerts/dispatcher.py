@@ -39,14 +39,14 @@ Schedule: TypeAlias = Callable[[int, str], timedelta]
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class DeliveryFailure:
     """Why an attempt failed; ``final`` means that trying again is pointless."""
 
     reason: str
     final: bool = False
 
 
-class Dispatcher:
+class WebhookDispatcher:
     """Delivers what is due, and looks again when woken or after ``poll`` seconds.
 
     ``source`` is the CloudEvents source of this deployment, a URI reference. ``schedule``
@@ -166,7 +166,7 @@ class Dispatcher:
         with self._lock:
             self._resting[webhook] = until
 
-    def _record(self, delivery: Delivery, failure: Failure) -> None:
+    def _record(self, delivery: Delivery, failure: DeliveryFailure) -> None:
         attempts = delivery.attempts + 1
         dead = failure.final or attempts >= self._settings.max_attempts
         wait = self._schedule(attempts, str(delivery.id))
@@ -182,7 +182,7 @@ class Dispatcher:
             failure.reason,
         )
 
-    def _attempt(self, delivery: Delivery) -> Failure | None:
+    def _attempt(self, delivery: Delivery) -> DeliveryFailure | None:
         try:
             target = check_target(
                 delivery.webhook.url,
@@ -190,7 +190,7 @@ class Dispatcher:
                 resolver=self._resolver,
             )
         except WebhookError as error:
-            return Failure(error.message)
+            return DeliveryFailure(error.message)
         body = cloud_event(delivery.event, self._source, self._timeline)
         headers = {
             "host": target.authority,
@@ -201,11 +201,11 @@ class Dispatcher:
         try:
             status = self._post(target, body, headers)
         except httpx.HTTPError as error:
-            return Failure(f"{type(error).__name__}: {error}")
+            return DeliveryFailure(f"{type(error).__name__}: {error}")
         if 200 <= status < 300:
             return None
         told = " (redirects are not followed)" if 300 <= status < 400 else ""
-        return Failure(f"answered {status}{told}", final=status == _GONE)
+        return DeliveryFailure(f"answered {status}{told}", final=status == _GONE)
 
     def _post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> int:
         """The status answered at the first address that takes the connection."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sensorstream.mapping.explain import Explanation, ExpressionReport, RuleReport
+from sensorstream.mapping.rule_report import Explanation, ExpressionReport, RuleReport
 from sensorstream.mapping.yields import Yield
 
 

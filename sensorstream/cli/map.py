@@ -48,7 +48,7 @@ def command(
     cannot be mapped.
     """
     from sensorstream.app.mapping_files import single_maps, with_mapping_files
-    from sensorstream.app.reference import read_reference
+    from sensorstream.app.reference_files import read_reference
     from sensorstream.app.schemas import read_schemas
     from sensorstream.app.wiring import read_rules
     from sensorstream.cli.console import print_json
@@ -56,7 +56,7 @@ def command(
     from sensorstream.cli.sources import sources
     from sensorstream.mapping.compile import compile_mapping
     from sensorstream.mapping.document import parse_document
-    from sensorstream.mapping.explain import Explanation, explain
+    from sensorstream.mapping.rule_report import Explanation, explain
     from sensorstream.model.events import Message
     from sensorstream.reasoning.ontology import load_ontology
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from sensorstream.cli.kept import open_kept
-from sensorstream.history.sql import run_sql
+from sensorstream.history.read_only_sql import run_sql
 from sensorstream.settings import Settings
 
 _BATCH: Final = 500

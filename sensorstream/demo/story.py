@@ -18,7 +18,7 @@ from sensorstream.cli.workspace import TEMPLATES, make_workspace
 from sensorstream.demo.narrator import Narrator
 from sensorstream.demo.receiver import Receiver
 from sensorstream.demo.server_process import ServerProcess
-from sensorstream.history.sql import Table
+from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.settings import Settings, load_settings
 from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
@@ -53,7 +53,7 @@ _PHASES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class RunningDeployment:
     """One of the demo's two servers, running."""
 
     name: str
@@ -88,7 +88,7 @@ class Story:
         self._measure((tracking, city))
         self._stop((tracking, city))
 
-    def _start(self) -> tuple[Deployment, Deployment]:
+    def _start(self) -> tuple[RunningDeployment, RunningDeployment]:
         tell = self._narrator
         tell.chapter("Two deployments start")
         tell.say("A deployment is a folder: settings, an ontology, rules. Each gets a server with")
@@ -106,13 +106,13 @@ class Story:
         with tell.waiting("starting"):
             for name, config, process in started:
                 client = self._stack.enter_context(Client(process.url()))
-                deployments.append(Deployment(name, config, process, client))
+                deployments.append(RunningDeployment(name, config, process, client))
         for each in deployments:
             tell.expect(each.client.url, f"{each.name} listens on {each.client.url}")
         tracking, city = deployments
         return tracking, city
 
-    def _register(self, *deployments: Deployment) -> Receiver:
+    def _register(self, *deployments: RunningDeployment) -> Receiver:
         tell = self._narrator
         tell.chapter("Someone wants to be alerted")
         receiver = self._stack.enter_context(Receiver())
@@ -123,7 +123,7 @@ class Story:
         tell.say("what is signed with the secret it got in return (Standard Webhooks).")
         return receiver
 
-    def _track(self, tracking: Deployment) -> None:
+    def _track(self, tracking: RunningDeployment) -> None:
         tell, client = self._narrator, tracking.client
         tell.chapter("A face tracker reports whom it sees, as in the SensorStream paper")
         tell.say("This message goes in by SOAP:")
@@ -160,7 +160,7 @@ class Story:
             "the paper's semantic rule keeps exactly one Action while there are humans",
         )
 
-    def _observe(self, city: Deployment) -> None:
+    def _observe(self, city: RunningDeployment) -> None:
         tell, client = self._narrator, city.client
         if self._data is None:
             morning, origin = MADE_UP, "made up, from a fixed seed"
@@ -190,7 +190,7 @@ class Story:
         )
         tell.expect(before.alerts + after.alerts, f"{before.alerts + after.alerts} alerts raised")
 
-    def _compare_alerts(self, receiver: Receiver, deployments: Sequence[Deployment]) -> None:
+    def _compare_alerts(self, receiver: Receiver, deployments: Sequence[RunningDeployment]) -> None:
         tell = self._narrator
         tell.chapter("The alerts arrive")
         raised = [alert for each in deployments for alert in each.client.alerts()]
@@ -205,7 +205,7 @@ class Story:
         )
         tell.expect(receiver.refused == 0, "every signature was right")
 
-    def _look_back(self, city: Deployment) -> None:
+    def _look_back(self, city: RunningDeployment) -> None:
         tell = self._narrator
         tell.chapter("History answers SQL")
         classes = city.client.sql(_CLASSES)
@@ -221,7 +221,7 @@ class Story:
             interactive, bulk = self._ask_both(settings, _HISTORY)
         tell.expect(bulk == interactive, "Spark answers with the same rows")
 
-    def _measure(self, deployments: Sequence[Deployment]) -> None:
+    def _measure(self, deployments: Sequence[RunningDeployment]) -> None:
         tell = self._narrator
         tell.chapter("Where the time goes")
         tell.say("Milliseconds per message by the phases of the paper (equation 10):")
@@ -236,7 +236,7 @@ class Story:
             [*rows, ["t_p", "all of them", *totals]],
         )
 
-    def _stop(self, deployments: Sequence[Deployment]) -> None:
+    def _stop(self, deployments: Sequence[RunningDeployment]) -> None:
         tell = self._narrator
         tell.chapter("The servers stop")
         with tell.waiting("stopping"):
@@ -250,7 +250,7 @@ class Story:
         self._narrator.expect(tally.clean, "every message was taken in")
         return tally
 
-    def _ask_both(self, settings: Settings, query: str) -> tuple[Table, Table]:
+    def _ask_both(self, settings: Settings, query: str) -> tuple[SqlResult, SqlResult]:
         """The answers of PostgreSQL and of Spark, beside the running server."""
         with ExitStack() as stack:
             url = open_history(settings.history, stack)

@@ -19,7 +19,7 @@ from sensorstream.history.database import translating
 from sensorstream.history.tables import alerts, deliveries, webhooks
 
 
-class Outbox:
+class PostgresOutbox:
     """Safe to use from several threads; every method is one transaction.
 
     All of them raise :class:`~sensorstream.errors.HistoryError` when the database fails.

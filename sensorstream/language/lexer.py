@@ -81,7 +81,7 @@ _SPARQL_SKIP: Final = re.compile(
 )
 
 
-class Source:
+class RuleText:
     """A rule file's text, with the way from offsets to lines and columns."""
 
     __slots__ = ("_starts", "file", "text")
@@ -97,7 +97,7 @@ class Source:
         return Position(self.file, line, offset - self._starts[line - 1] + 1)
 
 
-def tokens(source: Source) -> Iterator[Token]:
+def tokens(source: RuleText) -> Iterator[Token]:
     """The tokens of a rule file; holes and texts keep their braces and quotes.
 
     Raises:
@@ -116,7 +116,7 @@ def tokens(source: Source) -> Iterator[Token]:
         offset = end
 
 
-def _next(source: Source, offset: int, before: str) -> tuple[str, int]:
+def _next(source: RuleText, offset: int, before: str) -> tuple[str, int]:
     text = source.text
     if text[offset] == "{":
         if before in _SPARQL_WORDS:
@@ -133,7 +133,7 @@ def _next(source: Source, offset: int, before: str) -> tuple[str, int]:
 _HOLE_PATTERN: Final = re.compile(_HOLE)
 
 
-def _end_of_sparql(source: Source, start: int) -> int:
+def _end_of_sparql(source: RuleText, start: int) -> int:
     """The offset behind the brace that closes the one at ``start``."""
     text, offset, depth = source.text, start, 0
     while offset < len(text):
@@ -147,7 +147,7 @@ def _end_of_sparql(source: Source, start: int) -> int:
     raise _unclosed(source, start, "'{' is never closed: expected '}' after the SPARQL text")
 
 
-def _no_token(source: Source, offset: int) -> LanguageError:
+def _no_token(source: RuleText, offset: int) -> LanguageError:
     character = source.text[offset]
     if character == '"':
         return _unclosed(
@@ -160,7 +160,7 @@ def _no_token(source: Source, offset: int) -> LanguageError:
     return _unclosed(source, offset, f"unexpected character '{character}'{hint}")
 
 
-def _unclosed(source: Source, offset: int, message: str) -> LanguageError:
+def _unclosed(source: RuleText, offset: int, message: str) -> LanguageError:
     return LanguageError(message, position=source.position(offset))
 
 
@@ -171,5 +171,5 @@ class RuleLexer(Lexer):
         """Take Lark's configuration, of which nothing is needed."""
 
     # Lark's older interface for custom lexers: it hands over what was given to parse().
-    def lex(self, data: Source) -> Iterator[Token]:  # type: ignore[override]
+    def lex(self, data: RuleText) -> Iterator[Token]:  # type: ignore[override]
         return tokens(data)

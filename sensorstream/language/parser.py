@@ -12,8 +12,8 @@ from lark.exceptions import UnexpectedToken, VisitError
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
-from sensorstream.language.lexer import KEYWORDS, RuleLexer, Source
-from sensorstream.language.pipeline import call, split
+from sensorstream.language.hole import call, split
+from sensorstream.language.lexer import KEYWORDS, RuleLexer, RuleText
 from sensorstream.language.wellformed import faults, place
 
 _SEVERITIES: Final = ("info", "warning", "critical")
@@ -40,7 +40,7 @@ def parse_with_faults(
     After a syntax error, which is then the only fault, the tree is empty. A tree with faults is
     fit for nothing but printing.
     """
-    source = Source(text, file)
+    source = RuleText(text, file)
     try:
         tree = _lark().parse(cast(str, source))
         parsed = cast(syntax.RuleFile, _Builder(source).transform(tree))
@@ -88,7 +88,7 @@ _PLAIN: Final = {
 } | {kind: f"'{word}'" for word, kind in KEYWORDS.items()}
 
 
-def _unexpected(source: Source, error: UnexpectedToken) -> LanguageError:
+def _unexpected(source: RuleText, error: UnexpectedToken) -> LanguageError:
     accepted = set(error.accepts or error.expected)
     if {"LOCAL_NAME", "NAMESPACE", "IRI"} <= accepted:
         accepted -= {"NAMESPACE", "IRI"}
@@ -116,7 +116,7 @@ _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 class _Builder(Transformer[Token, Any]):
     """One method for each rule of the grammar, bottom up."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: RuleText) -> None:
         super().__init__()
         self._source = source
 

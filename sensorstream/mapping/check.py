@@ -12,9 +12,9 @@ from sensorstream.language.vocabulary import shown, unknown_names
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
+from sensorstream.mapping.function_chain import call_faults
 from sensorstream.mapping.functions import Tables
-from sensorstream.mapping.pipeline import call_faults
-from sensorstream.mapping.reference import NO_REFERENCE, ReferenceData
+from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI

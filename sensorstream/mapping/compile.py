@@ -13,12 +13,12 @@ from sensorstream.mapping.document import Element
 from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
-from sensorstream.mapping.reference import NO_REFERENCE, ReferenceData
+from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.scope import Scope
 from sensorstream.mapping.sieve import Mark
 from sensorstream.mapping.split import compile_split
 from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
-from sensorstream.mapping.trace import Recorder
+from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject
@@ -32,7 +32,7 @@ def compile_mapping(
     timeline: Timeline,
     reference: ReferenceData = NO_REFERENCE,
     schemas: MessageSchemas | None = None,
-    recorder: Recorder | None = None,
+    recorder: ExpressionRecorder | None = None,
 ) -> MappingPlan:
     """The mapping rules of several files as one plan, in their order.
 
@@ -70,7 +70,7 @@ class _Compiler:
         schema: Schema,
         timeline: Timeline,
         reference: ReferenceData,
-        recorder: Recorder | None,
+        recorder: ExpressionRecorder | None,
     ) -> None:
         self._file = file
         self._rule = rule

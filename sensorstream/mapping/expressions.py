@@ -13,10 +13,10 @@ from sensorstream.language import syntax
 from sensorstream.language.printer import print_hole
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
+from sensorstream.mapping.function_chain import compile_calls
 from sensorstream.mapping.functions import Tables
-from sensorstream.mapping.pipeline import compile_calls
 from sensorstream.mapping.scope import Scope, Texts
-from sensorstream.mapping.trace import Recorder
+from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import encode_segment
 from sensorstream.mapping.xpath import compile_xpath, line_of, texts
 
@@ -29,7 +29,7 @@ class Expressions:
         file: syntax.RuleFile,
         rule: syntax.MappingRule,
         tables: Tables,
-        recorder: Recorder | None,
+        recorder: ExpressionRecorder | None,
     ) -> None:
         self._file = file
         self._rule = rule

@@ -13,7 +13,7 @@ from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import datatype_of
 from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.plan import Statements
-from sensorstream.mapping.reference import ReferenceData
+from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.mapping.scope import Scope, Terms
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema

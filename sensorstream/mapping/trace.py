@@ -9,7 +9,7 @@ from sensorstream.language.syntax import Hole
 from sensorstream.mapping.scope import Scope
 
 
-class Recorder(Protocol):
+class ExpressionRecorder(Protocol):
     """Hears of every expression that is evaluated, once for each time."""
 
     def selected(self, rule: str, hole: Hole, scope: Scope, count: int) -> None:

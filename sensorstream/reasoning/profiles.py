@@ -6,14 +6,14 @@ from typing import Final
 
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.errors import SettingsError
-from sensorstream.reasoning.closure import Closure
-from sensorstream.reasoning.dl.explain import Explainer
+from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.process import HEAP, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.reasoning.schema_closure import SchemaClosure
 
 PROFILES: Final = ("none", "plain", "hermit", "pellet")
 
@@ -40,7 +40,7 @@ def make_reasoner(
     if profile == "none":
         return NoReasoner()
     if profile == "plain":
-        return Closure(ontology.schema)
+        return SchemaClosure(ontology.schema)
     if profile not in PROFILES:
         raise SettingsError(
             f"'{profile}' is no reasoning profile: expected one of {', '.join(PROFILES)}"

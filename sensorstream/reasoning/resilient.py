@@ -15,11 +15,11 @@ from sensorstream.errors import Inconsistent, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
-from sensorstream.reasoning.closure import Closure
-from sensorstream.reasoning.dl.explain import Explainer
+from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.schema_closure import SchemaClosure
 
 _LOG = logging.getLogger(__name__)
 _TOLERATED: Final = 2
@@ -37,7 +37,7 @@ class ResilientReasoner:
         self._worker = worker
         self._explainer = explainer
         self._schema = schema
-        self._plain: Closure | None = None
+        self._plain: SchemaClosure | None = None
         self._failures = 0
         self.restarts = 0
         """How often the process was started again."""
@@ -91,7 +91,7 @@ class ResilientReasoner:
             return Delta(time)
         _LOG.error("the reasoner failed, the plain profile takes over: %s", reason)
         self.degraded = reason
-        self._plain = Closure(self._schema)
+        self._plain = SchemaClosure(self._schema)
         plain = self._plain.react(kb, Delta(time, added=tuple(kb.triples(Origin.WINDOW))))
         self._reasoner.close()
         wanted = dict.fromkeys(plain.added)

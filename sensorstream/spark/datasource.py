@@ -22,7 +22,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from sensorstream.history.database import connect, translating
-from sensorstream.spark.tables import SOURCE_TABLES, SourceColumn, SourceTable
+from sensorstream.spark.source_tables import SOURCE_TABLES, SourceColumn, SourceTable
 
 FORMAT = "sensorstream-history"
 # A partition is held in memory once as CSV and once as Arrow: some 100 MB of statements.

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from standardwebhooks import Webhook as Verifier
 
-from sensorstream.alerts.dispatcher import Dispatcher
+from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.records import KeptReport
 from sensorstream.clock import SystemClock
 from sensorstream.model.timeline import Timeline
@@ -29,12 +29,12 @@ class Bench:
     def __init__(self, outbox: Any) -> None:
         self.outbox = outbox
         self.metrics = CollectorRegistry()
-        self.made: list[Dispatcher] = []
+        self.made: list[WebhookDispatcher] = []
 
-    def start(self, **changes: Any) -> Dispatcher:
+    def start(self, **changes: Any) -> WebhookDispatcher:
         options = {"allow_private": True, "timeout": 0.5, "max_attempts": 3}
         options.update({k: changes.pop(k) for k in list(changes) if k in options})
-        dispatcher = Dispatcher(
+        dispatcher = WebhookDispatcher(
             self.outbox,
             WebhookSettings(**options),  # type: ignore[arg-type]
             SystemClock(),

@@ -7,7 +7,7 @@ import pytest
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language import parse
 from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
-from sensorstream.mapping.reference import ReferenceData, reference_data
+from sensorstream.mapping.reference_data import ReferenceData, reference_data
 from sensorstream.model.datatypes import XSD, XSD_DATE_TIME, XSD_DECIMAL, XSD_INTEGER
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema

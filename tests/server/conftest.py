@@ -42,7 +42,7 @@ from sensorstream.errors import (
     UnknownQuery,
 )
 from sensorstream.history.quarantine import Quarantined
-from sensorstream.history.sql import Table
+from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.kb.snapshot import Results
 from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Alert, Message
@@ -109,7 +109,7 @@ class MemoryApplication(Application):
         self.received: list[Message] = []
         self.kept: list[RaisedAlert] = []
         self.hooks: list[Webhook] = []
-        self.table = Table(("n",), ((1,),))
+        self.table = SqlResult(("n",), ((1,),))
         self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
         self.alive = True
         self.parts = (Part("pipeline", True), Part("history", True))
@@ -181,7 +181,7 @@ class MemoryApplication(Application):
         except (SyntaxError, ValueError) as error:
             raise QueryError(str(error), position=Position("query", 1, 1)) from None
 
-    def sql(self, text: str) -> Table:
+    def sql(self, text: str) -> SqlResult:
         if "broken" in text:
             raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
         if "away" in text:
@@ -322,9 +322,9 @@ def client(served: Served) -> httpx.Client:
 
 
 @pytest.fixture
-def odd_table() -> Table:
+def odd_table() -> SqlResult:
     """Every kind of value a database gives."""
-    return Table(
+    return SqlResult(
         ("a", "b", "c", "d", "e", "f", "g", "h"),
         (
             (1, 2.5, Decimal("3"), Decimal("3.25"), NOW, None, b"<x/>", True),

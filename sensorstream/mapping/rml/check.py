@@ -11,7 +11,7 @@ from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place
 from sensorstream.mapping import xpath
 from sensorstream.mapping.rml.model import (
-    Constant,
+    ConstantTerm,
     RmlMapping,
     TermMap,
     TriplesMap,
@@ -66,12 +66,12 @@ def _at(triples_map: TriplesMap, found: Iterator[LanguageError]) -> Iterator[Lan
 def _constants(triples_map: TriplesMap) -> Iterator[LanguageError]:
     for term_map in nodes((triples_map.subject, triples_map.properties), TermMap):
         try:
-            if isinstance(term_map.expression, Constant) and term_map.type == "Literal":
+            if isinstance(term_map.expression, ConstantTerm) and term_map.type == "Literal":
                 term = term_map.expression.term
                 assert isinstance(term, Literal)
                 literal_maker(term.datatype, term.language)(term.lexical)
             match term_map.language:
-                case TermMap(expression=Constant(term=Literal() as tag)):
+                case TermMap(expression=ConstantTerm(term=Literal() as tag)):
                     literal_maker(None, tag.lexical)("")
         except TermError as error:
             message = f"{term_map.where}: {error.message}"
@@ -124,7 +124,7 @@ def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:
 
 def _constant(term_map: TermMap) -> IRI | None:
     match term_map.expression:
-        case Constant(term=IRI() as term):
+        case ConstantTerm(term=IRI() as term):
             return term
     return None
 

@@ -16,10 +16,10 @@ from sensorstream.mapping.document import Element
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.plan import Harvest, PlannedRule
 from sensorstream.mapping.rml.check import faults
-from sensorstream.mapping.rml.expressions import Expressions, Row, Terms
+from sensorstream.mapping.rml.expressions import RmlExpressions, Row, Terms
 from sensorstream.mapping.rml.model import (
     Expression,
-    Join,
+    JoinCondition,
     ParentMap,
     PredicateObjects,
     RmlMapping,
@@ -90,7 +90,7 @@ class _MapCompiler:
         self._map = triples_map
         self._mapping = mapping
         self._timeline = timeline
-        self._expressions = Expressions(triples_map)
+        self._expressions = RmlExpressions(triples_map)
         self._terms = TermCompiler(triples_map, self._expressions)
 
     def run(self) -> Callable[[Element, Harvest], bool]:
@@ -212,7 +212,7 @@ class _MapCompiler:
         return joined
 
     def _key(
-        self, joins: Sequence[Join], side: Callable[[Join], Expression]
+        self, joins: Sequence[JoinCondition], side: Callable[[JoinCondition], Expression]
     ) -> Callable[[Row], Iterable[tuple[str, ...]]]:
         finds = tuple(self._expressions.values(side(join), str) for join in joins)
         return lambda row: product(*(find(row) for find in finds))

@@ -15,13 +15,13 @@ from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import datatype_of
 from sensorstream.mapping.rml.model import (
-    Constant,
+    ConstantTerm,
     Expression,
     LogicalSource,
     PredicateObjects,
     Reference,
     RmlMapping,
-    Template,
+    StringTemplate,
     TermMap,
     TriplesMap,
 )
@@ -157,11 +157,11 @@ class _Exporter:
 
     def _named(self, name: syntax.Name | syntax.BlankName) -> TermMap:
         if isinstance(name, syntax.BlankName):
-            return TermMap(Template(self._parts(name.parts)), "BlankNode")
+            return TermMap(StringTemplate(self._parts(name.parts)), "BlankNode")
         if name.is_constant:
-            return TermMap(Constant(self._file.resolve(name)), "IRI")
+            return TermMap(ConstantTerm(self._file.resolve(name)), "IRI")
         head = "" if name.prefix is None else self._file.prefix_map[name.prefix]
-        return TermMap(Template(self._parts((head, *name.parts))), "IRI")
+        return TermMap(StringTemplate(self._parts((head, *name.parts))), "IRI")
 
     def _parts(self, parts: Sequence[syntax.Part]) -> tuple[syntax.Part, ...]:
         """The parts with their XPaths moved, no two texts side by side and none empty."""
@@ -179,7 +179,7 @@ class _Exporter:
 
     def _property(self, values: syntax.PropertyValues) -> PredicateObjects:
         name = self._file.resolve(values.property)
-        predicate = TermMap(Constant(name), "IRI")
+        predicate = TermMap(ConstantTerm(name), "IRI")
         return PredicateObjects((predicate,), tuple(self._value(name, v) for v in values.values))
 
     def _value(self, name: IRI, value: syntax.Value) -> TermMap:
@@ -187,10 +187,10 @@ class _Exporter:
             case syntax.XPathValue(xpath=hole):
                 return self._literal(name, value, Reference(self._expression(hole)))
             case syntax.TextValue(text=text):
-                return self._literal(name, value, Template(self._parts(text.parts)))
+                return self._literal(name, value, StringTemplate(self._parts(text.parts)))
             case syntax.Number(text=text):
                 kind = self._datatype(name, value)
-                return TermMap(Constant(Literal(text, kind or XSD_STRING)), "Literal")
+                return TermMap(ConstantTerm(Literal(text, kind or XSD_STRING)), "Literal")
             case syntax.Name() | syntax.BlankName():
                 return self._named(value)
             case syntax.Fallback():
@@ -208,10 +208,10 @@ class _Exporter:
         self, name: IRI, value: syntax.XPathValue | syntax.TextValue, expression: Expression
     ) -> TermMap:
         if value.language is not None:
-            tag = TermMap(Constant(Literal(value.language)), "Literal")
+            tag = TermMap(ConstantTerm(Literal(value.language)), "Literal")
             return _constant_text(TermMap(expression, "Literal", language=tag))
         kind = self._datatype(name, value)
-        datatype = None if kind is None else TermMap(Constant(IRI(kind)), "IRI")
+        datatype = None if kind is None else TermMap(ConstantTerm(IRI(kind)), "IRI")
         return _constant_text(TermMap(expression, "Literal", datatype=datatype))
 
     def _datatype(
@@ -223,7 +223,7 @@ class _Exporter:
 
     def _fallback(self, name: IRI, value: syntax.Fallback) -> TermMap:
         made = replace(self._value(name, value.value), if_valid=value.if_valid)
-        if isinstance(made.expression, Constant):  # it is never missing
+        if isinstance(made.expression, ConstantTerm):  # it is never missing
             return replace(made, if_valid=False)
         match value.otherwise:
             case None:
@@ -237,19 +237,19 @@ class _Exporter:
 def _constant_text(term_map: TermMap) -> TermMap:
     """Text without references is a constant."""
     match term_map:
-        case TermMap(expression=Template(parts=parts), datatype=datatype, language=language) if (
-            not any(isinstance(part, syntax.Hole) for part in parts)
-        ):
+        case TermMap(
+            expression=StringTemplate(parts=parts), datatype=datatype, language=language
+        ) if not any(isinstance(part, syntax.Hole) for part in parts):
             text = "".join(part for part in parts if isinstance(part, str))
             kind, tag = _text_of(datatype), _text_of(language)
-            return TermMap(Constant(Literal(text, kind or XSD_STRING, tag)), "Literal")
+            return TermMap(ConstantTerm(Literal(text, kind or XSD_STRING, tag)), "Literal")
     return term_map
 
 
 def _text_of(term_map: TermMap | None) -> str | None:
     match term_map:
-        case TermMap(expression=Constant(term=Literal() as term)):
+        case TermMap(expression=ConstantTerm(term=Literal() as term)):
             return term.lexical
-        case TermMap(expression=Constant(term=IRI() as term)):
+        case TermMap(expression=ConstantTerm(term=IRI() as term)):
             return str(term)
     return None

@@ -15,7 +15,7 @@ TermType: TypeAlias = Literal["IRI", "URI", "UnsafeIRI", "UnsafeURI", "BlankNode
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ConstantTerm:
     """``rml:constant``: the same term for every iteration."""
 
     term: IRI | LiteralTerm
@@ -29,7 +29,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class StringTemplate:
     """``rml:template``: text with references; several values of several references multiply."""
 
     parts: tuple[Part, ...]
@@ -38,7 +38,7 @@ class Template:
 Missing: TypeAlias = Literal["skip", "skip individual", "reject"]
 """What it means that a term map made no term: nothing, no subject, or a rejected message."""
 
-Expression: TypeAlias = Constant | Reference | Template
+Expression: TypeAlias = ConstantTerm | Reference | StringTemplate
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class TermMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class JoinCondition:
     """``rml:joinCondition``: child and parent have a value in common."""
 
     child: Expression
@@ -76,7 +76,7 @@ class ParentMap:
     """
 
     parent: str
-    joins: tuple[Join, ...]
+    joins: tuple[JoinCondition, ...]
     where: str = field(default="", compare=False)
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 

@@ -24,7 +24,7 @@ from sensorstream.mapping.rml.block import (
     rml,
 )
 from sensorstream.mapping.rml.model import (
-    Join,
+    JoinCondition,
     LogicalSource,
     ParentMap,
     PredicateObjects,
@@ -241,7 +241,7 @@ class _Reader:
             self._block.place,
         )
 
-    def _join(self, node: Term, where: str) -> Join:
+    def _join(self, node: Term, where: str) -> JoinCondition:
         where = f"{where}, join condition"
         self._block.only(node, "join condition", where)
         sides = []
@@ -260,7 +260,7 @@ class _Reader:
                 sides.append(Reference(self._block.hole(short_form[0].lexical)))
             else:
                 raise self._block.error(where, f"rml:{side}: expected an XPath in quotes")
-        return Join(*sides)
+        return JoinCondition(*sides)
 
 
 def _check_parent(

@@ -13,12 +13,12 @@ from typing import Final
 
 from sensorstream.errors import MappingError, TermError
 from sensorstream.language.syntax import Hole
-from sensorstream.mapping.rml.expressions import Expressions, Row, Terms, Texts
+from sensorstream.mapping.rml.expressions import RmlExpressions, Row, Terms, Texts
 from sensorstream.mapping.rml.model import (
-    Constant,
+    ConstantTerm,
     Expression,
     Reference,
-    Template,
+    StringTemplate,
     TermMap,
     TriplesMap,
 )
@@ -32,7 +32,7 @@ _CACHED_IRIS: Final = 1024
 class TermCompiler:
     """Compiles the term maps of one triples map; its methods return closures."""
 
-    def __init__(self, triples_map: TriplesMap, expressions: Expressions) -> None:
+    def __init__(self, triples_map: TriplesMap, expressions: RmlExpressions) -> None:
         self._base = triples_map.base
         self._iterator = triples_map.source.iterator
         self._expressions = expressions
@@ -55,7 +55,7 @@ class TermCompiler:
 
     def _terms(self, term_map: TermMap) -> Terms:
         expression = term_map.expression
-        if isinstance(expression, Constant):
+        if isinstance(expression, ConstantTerm):
             constant = (expression.term,)
             return lambda row: constant
         if term_map.type == "Literal":
@@ -140,7 +140,7 @@ class TermCompiler:
         if language is None:
             return lambda row: (None,)
         assert language.expression is not None
-        if isinstance(language.expression, Constant):
+        if isinstance(language.expression, ConstantTerm):
             constant = language.expression.term
             assert isinstance(constant, Literal)
             tags = (constant.lexical,)
@@ -157,7 +157,7 @@ def _first_hole(expression: Expression | None) -> Hole | None:
     match expression:
         case Reference(xpath=hole):
             return hole
-        case Template(parts=parts):
+        case StringTemplate(parts=parts):
             return next((part for part in parts if isinstance(part, Hole)), None)
         case _:
             return None

@@ -11,12 +11,12 @@ from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
 from sensorstream.mapping import xpath
 from sensorstream.mapping.rml.model import (
-    Constant,
+    ConstantTerm,
     ParentMap,
     PredicateObjects,
     Reference,
     RmlMapping,
-    Template,
+    StringTemplate,
     TermMap,
     TriplesMap,
 )
@@ -140,7 +140,7 @@ class _Importer:
         made = []
         for predicate in values.predicates:
             match predicate.expression:
-                case Constant(term=IRI() as name):
+                case ConstantTerm(term=IRI() as name):
                     terms = tuple(self._value(name, each) for each in values.objects)
                     made.append(syntax.PropertyValues(self._constant_name(name), terms))
                 case _:
@@ -161,7 +161,7 @@ class _Importer:
 
     def _literal(self, name: IRI, value: TermMap) -> syntax.XPathValue | syntax.TextValue:
         match value.expression:
-            case Constant(term=Literal() as term):
+            case ConstantTerm(term=Literal() as term):
                 kind, tag = term.datatype, term.language
             case _:
                 kind, tag = self._constant_kind(value), self._constant_tag(value)
@@ -169,9 +169,9 @@ class _Importer:
         match value.expression:
             case Reference(xpath=hole):
                 return syntax.XPathValue(self._hole(hole), datatype, tag)
-            case Template(parts=parts):
+            case StringTemplate(parts=parts):
                 return syntax.TextValue(syntax.Template(self._parts(parts)), datatype, tag)
-            case Constant(term=Literal() as term):
+            case ConstantTerm(term=Literal() as term):
                 text = (term.lexical,) if term.lexical else ()
                 return syntax.TextValue(syntax.Template(text), datatype, tag)
         raise AssertionError("a literal has an expression")
@@ -180,7 +180,7 @@ class _Importer:
         match value.datatype:
             case None:
                 return XSD_STRING
-            case TermMap(expression=Constant(term=IRI() as kind)):
+            case TermMap(expression=ConstantTerm(term=IRI() as kind)):
                 return kind
         self._refuse("a datatype that the message gives")
 
@@ -188,7 +188,7 @@ class _Importer:
         match value.language:
             case None:
                 return None
-            case TermMap(expression=Constant(term=Literal(lexical=tag))) if _TAG.match(tag):
+            case TermMap(expression=ConstantTerm(term=Literal(lexical=tag))) if _TAG.match(tag):
                 return tag
         self._refuse("a language that the message gives")
 
@@ -202,11 +202,11 @@ class _Importer:
 
     def _name(self, term_map: TermMap) -> syntax.Name | syntax.BlankName:
         match term_map:
-            case TermMap(expression=Constant(term=IRI() as term)):
+            case TermMap(expression=ConstantTerm(term=IRI() as term)):
                 return self._constant_name(term)
-            case TermMap(expression=Template(parts=parts), type="IRI"):
+            case TermMap(expression=StringTemplate(parts=parts), type="IRI"):
                 return self._name_of_parts(self._with_base(self._parts(parts)))
-            case TermMap(expression=Template(parts=parts), type="BlankNode"):
+            case TermMap(expression=StringTemplate(parts=parts), type="BlankNode"):
                 if not all(_LABEL_PART.match(part) for part in parts if isinstance(part, str)):
                     self._refuse("such a label of a blank node")
                 return syntax.BlankName(self._parts(parts))

@@ -26,11 +26,11 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.protocol import IslandFacts
-from sensorstream.reasoning.dl.terminology import Ends, Terminology
+from sensorstream.reasoning.dl.terminology import PropertyEnds, Terminology
 
 _ASSERTED: Final = int(Origin.STATIC | Origin.WINDOW)
 _EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
-_NO_ENDS: Final = Ends()
+_NO_ENDS: Final = PropertyEnds()
 # The datatype map of OWL 2 (Structural Specification, section 4), which both reasoners have.
 DATATYPES: Final = NUMERIC_TYPES | {
     *(f"{XSD}{name}" for name in ("normalizedString", "token", "language", "Name", "NCName")),

@@ -25,7 +25,7 @@ from sensorstream.model.vocabulary import (
     RDF_REST,
     RDF_TYPE,
 )
-from sensorstream.reasoning.dl.terminology import Ends, Terminology, mentions
+from sensorstream.reasoning.dl.terminology import PropertyEnds, Terminology, mentions
 
 # A property and one inverse; inverses of inverses would be the property again.
 _WAYS: Final = 2
@@ -86,7 +86,7 @@ def set_apart(terminology: Terminology) -> Apart | None:
         return None
     # Whatever is said of the ends of a property is said of its inverse's, the other way round.
     local = {
-        role: Ends(
+        role: PropertyEnds(
             frozenset[IRI]().union(*(_end(ends, step, step.forward) for step in ways)),
             frozenset[IRI]().union(*(_end(ends, step, not step.forward) for step in ways)),
         )
@@ -101,8 +101,8 @@ def _tells_inverse(triple: Triple) -> bool:
     return p == OWL_INVERSE_OF and isinstance(s, IRI) and isinstance(o, IRI) and s != o
 
 
-def _end(ends: dict[IRI, Ends], step: Step, subject: bool) -> frozenset[IRI]:
-    told = ends.get(step.role, Ends())
+def _end(ends: dict[IRI, PropertyEnds], step: Step, subject: bool) -> frozenset[IRI]:
+    told = ends.get(step.role, PropertyEnds())
     return told.subject if subject else told.object
 
 

@@ -15,9 +15,9 @@ from sensorstream.errors import ReasonerError
 from sensorstream.reasoning.dl.protocol import (
     HEADER,
     Answer,
-    Ask,
+    AskTypes,
     IslandFacts,
-    Load,
+    LoadAxioms,
     Message,
     Types,
     decode,
@@ -173,7 +173,7 @@ class Worker:
         ``timeout`` bounds one question, in seconds; starting may take two minutes more. ``heap``
         bounds the memory of Java's objects, in MiB. ``nice`` lowers the process's priority.
         """
-        self._load = Load(reasoner, axioms.decode())
+        self._load = LoadAxioms(reasoner, axioms.decode())
         self._timeout = timeout
         self._name = {"hermit": "HermiT", "pellet": "Pellet"}.get(reasoner, reasoner)
         self._process = JavaProcess(
@@ -213,13 +213,13 @@ class Worker:
             ReasonerError: no answer within the time limit, or the process died.
         """
         self.start()
-        return self._exchange(Ask(islands, unnamed), self._timeout)
+        return self._exchange(AskTypes(islands, unnamed), self._timeout)
 
     def close(self) -> None:
         """End the process; doing it twice is fine."""
         self._process.close()
 
-    def _exchange(self, request: Load | Ask, seconds: float) -> list[Types | None]:
+    def _exchange(self, request: LoadAxioms | AskTypes, seconds: float) -> list[Types | None]:
         answer = self._process.exchange(request, seconds)
         assert isinstance(answer, Answer)
         if answer.error:

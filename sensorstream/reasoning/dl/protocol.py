@@ -38,7 +38,7 @@ class IslandFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class LoadAxioms:
     """Start the reasoner with these axioms (N-Triples)."""
 
     reasoner: str
@@ -46,7 +46,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class AskTypes:
     """What are the types of every member of these islands?
 
     ``unnamed`` asks it of the axioms as they read where no individual is that they name.
@@ -60,7 +60,7 @@ class Ask:
 class Answer:
     """One entry per island asked; None means the island contradicts the axioms.
 
-    Answers a :class:`Load` too: with one empty entry, or None where the axioms contradict
+    Answers a :class:`LoadAxioms` too: with one empty entry, or None where the axioms contradict
     themselves. ``error`` says what went wrong instead, "" when nothing did.
     """
 
@@ -128,16 +128,16 @@ class Verified:
 
 
 Message: TypeAlias = (
-    Load | Ask | Answer | Explain | Explained | Realise | Realised | Verify | Verified
+    LoadAxioms | AskTypes | Answer | Explain | Explained | Realise | Realised | Verify | Verified
 )
 
 
 def encode(message: Message) -> bytes:
     """The frame of one message."""
     body: Any
-    if isinstance(message, Load):
+    if isinstance(message, LoadAxioms):
         body = ["load", message.reasoner, message.axioms]
-    elif isinstance(message, Ask):
+    elif isinstance(message, AskTypes):
         body = [
             "ask",
             [(i.names, i.types, i.links, i.values, i.same, i.different) for i in message.islands],
@@ -165,9 +165,9 @@ def decode(body: bytes) -> Message:
     """The message in one frame's body."""
     match json.loads(body):
         case ["load", reasoner, axioms]:
-            return Load(reasoner, axioms)
+            return LoadAxioms(reasoner, axioms)
         case ["ask", islands, unnamed]:
-            return Ask([IslandFacts(*each) for each in islands], unnamed)
+            return AskTypes([IslandFacts(*each) for each in islands], unnamed)
         case ["answer", islands, error]:
             return Answer(islands, error)
         case ["explain", axioms, triples, seconds]:

@@ -11,7 +11,6 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Subject, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
-from sensorstream.reasoning.closure import Closure
 from sensorstream.reasoning.dl.claims import Claims
 from sensorstream.reasoning.dl.decisions import Decisions
 from sensorstream.reasoning.dl.islands import Island, Islands, names
@@ -22,6 +21,7 @@ from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.sharing import Sharing
 from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.schema_closure import SchemaClosure
 
 # What one of these graphs holds is no news.
 _KNOWN: Final = int(Origin.STATIC | Origin.WINDOW | Origin.STATIC_INFERRED)
@@ -57,7 +57,7 @@ class DlReasoner:
         self._terminology = terminology
         self._worker = worker
         self._questions = Questions(terminology, worker, remembered)
-        self._closure = Closure(terminology.schema, types=False)
+        self._closure = SchemaClosure(terminology.schema, types=False)
         self._decisions = _decisions(terminology)
         self._types: dict[Subject, frozenset[IRI]] = {}
         self._triples: dict[Subject, frozenset[Triple]] = {}

@@ -61,7 +61,7 @@ _NONE: Final[frozenset[IRI]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class PropertyEnds:
     """What a property implies for its ends, where that is all that is said of it."""
 
     subject: frozenset[IRI] = frozenset()
@@ -86,7 +86,7 @@ class Terminology:
     individuals: tuple[Subject, ...]
     helpers: dict[Term, IRI]
     linking: frozenset[IRI]
-    local: dict[IRI, Ends]
+    local: dict[IRI, PropertyEnds]
     data: frozenset[IRI]
     named: frozenset[Subject]
     whole: str
@@ -173,22 +173,22 @@ def _is_axiom(triple: Triple) -> bool:
     return p.startswith(_AXIOM_SPACES)
 
 
-def mentions(axioms: Iterable[Triple]) -> tuple[set[IRI], dict[IRI, Ends]]:
+def mentions(axioms: Iterable[Triple]) -> tuple[set[IRI], dict[IRI, PropertyEnds]]:
     """The names with an axiom beyond declaration and named ends; and those ends."""
     mentioned: set[IRI] = set()
-    ends: dict[IRI, Ends] = {}
+    ends: dict[IRI, PropertyEnds] = {}
     for s, p, o in axioms:
         if isinstance(o, IRI) and p not in {RDFS_DOMAIN, RDFS_RANGE}:
             mentioned.add(o)
         if not isinstance(s, IRI) or (p == RDF_TYPE and o in _DECLARATIONS):
             continue
         if p in {RDFS_DOMAIN, RDFS_RANGE} and isinstance(o, IRI):
-            told = ends.get(s, Ends())
+            told = ends.get(s, PropertyEnds())
             name = _NONE if o == OWL_THING else frozenset({o})
             if p == RDFS_DOMAIN:
-                ends[s] = Ends(told.subject | name, told.object)
+                ends[s] = PropertyEnds(told.subject | name, told.object)
             else:
-                ends[s] = Ends(told.subject, told.object | name)
+                ends[s] = PropertyEnds(told.subject, told.object | name)
         else:
             mentioned.add(s)
     return mentioned, ends

@@ -18,11 +18,11 @@ from sensorstream.reasoning.dl.gate import read_without_named
 from sensorstream.reasoning.dl.justification import Justifier
 from sensorstream.reasoning.dl.protocol import (
     Answer,
-    Ask,
+    AskTypes,
     Explain,
     Explained,
     IslandFacts,
-    Load,
+    LoadAxioms,
     Realise,
     Realised,
     Types,
@@ -36,7 +36,7 @@ from sensorstream.reasoning.dl.realisation import Realisation
 _STACK_BYTES = 256 * 1024 * 1024
 
 
-class Engine(Protocol):
+class OntologyReasoner(Protocol):
     """HermiT or Pellet over one ontology."""
 
     def is_consistent(self) -> bool:
@@ -88,7 +88,7 @@ def start_java(home: Path, heap: int) -> None:
     )
 
 
-def load(request: Load) -> dict[bool, Engine]:
+def load(request: LoadAxioms) -> dict[bool, OntologyReasoner]:
     """The reasoner that was asked for, with its axioms classified.
 
     Under True there is one for the axioms without the individuals that they name, if any.
@@ -102,7 +102,7 @@ def load(request: Load) -> dict[bool, Engine]:
     return engines
 
 
-def _engine(reasoner: str) -> Callable[[bytes], Engine]:
+def _engine(reasoner: str) -> Callable[[bytes], OntologyReasoner]:
     if reasoner == "pellet":
         from sensorstream.reasoning.dl.pellet import Pellet
 
@@ -114,7 +114,7 @@ def _engine(reasoner: str) -> Callable[[bytes], Engine]:
 
 def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> None:
     """Answer requests until there are no more."""
-    engines: dict[bool, Engine] = {}
+    engines: dict[bool, OntologyReasoner] = {}
     justifier: Justifier | None = None
     realisation: Realisation | None = None
     while (request := read(receive)) is not None:
@@ -142,11 +142,11 @@ def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> N
                 send(encode(Explained(None, error=_told(error))))
             continue
         try:
-            if isinstance(request, Load):
+            if isinstance(request, LoadAxioms):
                 engines = load(request)
                 answer = Answer([[] if engines[False].is_consistent() else None])
             else:
-                assert isinstance(request, Ask)
+                assert isinstance(request, AskTypes)
                 engine = engines[request.unnamed]
                 answer = Answer([engine.types(island) for island in request.islands])
         except Exception as error:  # Java's exceptions too: the owner decides what they mean

@@ -24,7 +24,7 @@ end $$"""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SqlResult:
     """The answer to an SQL query; ``truncated`` tells that the row limit cut rows off."""
 
     columns: tuple[str, ...]
@@ -32,7 +32,7 @@ class Table:
     truncated: bool = False
 
 
-def run_sql(url: str, text: str, *, timeout: float, row_limit: int) -> Table:
+def run_sql(url: str, text: str, *, timeout: float, row_limit: int) -> SqlResult:
     """Answer one SQL query; names without a schema are the views of ``history``.
 
     It runs as the reader (:mod:`sensorstream.history.reader`) in a read-only transaction of its
@@ -68,7 +68,7 @@ def run_sql(url: str, text: str, *, timeout: float, row_limit: int) -> Table:
     finally:
         connection.close()
     plain = tuple(tuple(map(_plain, row)) for row in rows[:row_limit])
-    return Table(columns, plain, truncated=len(rows) > row_limit)
+    return SqlResult(columns, plain, truncated=len(rows) > row_limit)
 
 
 def _reader(url: str) -> extensions.connection:

@@ -15,7 +15,7 @@ from sqlglot.schema import MappingSchema
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.history.views import HISTORY, View
-from sensorstream.spark.tables import SOURCE_TABLES
+from sensorstream.spark.source_tables import SOURCE_TABLES
 
 Q = TypeVar("Q", bound=exp.Query)
 
@@ -63,7 +63,7 @@ def translate(text: str, views: Mapping[str, View]) -> tuple[exp.Query, tuple[Vi
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ViewSource:
     """A base table as one view uses it: its columns, and the texts that some others must have."""
 
     table: str
@@ -82,18 +82,18 @@ def view_name(name: str) -> str:
     return f"{HISTORY}_{name}"
 
 
-def view_query(view: View) -> tuple[exp.Select, tuple[Source, ...]]:
+def view_query(view: View) -> tuple[exp.Select, tuple[ViewSource, ...]]:
     """A view's own query over temporary views of the base tables, and what these are."""
     query = view.query.copy()
     _group(query)
-    sources: dict[Source, None] = {}
+    sources: dict[ViewSource, None] = {}
     for table in list(query.find_all(exp.Table)):
         equals = sorted(_take_equalities(table))
         select = table.find_ancestor(exp.Select)
         assert select is not None
         used = {c.name for c in select.find_all(exp.Column) if c.table == table.alias}
         columns = [c.name for c in SOURCE_TABLES[table.name].columns if c.name in used]
-        source = Source(table.name, tuple(columns), tuple(equals))
+        source = ViewSource(table.name, tuple(columns), tuple(equals))
         sources[source] = None
         table.set("this", exp.to_identifier(source.name, quoted=True))
         table.set("db", None)

@@ -20,7 +20,7 @@ from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
 from sensorstream.mapping.plan import MappingPlan, PlannedRule
-from sensorstream.mapping.reference import NO_REFERENCE, ReferenceData
+from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.scope import Scope
 from sensorstream.mapping.subpaths import subpaths
 from sensorstream.mapping.unmapped import Seen, Unmapped, unmapped

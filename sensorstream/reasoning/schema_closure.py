@@ -28,7 +28,7 @@ class _Implied:
     object_types: tuple[IRI, ...]
 
 
-class Closure:
+class SchemaClosure:
     """Incremental materialisation of the told schema; O(conclusions) per triple.
 
     With ``types=False`` only subproperties are followed: the part that a description logic

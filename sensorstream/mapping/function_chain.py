@@ -7,7 +7,7 @@ from typing import Final
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language.syntax import Call
-from sensorstream.mapping.functions import Function, Kind, Tables, compile_call
+from sensorstream.mapping.functions import Function, Tables, ValueKind, compile_call
 from sensorstream.model.datatypes import (
     NUMERIC_TYPES,
     XSD,
@@ -21,9 +21,9 @@ from sensorstream.model.terms import Literal
 _MOMENTS: Final = frozenset((XSD_DATE_TIME, XSD_DATE_TIME_STAMP))
 _TAKEN: Final = NUMERIC_TYPES | _MOMENTS | {XSD_DATE, XSD_BOOLEAN}
 _SUITABLE: Final = {
-    Kind.NUMBER: NUMERIC_TYPES,
-    Kind.TIME: _MOMENTS,
-    Kind.DAY: frozenset((XSD_DATE,)),
+    ValueKind.NUMBER: NUMERIC_TYPES,
+    ValueKind.TIME: _MOMENTS,
+    ValueKind.DAY: frozenset((XSD_DATE,)),
 }
 
 
@@ -65,10 +65,10 @@ def call_faults(
             yield error
     if len(compiled) < len(calls) or not compiled:
         return
-    given = Kind.ANY
+    given = ValueKind.ANY
     for call, function in compiled:
         if given not in function.takes:
-            taken = " or ".join(kind.value for kind in Kind if kind in function.takes)
+            taken = " or ".join(kind.value for kind in ValueKind if kind in function.takes)
             yield LanguageError(
                 f"{call.function} takes {taken}, not {given.value}", position=call.position
             )

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from sensorstream.errors import QueryError, SparkError
 from sensorstream.history.database import connect, translating
-from sensorstream.history.sql import Table
+from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.history.views import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark.query import spark_sql, translate, view_name, view_query
 from sensorstream.spark.session import spark_session
+from sensorstream.spark.translation import spark_sql, translate, view_name, view_query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +29,7 @@ def run_spark_sql(
     timeline: Timeline,
     master: str,
     row_limit: int,
-) -> Table:
+) -> SqlResult:
     """Start Spark, answer one query of PostgreSQL's SQL over history, stop Spark.
 
     Args:
@@ -54,14 +54,14 @@ def run_spark_sql(
 
 def ask(
     spark: SparkSession, url: str, views: Sequence[View], text: str, *, row_limit: int
-) -> Table:
+) -> SqlResult:
     """Answer one query with a running Spark; raises as :func:`run_spark_sql`."""
     with answering(spark, url, views, text) as answer:
         table = answer.limit(row_limit + 1).toArrow()
         names = tuple(answer.columns)
     columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
     rows = tuple(zip(*columns, strict=True))
-    return Table(names, rows[:row_limit], truncated=len(rows) > row_limit)
+    return SqlResult(names, rows[:row_limit], truncated=len(rows) > row_limit)
 
 
 @contextmanager
