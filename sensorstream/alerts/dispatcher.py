@@ -1,7 +1,7 @@
-"""Takes deliveries from the outbox to their webhooks, at least once, from a thread of its own.
+"""Sends deliveries from the outbox to their webhooks, at least once, in a separate thread.
 
-One webhook is served by one worker at a time: its events arrive in order as long as none
-fails, and a receiver that hangs holds up nobody else.
+One webhook is served by one worker at a time: its events arrive in order as long as no delivery
+fails, and a receiver that hangs delays no other receiver.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class DeliveryFailure:
 
 
 class WebhookDispatcher:
-    """Delivers what is due, and looks again when woken or after ``poll`` seconds.
+    """Sends the deliveries that are due; checks again when woken or after ``poll`` seconds.
 
     ``source`` is the CloudEvents source of this deployment, a URI reference. ``schedule``
     gives the wait after the n-th failure of a delivery.
@@ -87,7 +87,7 @@ class WebhookDispatcher:
         self._resting: dict[str, datetime] = {}
         self._client = httpx.Client(
             timeout=settings.timeout,
-            follow_redirects=False,  # a redirect could lead around the check of the target
+            follow_redirects=False,  # a redirect could avoid the check of the target
             trust_env=False,
         )
         self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="webhook")
@@ -99,7 +99,7 @@ class WebhookDispatcher:
         return self._thread.is_alive() and not self._stopping.is_set()
 
     def start(self) -> None:
-        """Begin with what an earlier run left in the outbox."""
+        """Start the thread; deliveries that an earlier run left in the outbox come first."""
         self._thread.start()
 
     def wake(self) -> None:
@@ -107,7 +107,7 @@ class WebhookDispatcher:
         self._news.set()
 
     def stop(self) -> None:
-        """Finish the attempts under way and end; what is left stays in the outbox."""
+        """Finish the attempts that are running and end; all other deliveries stay in the outbox."""
         self._stopping.set()
         self._news.set()
         if self._thread.ident is not None:
@@ -141,14 +141,14 @@ class WebhookDispatcher:
 
     def _free(self, webhook: str, done: Future[None]) -> None:
         if not done.cancelled() and (error := done.exception()):
-            _log.error("a delivery broke off, it will be tried again", exc_info=error)
+            _log.error("a delivery was interrupted, it will be tried again", exc_info=error)
             self._rest(webhook)
         with self._lock:
             self._busy.discard(webhook)
         self._news.set()
 
     def _serve(self, deliveries: Sequence[Delivery]) -> None:
-        """Deliver in order; after a failure leave the rest for later and let the webhook rest."""
+        """Deliver in order; after a failure keep the other deliveries of this webhook for later."""
         for delivery in deliveries:
             if self._stopping.is_set():
                 return
@@ -208,7 +208,7 @@ class WebhookDispatcher:
         return DeliveryFailure(f"answered {status}{told}", final=status == _GONE)
 
     def _post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> int:
-        """The status answered at the first address that takes the connection."""
+        """The HTTP status from the first address that accepts the connection."""
         *others, last = target.connect_to
         for address in others:
             try:
