@@ -1,4 +1,4 @@
-"""How the demo talks: chapters, sentences, and claims that must hold."""
+"""Prints the demo: chapters, sentences, and claims that must hold."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sensorstream.clock import SystemClock
 
 
 class Unfulfilled(click.ClickException):
-    """Something that the demo promises did not happen."""
+    """A claim of the demo does not hold."""
 
     exit_code = 3
 
 
 class Narrator:
-    """Tells what happens, with the seconds since the beginning."""
+    """Prints what happens, with the seconds since the beginning."""
 
     def __init__(self) -> None:
         self._counter = SystemClock().counter
@@ -34,7 +34,7 @@ class Narrator:
         click.echo(click.style(heading, bold=True) + click.style(seconds, dim=True))
 
     def say(self, text: str) -> None:
-        """One thing to know."""
+        """Print a sentence."""
         click.echo(f"   {text}")
 
     def quote(self, text: str) -> None:
@@ -47,7 +47,7 @@ class Narrator:
         print_table(columns, rows, indent=5)
 
     def expect(self, holds: object, claim: str) -> None:
-        """Tell a claim that has been checked.
+        """Print a claim if it holds.
 
         Raises:
             Unfulfilled: it does not hold.
@@ -58,7 +58,7 @@ class Narrator:
 
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
-        """Show that something takes a while."""
+        """Show a progress text while the block runs."""
         if not sys.stderr.isatty():
             yield
             return

@@ -114,12 +114,12 @@ class Story:
 
     def _register(self, *deployments: RunningDeployment) -> Receiver:
         tell = self._narrator
-        tell.chapter("Someone wants to be alerted")
+        tell.chapter("A receiver registers for alerts")
         receiver = self._stack.enter_context(Receiver())
         for each in deployments:
             secret = each.client.register_webhook(receiver.url(each.name))["secret"]
             receiver.trust(each.name, secret)
-        tell.say("A small HTTP server registered a webhook at both deployments. It believes only")
+        tell.say("A small HTTP server registered a webhook at both deployments. It accepts only")
         tell.say("what is signed with the secret it got in return (Standard Webhooks).")
         return receiver
 
@@ -143,7 +143,7 @@ class Story:
             {"Actor", "ConfidentDetection"} <= set(classes),
             f"HermiT infers that this human is also: {', '.join(classes)}",
         )
-        # Later than the paper's message: whoever was seen longest ago leaves first.
+        # Later than the paper's message: the individual that was seen longest ago leaves first.
         later = tracker_messages(_TRACKER_MESSAGES, start=2679)
         tally = self._send(client, later, _TRACKER_MESSAGES)
         tell.expect(
@@ -170,7 +170,7 @@ class Story:
         tell.say(f"The observations are {origin}; the window holds the last 20 minutes.")
         first = list(city_messages(self._data, start=morning.start, end=morning.jam))
         before = self._send(client, first, len(first))
-        tell.say(f"It is {morning.jam:%H:%M}. What does the reasoner know that no message said?")
+        tell.say(f"It is {morning.jam:%H:%M}. What does the reasoner infer beyond the messages?")
         tell.quote(_INFERRED)
         found = client.select(_INFERRED)
         tell.table(

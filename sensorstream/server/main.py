@@ -46,9 +46,9 @@ class _Api(FastAPI):
 
 
 def create_app(application: Application) -> FastAPI:
-    """The ASGI application; it opens and closes nothing, ``application`` is its caller's.
+    """The ASGI application; the caller opens and closes ``application``.
 
-    A batch may hold 16 messages of the largest size, a SOAP envelope one, escaped.
+    A batch may hold 16 messages of the largest size, a SOAP envelope one such message, escaped.
     """
     max_message_bytes = application.settings.server.max_message_bytes
     app = _Api(
@@ -92,7 +92,7 @@ def create_app(application: Application) -> FastAPI:
     ):
         app.include_router(router)
 
-    # The page's script and style come with a wheel: a sensor network's server sees no CDN.
+    # The page's script and style come with a wheel: the server may have no access to a CDN.
     app.mount("/assets", StaticFiles(packages=[("fastapi_offline", "static")]))
 
     @app.get("/docs", include_in_schema=False)

@@ -20,7 +20,7 @@ from sensorstream.server.negotiation import media_type_of
 MEDIA_TYPE: Final = "application/problem+json"
 _TYPE: Final = "urn:sensorstream:error:"
 
-# The nearest class of an error's ancestry that stands here gives status and title.
+# The nearest class in this table, by inheritance, gives status and title.
 _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.SensorStreamError: (500, "SensorStream could not do this"),
     errors.SettingsError: (422, "The settings do not fit"),
@@ -131,7 +131,7 @@ class Problem:
 
 
 def problem_of(error: SensorStreamError) -> Problem:
-    """The problem an error of ours is told as."""
+    """The problem document of an error."""
     kind = next(each for each in type(error).__mro__ if each in _KINDS)
     status, title = _KINDS[kind]
     found = error.contradiction if isinstance(error, _CONTRADICTIONS) else None
@@ -141,14 +141,14 @@ def problem_of(error: SensorStreamError) -> Problem:
 
 
 def http_problem(status: int, detail: str = "") -> Problem:
-    """The problem of an error that HTTP itself knows."""
+    """The problem document of an HTTP error."""
     title = HTTPStatus(status).phrase
     return Problem(_HTTP_CODES.get(status, "http"), title, status, detail or title)
 
 
 def unexpected() -> Problem:
-    """The problem of a defect of ours: it says nothing of the inside."""
-    return http_problem(500, "An unexpected error happened; the server's log tells more.")
+    """The problem document of a defect; it contains no internal details."""
+    return http_problem(500, "An unexpected error happened; the server's log has the details.")
 
 
 def respond(

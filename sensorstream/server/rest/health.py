@@ -1,4 +1,4 @@
-"""``/healthz``, ``/readyz`` and ``/metrics``: for those who run the server."""
+"""``/healthz``, ``/readyz`` and ``/metrics``: for operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``POST /messages`` and ``POST /messages/batch``: messages come in."""
+"""``POST /messages`` and ``POST /messages/batch``: take messages in."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Source = Annotated[str, Query(max_length=200, description="Where the message com
 
 
 class BatchEntryBody(BaseModel):
-    """One message of a batch: its outcome, or the problem it met."""
+    """One message of a batch: its outcome or its problem."""
 
     outcome: OutcomeBody | None = None
     problem: ProblemBody | None = None
 
 
 class BatchBody(BaseModel):
-    """What became of a batch; ``results`` stand in the order of the messages."""
+    """The outcome of a batch; ``results`` are in the order of the messages."""
 
     accepted: int
     failed: int
@@ -72,7 +72,7 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         ),
     )
     async def post_batch(request: Request, source: Source = "rest") -> JSONResponse:
-        """Take XML documents in, in order; each succeeds or fails for itself.
+        """Take XML documents in, in order; each succeeds or fails independently.
 
         The body is a JSON array of strings, or one JSON string a line (NDJSON).
         """

@@ -1,4 +1,4 @@
-"""``/ontology``: what is in force, and another one in its place."""
+"""``/ontology``: read the ontology in force, or replace it."""
 
 from __future__ import annotations
 

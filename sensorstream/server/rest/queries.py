@@ -1,4 +1,4 @@
-"""``/queries``: continuous queries, and what they report."""
+"""``/queries``: continuous queries and their reports."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class StepsBody(BaseModel):
 
 
 class EncodedNames:
-    """ASGI middleware: paths of queries stay percent-encoded, for names are IRIs with slashes."""
+    """ASGI middleware: paths of queries stay percent-encoded; names may be IRIs with slashes."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -104,7 +104,7 @@ def router(application: Application) -> APIRouter:
         )
 
     async def subscribed() -> AsyncIterator[Subscription]:
-        # A dependency ends with its request, whatever becomes of the generator.
+        # A dependency ends with its request, even if the generator does not.
         with application.queries.feed.subscribe() as subscription:
             yield subscription
 
@@ -150,7 +150,7 @@ def router(application: Application) -> APIRouter:
 
     @routes.delete("/{name}", summary="Remove a continuous query", status_code=204)
     def delete_query(name: Name) -> Response:
-        """Stop a query; those who follow it are told so."""
+        """Stop a query; its followers get an `end` event."""
         application.queries.remove(unquote(name))
         return Response(status_code=204)
 
@@ -188,7 +188,7 @@ def router(application: Application) -> APIRouter:
 
     @routes.delete("/{name}/step", summary="End the record of instants", status_code=204)
     def end_record(name: Name) -> Response:
-        """Record what the operators do no longer."""
+        """Stop recording the operators."""
         application.queries.end_record(unquote(name))
         return Response(status_code=204)
 
@@ -220,12 +220,12 @@ async def _follow(
 ) -> AsyncIterator[bytes]:
     """Reports after the last one that the client has, or from now on.
 
-    A client that is slow, or was away for long, is told how many it has missed.
+    A client that is slow, or was away for long, gets the number of missed reports.
     """
     queries, cursor = application.queries, query.reported
     if last_event_id is not None:
         entry, _, number = last_event_id.rpartition("-")
-        # Another registration of the name had numbers of its own.
+        # Another registration of the same name has its own numbers.
         cursor = int(number) if entry == query.entry and number.isdigit() else 0
     yield format_sse_event(comment="listening", retry=_RETRY)
     while not queries.feed.closed:

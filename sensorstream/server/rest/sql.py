@@ -25,7 +25,7 @@ class SqlBody(BaseModel):
 
 
 class TableBody(BaseModel):
-    """The answer; ``truncated`` tells that the row limit cut rows off."""
+    """The answer; ``truncated``: the row limit was reached and rows are missing."""
 
     columns: list[str]
     rows: list[list[Any]]
@@ -56,7 +56,7 @@ def router(application: Application) -> APIRouter:
 
 
 def _plain(value: object) -> Any:
-    """A database value as JSON has it."""
+    """A database value as a JSON value."""
     match value:
         case None | bool() | int() | str():
             return value

@@ -1,4 +1,4 @@
-"""``GET /window``: who is in the window now."""
+"""``GET /window``: the individuals in the window."""
 
 from __future__ import annotations
 

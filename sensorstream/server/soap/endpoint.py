@@ -1,4 +1,4 @@
-"""``/soap``: the same as ``POST /messages``, for those who speak SOAP."""
+"""``/soap``: the same as ``POST /messages``, for SOAP clients."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 _WSDL: Final = Path(__file__).with_name("service.wsdl")
 _TYPES: Final = {version.media_type: version for version in Version}
 _XML: Final = {"schema": {"type": "string", "format": "xml"}}
-# A document that comes as text has lost its bytes: what it says of its encoding is stale.
+# A document that comes as text is decoded already: its encoding declaration no longer applies.
 _DECLARATION: Final = re.compile(r"\s*<\?xml\s[^>]*\?>")
 
 
@@ -51,7 +51,7 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         },
     )
     def wsdl(request: Request) -> Response:
-        """Answers at `/soap?wsdl`; the service's address is the one asked at."""
+        """Answers at `/soap?wsdl`; the service's address is that of the request."""
         if "wsdl" not in {name.lower() for name in request.query_params}:
             raise HTTPException(404, "the description of the service is at /soap?wsdl")
         address = escape(str(request.url.replace(query="")), {'"': "&quot;"})
