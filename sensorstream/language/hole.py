@@ -1,7 +1,6 @@
 """The value functions in a hole: ``{xpath |> function argument … |> …}``.
 
-``|>`` stands nowhere in XPath 1.0, where ``|`` must be followed by a path; so no expression
-changes its meaning.
+XPath 1.0 has no ``|>``: its ``|`` must be followed by a path. So no XPath changes its meaning.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ def split(written: str) -> list[HolePart]:
 
 
 def call(source: RuleText, start: int, written: str) -> syntax.Call:
-    """The call that stands behind a pipe; ``start`` is its offset in the file.
+    """The call after a pipe; ``start`` is its offset in the file.
 
     Raises:
-        LanguageError: no function's name, or an argument that is no text, number or word.
+        LanguageError: there is no function name, or an argument is not a text, number or word.
     """
     offset = _after_space(written, 0)
     name = _FUNCTION.match(written, offset)

@@ -1,7 +1,7 @@
 """Characters to tokens.
 
-Written by hand, because braces hold foreign text: XPath after most words, SPARQL after
-``select``, ``ask``, ``sparql`` and ``delete``. Both may hold strings, IRIs and comments with
+Written by hand, because braces contain text of another language: XPath after most words, SPARQL
+after ``select``, ``ask``, ``sparql`` and ``delete``. Both may hold strings, IRIs and comments with
 braces of their own, which no single regular expression can balance.
 """
 
@@ -17,8 +17,8 @@ from lark.lexer import Lexer
 
 from sensorstream.errors import LanguageError, Position
 
-# XPath 1.0 has no braces outside its strings, and its strings know no escapes; the texts that
-# value functions are given are written the same way.
+# XPath 1.0 has no braces outside its strings, and its strings have no escapes; the texts of value
+# functions are written in the same way.
 _HOLE = r"""\{(?:[^{}'"]|'[^']*'|"[^"]*")*\}"""
 
 _TOKENS: Final = tuple(
@@ -66,7 +66,7 @@ KEYWORDS: Final = {word: f"_{word.upper()}" for word in _SILENT} | {
     word: word.upper() for word in _KEPT
 }
 
-# What follows one of these is a name, even if it is a word of the language.
+# A word after one of these is a name, even if it is a keyword.
 _NAMING_WORDS: Final = frozenset(("_MAPPING", "_RULE", "_XMLNS", "_TABLE"))
 # A brace that follows one of these opens SPARQL.
 _SPARQL_WORDS: Final = frozenset(("SELECT", "ASK", "SPARQL", "DELETE"))
@@ -82,7 +82,7 @@ _SPARQL_SKIP: Final = re.compile(
 
 
 class RuleText:
-    """A rule file's text, with the way from offsets to lines and columns."""
+    """The text of a rule file, with the line and column of each offset."""
 
     __slots__ = ("_starts", "file", "text")
 
@@ -101,7 +101,7 @@ def tokens(source: RuleText) -> Iterator[Token]:
     """The tokens of a rule file; holes and texts keep their braces and quotes.
 
     Raises:
-        LanguageError: a brace or quote without its partner, or a character with no meaning.
+        LanguageError: a brace or quote is not closed, or a character has no meaning.
     """
     text, offset, before = source.text, 0, ""
     while offset < len(text):
@@ -165,11 +165,11 @@ def _unclosed(source: RuleText, offset: int, message: str) -> LanguageError:
 
 
 class RuleLexer(Lexer):
-    """The door through which Lark takes :func:`tokens`."""
+    """The adapter from Lark's lexer interface to :func:`tokens`."""
 
     def __init__(self, lexer_conf: object) -> None:
-        """Take Lark's configuration, of which nothing is needed."""
+        """Accept Lark's configuration, which is not used."""
 
-    # Lark's older interface for custom lexers: it hands over what was given to parse().
+    # Lark's older interface for custom lexers: it passes the argument of parse().
     def lex(self, data: RuleText) -> Iterator[Token]:  # type: ignore[override]
         return tokens(data)

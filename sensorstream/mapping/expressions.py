@@ -1,4 +1,4 @@
-"""Holes and templates to closures that give texts."""
+"""Compiles holes and templates to closures that return texts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Expressions:
 
     def nodes(self, hole: syntax.Hole) -> Callable[[Scope], Sequence[Element | str]]:
         """The nodes that a path finds."""
-        # The check saw to it that the expression finds nodes.
+        # The check has verified that the expression finds nodes.
         find = cast(Callable[[Scope], Sequence[Element | str]], self._xpath(hole))
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
@@ -57,7 +57,7 @@ class Expressions:
         return recorded
 
     def condition(self, hole: syntax.Hole) -> Callable[[Scope], object]:
-        """Whether an XPath is true, or any value comes out of its value functions."""
+        """Whether an XPath is true, or its value functions return any value."""
         test: Callable[[Scope], object] = (
             self._changed(hole) if hole.calls else self._xpath(hole, f"boolean({hole.text})")
         )
@@ -92,7 +92,7 @@ class Expressions:
         if hole not in self._shared:
             return find
 
-        # A string keeps its hash.
+        # A string caches its hash.
         key = print_hole(hole)
 
         def remembered(scope: Scope) -> list[str]:
@@ -142,7 +142,7 @@ class Expressions:
         return self.fill((*head, *name.parts), encode_segment)
 
     def fill(self, parts: Sequence[syntax.Part], change: Callable[[str], str] = str) -> Texts:
-        """Templates: none if a hole finds nothing; several if the only hole finds several."""
+        """The texts of a template: empty if a hole finds nothing; several from a single hole."""
         holes = [part for part in parts if isinstance(part, syntax.Hole)]
         if not holes:
             constant = ["".join(part for part in parts if isinstance(part, str))]
@@ -177,7 +177,7 @@ class Expressions:
     # Errors
 
     def not_one(self, scope: Scope, holes: Sequence[syntax.Hole], expected: str) -> MappingError:
-        """The error of the first hole that found none or several."""
+        """The error of the first hole that did not find exactly one value."""
         for hole in holes:
             count = len(self._plain(hole)(scope))
             if count != 1:
@@ -193,7 +193,7 @@ class Expressions:
         found: str = "",
         kind: type[MappingError] = MappingError,
     ) -> MappingError:
-        """An error of the message, at what a hole found there (at ``found``, of several)."""
+        """An error at the place in the message that a hole found (at ``found``, if several)."""
         line = line_of(hole, self._namespaces, scope.context, scope.variables, found)
         return self.error_at(scope, hole.position, print_hole(hole), what, line, kind)
 
@@ -206,7 +206,7 @@ class Expressions:
         line: int | None = None,
         kind: type[MappingError] = MappingError,
     ) -> MappingError:
-        """An error of the message at something that the rule says."""
+        """An error of the message, for a part of the rule."""
         around = [node for node in scope.variables.values() if isinstance(node, Element)]
         nearest = around[-1] if around else scope.context
         return kind(

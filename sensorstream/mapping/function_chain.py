@@ -1,4 +1,4 @@
-"""The value functions of a hole, put together and checked."""
+"""Composes and checks the value functions of a hole."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def call_faults(
     datatype: str | None = None,
     make: Callable[[str], Literal] | None = None,
 ) -> Iterator[LanguageError]:
-    """What is wrong with the functions of a hole.
+    """The faults of the functions of a hole.
 
-    Each must take what the one before gives, the value must suit its ``datatype`` in the end,
-    and so must the constants of ``default``: ``make`` makes the literal, where the value is
-    the hole's alone.
+    Each must accept the result of the one before; the last result and the constants of ``default``
+    must be valid for ``datatype``. ``make`` makes the literal, if the value consists of this hole
+    only.
     """
     compiled: list[tuple[Call, Function]] = []
     for call in calls:

@@ -1,4 +1,4 @@
-"""What documents must conform to: XML Schema, for all sources or for one."""
+"""Validation of documents by XML Schema, for all sources or for one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sensorstream.errors import InvalidMessage
 from sensorstream.mapping.document import Document
 
 _SHOWN: Final = 50
-"""Violations that an error lists; a document can hold one at each of its elements."""
+"""The most violations that an error lists; a document can have one at each element."""
 
 
 @dataclass(frozen=True, slots=True)

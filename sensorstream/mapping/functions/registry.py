@@ -1,4 +1,4 @@
-"""The value functions by name: what each takes, and what it makes of values."""
+"""The value functions by name, with the kinds of values that they take and return."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Values: TypeAlias = Callable[[list[str]], list[str]]
 
 
 class ValueKind(Enum):
-    """What is known of a value before any message comes."""
+    """The kind of a value, known when the rules are compiled."""
 
     ANY = "a text"
     NUMBER = "a number"
@@ -36,7 +36,7 @@ _READS_NUMBERS: Final = frozenset((ValueKind.ANY, ValueKind.NUMBER))
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A compiled call: what it may be given, what it gives, and how."""
+    """A compiled call: the kinds it takes, the kind it returns, and the function."""
 
     takes: frozenset[ValueKind]
     gives: ValueKind
@@ -131,7 +131,7 @@ def _function(
 ) -> Function:
     def run(values: list[str]) -> list[str]:
         try:
-            # What is empty counts as missing, as it does where an XPath finds it.
+            # An empty text counts as missing, as in the result of an XPath.
             return [made for value in values for made in one(value) if made.strip()]
         except TermError as error:
             raise TermError(f"{call.function}: {error.message}") from None

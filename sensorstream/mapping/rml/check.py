@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a mapping that reads well: its XPaths, names and constants."""
+"""Checks a mapping after it is read: its XPaths, names and constants."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""RML mappings to the same plan that rules become.
+"""Compiles RML mappings to the same kind of plan as rules.
 
-Source: RML-Core, "The Output Dataset". What differs on purpose is in ``docs/rml.md``: values lose
-their outer white space, and an invalid term rejects the message.
+Source: RML-Core, "The Output Dataset". Intended differences are listed in ``docs/rml.md``: values
+lose their outer white space, and an invalid term rejects the message.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def compile_rml(
 
 
 def compile_maps(mapping: RmlMapping, timeline: Timeline) -> tuple[PlannedRule, ...]:
-    """Each triples map of a faultless document as a rule of its own, to tell what it makes."""
+    """Each triples map of a document without faults as a separate rule, to report its results."""
     shared = {each.rule: 0 for each in mapping.maps}
     for each in mapping.maps:
         shared[each.rule] += 1

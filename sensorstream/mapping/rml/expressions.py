@@ -1,4 +1,4 @@
-"""What the expressions of one triples map find in an iteration."""
+"""The results of the expressions of one triples map in an iteration."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Row:
     node: Element
     root: Element
     harvest: Harvest
-    # The subjects of parent maps by the values they are joined on, built when first asked for.
+    # The subjects of parent maps by the values they are joined on, built at the first use.
     parents: dict[ParentMap, dict[tuple[str, ...], list[Subject]]] = field(default_factory=dict)
 
     def at(self, node: Element) -> Row:
@@ -64,7 +64,7 @@ class RmlExpressions:
                 return self.template(parts, change)
 
     def template(self, parts: Sequence[Part], change: Callable[[str], str]) -> Texts:
-        """Every combination of the values of the references; one written twice is one value."""
+        """Every combination of values of the references; equal references have the same value."""
         written: dict[str, Hole] = {}
         for part in parts:
             if isinstance(part, Hole):

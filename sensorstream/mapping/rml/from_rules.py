@@ -1,7 +1,7 @@
-"""Mapping rules to RML, as far as RML can say the same.
+"""Translates mapping rules to RML, as far as RML can express them.
 
-What it cannot say is refused rule by rule, with the reason. The annotations of our own namespace
-keep what other processors of RML may pass over: the time, the update, the policies.
+A rule that RML cannot express is refused, with the reason. Annotations in SensorStream's namespace
+hold what other RML processors may ignore: time, update, policies.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def from_rules(
 ) -> tuple[RmlMapping, tuple[LanguageError, ...]]:
     """The mapping rules of a checked file as triples maps, one for each individual.
 
-    Also the reasons why some rules are not among them. Datatypes that the ontology tells are
-    written out, since RML knows no ontology.
+    Also the reasons why some rules are not among them. Datatypes that the ontology states are
+    written out, since RML uses no ontology.
     """
     maps: list[TriplesMap] = []
     refused: list[LanguageError] = []
@@ -122,7 +122,7 @@ class _Exporter:
         return syntax.Hole(path, position=message.position)
 
     def _expression(self, hole: syntax.Hole) -> syntax.Hole:
-        """An XPath as it is meant from the innermost node."""
+        """An XPath, relative to the innermost node."""
         self._plain(hole)
         return syntax.Hole(self._move(self._up, hole), position=hole.position)
 
@@ -142,7 +142,7 @@ class _Exporter:
         assert not isinstance(action.name, syntax.Variable)
         subject = self._named(action.name)
         if any(nodes(action.name, syntax.Hole)):
-            # A rule does not pass over an individual without a name.
+            # A rule does not ignore an individual without a name.
             subject = replace(subject, missing="reject")
         return TriplesMap(
             key=key,
@@ -164,7 +164,7 @@ class _Exporter:
         return TermMap(StringTemplate(self._parts((head, *name.parts))), "IRI")
 
     def _parts(self, parts: Sequence[syntax.Part]) -> tuple[syntax.Part, ...]:
-        """The parts with their XPaths moved, no two texts side by side and none empty."""
+        """The parts with their XPaths moved; no part is empty and no two texts are adjacent."""
         made: list[syntax.Part] = []
         for part in parts:
             if isinstance(part, syntax.Hole):
@@ -218,7 +218,7 @@ class _Exporter:
         self, name: IRI, value: syntax.XPathValue | syntax.TextValue | syntax.Number
     ) -> str | None:
         kind = datatype_of(self._file, name, value, self._schema)
-        # Any literal is a string unless it says otherwise.
+        # A literal without datatype is a string.
         return None if kind == XSD_STRING or (kind or "").startswith((RDF, RDFS)) else kind
 
     def _fallback(self, name: IRI, value: syntax.Fallback) -> TermMap:

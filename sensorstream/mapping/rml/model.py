@@ -1,4 +1,4 @@
-"""An RML mapping, read: what RML-Core calls triples maps and term maps."""
+"""An RML mapping as data: triples maps and term maps of RML-Core."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ConstantTerm:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """``rml:reference``: what an XPath finds; every value is one."""
+    """``rml:reference``: every value that an XPath finds."""
 
     xpath: Hole
 
@@ -36,7 +36,7 @@ class StringTemplate:
 
 
 Missing: TypeAlias = Literal["skip", "skip individual", "reject"]
-"""What it means that a term map made no term: nothing, no subject, or a rejected message."""
+"""The effect of a term map without a term: nothing, no subject, or a rejected message."""
 
 Expression: TypeAlias = ConstantTerm | Reference | StringTemplate
 
@@ -45,9 +45,9 @@ Expression: TypeAlias = ConstantTerm | Reference | StringTemplate
 class TermMap:
     """A rule that makes terms.
 
-    ``expression`` is None only for blank nodes: a new one for each iteration then. ``datatype``
-    and ``language`` belong to literals, and at most one of them is there. ``if_valid`` takes an
-    invalid value for a missing one. ``where`` names the map in errors.
+    ``expression`` is None only for blank nodes: then each iteration has a new one. ``datatype`` and
+    ``language`` belong to literals; at most one of them is given. ``if_valid`` treats an invalid
+    value as a missing one. ``where`` names the map in errors.
     """
 
     expression: Expression | None
@@ -91,7 +91,7 @@ class PredicateObjects:
 
 @dataclass(frozen=True, slots=True)
 class LogicalSource:
-    """``rml:logicalSource``. ``name`` (a file's path, most often) is for people only.
+    """``rml:logicalSource``. ``name`` (usually the path of a file) is for information only.
 
     ``iterator`` is an absolute path; each node that it finds is an iteration.
     """

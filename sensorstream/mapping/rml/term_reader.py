@@ -1,4 +1,4 @@
-"""Term maps and expression maps, read.
+"""Reads term maps and expression maps.
 
 Source: RML-Core, "Term Maps" and "Generating values with expressions".
 """

@@ -1,4 +1,4 @@
-"""Term maps to functions from iterations to terms.
+"""Compiles term maps to functions from iterations to terms.
 
 Source: RML-Core, "Generated RDF Term of a Term Map".
 """
@@ -85,7 +85,7 @@ class TermCompiler:
     def _blank_nodes(self, term_map: TermMap) -> Terms:
         expression = term_map.expression
         if expression is None:
-            # A label of its own for every iteration, the same whenever that iteration is asked.
+            # Each iteration has its own label, the same at every evaluation.
             inner = term_map.where
 
             def new(row: Row) -> Iterable[Term]:
@@ -112,9 +112,9 @@ class TermCompiler:
     def _made(
         self, term_map: TermMap, find: Texts, make: Callable[[Row, str], Iterable[Term]]
     ) -> Terms:
-        """The terms that the texts make.
+        """The terms of the texts.
 
-        An invalid one rejects the message, or takes the others with it: as with ``if valid``.
+        An invalid text rejects the message or, with ``if valid``, leaves out all of them.
         """
 
         def terms(row: Row) -> Iterable[Term]:

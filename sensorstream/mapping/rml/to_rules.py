@@ -1,4 +1,4 @@
-"""RML to mapping rules, as far as the rule language can say the same."""
+"""Translates RML to mapping rules, as far as the rule language can express it."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def to_rules(
 ) -> tuple[syntax.RuleFile, tuple[LanguageError, ...]]:
     """The triples maps of a checked mapping as rules, one for each rule's name and iterator.
 
-    Also the reasons why some maps are not among them. A string whose property has another range
-    in the ontology says so, since a rule would take the range for its datatype.
+    Also the reasons why some maps are not among them. A string whose property has another range in
+    the ontology gets an explicit datatype, since a rule would take the range as its datatype.
     """
     rules: list[syntax.MappingRule] = []
     refused: list[LanguageError] = []
@@ -52,7 +52,7 @@ def to_rules(
                 if namespaces.get(prefix, uri) != uri:
                     _refuse(each, f"'{prefix}' for two namespaces in one file")
             if not (each.classes or each.properties):
-                continue  # it says nothing itself
+                continue  # it has no statements itself
             rule = _Importer(mapping, each, schema).rule()
         except LanguageError as error:
             refused.append(error)
@@ -117,7 +117,7 @@ class _Importer:
         return syntax.MappingRule(each.rule, message, (), self._guards(subject), (action,))
 
     def _guards(self, subject: syntax.Name | syntax.BlankName) -> tuple[syntax.Hole, ...]:
-        """A rule rejects a message whose individual has no name; RML passes over it."""
+        """A rule rejects a message whose individual has no name; RML ignores the individual."""
         if self._map.subject.if_valid:
             self._refuse("ss:invalid on a subject")
         if self._map.subject.missing == "reject":
@@ -217,7 +217,7 @@ class _Importer:
         self._refuse(f"a name of term type rml:{term_map.type} that is not an encoded template")
 
     def _with_base(self, parts: tuple[syntax.Part, ...]) -> tuple[syntax.Part, ...]:
-        """What is filled in has no colon, so it is the text before that makes an IRI absolute."""
+        """The values have no colon, so the text before them must make the IRI absolute."""
         first = parts[0] if parts and isinstance(parts[0], str) else ""
         if _SCHEME.match(first):
             return parts

@@ -1,4 +1,4 @@
-"""An RML mapping as Turtle, in RML-Core's vocabulary."""
+"""Writes an RML mapping as Turtle, in RML-Core's vocabulary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOCAL: Final = re.compile(r"[A-Za-z_](?:[\w-]*\w)?\Z", re.ASCII)
 
 
 def print_rml(mapping: RmlMapping) -> str:
-    """Turtle; ``read_rml`` of it gives an equal mapping, but for places and names of sources."""
+    """Turtle; ``read_rml`` of it gives an equal mapping, without positions and names of sources."""
     prefixes = {name: iri for name, iri in mapping.prefixes if name not in ("rml", "ss")}
     prefixes |= {"rml": RML, "ss": SENSORSTREAM}
     head = "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in prefixes.items())
@@ -91,7 +91,7 @@ class _Writer:
         return _node([*self._each("predicate", values.predicates), *self._objects(values.objects)])
 
     def _objects(self, objects: Sequence[TermMap | ParentMap]) -> Iterator[str]:
-        """Constants have shortcuts, which are read first: so only at the front."""
+        """Constants have shortcuts, which are read first: so only at the beginning."""
         front = True
         for each in objects:
             if isinstance(each, ParentMap):
@@ -108,7 +108,7 @@ class _Writer:
             yield self._either(what, each, shortcut=front)
 
     def _either(self, what: str, term_map: TermMap, *, shortcut: bool = True) -> str:
-        """The constant shortcut where it says all, else the map."""
+        """The constant shortcut if it is sufficient, else the map."""
         expression = term_map.expression
         if isinstance(expression, ConstantTerm) and shortcut and _is_plain(term_map):
             return f"rml:{what} {self._term(expression.term)}"
