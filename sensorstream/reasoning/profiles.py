@@ -1,4 +1,4 @@
-"""From the name of a profile to a reasoner."""
+"""Makes the reasoner of a profile."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def make_reasoner(
     """The reasoner of a profile; no process is started before :meth:`Reasoner.start`.
 
     ``java`` is the home of a Java runtime ("" = the one that comes with SensorStream),
-    ``timeout`` bounds one question to HermiT or Pellet, in seconds, ``heap`` their memory, in
-    MiB. ``explain`` bounds, in seconds, finding out what contradicts what.
+    ``timeout`` limits one question to HermiT or Pellet, in seconds, ``heap`` their memory, in MiB.
+    ``explain`` limits the search for a contradiction, in seconds.
 
     Raises:
-        SettingsError: no such profile.
+        SettingsError: there is no such profile.
     """
     if profile == "none":
         return NoReasoner()
@@ -43,7 +43,7 @@ def make_reasoner(
         return SchemaClosure(ontology.schema)
     if profile not in PROFILES:
         raise SettingsError(
-            f"'{profile}' is no reasoning profile: expected one of {', '.join(PROFILES)}"
+            f"'{profile}' is not a reasoning profile: expected one of {', '.join(PROFILES)}"
         )
     clock = clock or SystemClock()
     terminology = Terminology.of(ontology)

@@ -46,7 +46,7 @@ def test_the_end_of_the_stream_is_no_message() -> None:
 
 
 def test_a_foreign_message_is_refused() -> None:
-    with pytest.raises(ValueError, match="no message of the protocol"):
+    with pytest.raises(ValueError, match="not a message of the protocol"):
         decode(b'["shutdown"]')
 
 
