@@ -77,7 +77,8 @@ def call_faults(
     if datatype in _TAKEN and datatype not in _SUITABLE.get(given, _TAKEN):
         last = compiled[-1][0]
         yield LanguageError(
-            f"{last.function} gives {given.value}, which is no xsd:{datatype.removeprefix(XSD)}",
+            f"{last.function} gives {given.value}, "
+            f"which is not an xsd:{datatype.removeprefix(XSD)}",
             position=last.position,
         )
         return

@@ -64,9 +64,9 @@ def _nearest(root: Element, rules: Sequence[Landmarks]) -> str:
     # Of several equally good rules, the first.
     nearest = max(misses, key=lambda each: (each[1].step, each[1].likeness), default=None)
     if nearest is None:
-        return f"the message's root element is {_shown(root)}, which no rule asks for"
+        return f"the message's root element is {_shown(root)}, which no rule expects"
     rule, miss = nearest
-    return f"rule {rule.rule} is the nearest: it asks for {rule.path}, but {miss.text}"
+    return f"rule {rule.rule} is the nearest: it expects {rule.path}, but {miss.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _told(
         for name in node.keys()  # noqa: SIM118
     )
     if wanted in elements or wanted in attributes:
-        return _Miss(index, 2, f"{before}{wanted} is not as in {step}")
+        return _Miss(index, 2, f"{before}{wanted} does not match {step}")
     missing = f"there is no {before}{wanted}"
     other = wanted.removeprefix("@") if wanted.startswith("@") else f"@{wanted}"
     if other in elements:

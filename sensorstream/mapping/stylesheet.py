@@ -105,7 +105,7 @@ def _parse(content: bytes, file: str) -> Element:
             position=Position(file, 1, 1),
         )
     if tree.tag not in (f"{{{_XSL}}}stylesheet", f"{{{_XSL}}}transform"):
-        raise _fault(file, tree, f"{tree.tag} is no stylesheet: expected xsl:stylesheet")
+        raise _fault(file, tree, f"{tree.tag} is not a stylesheet: expected xsl:stylesheet")
     return tree
 
 

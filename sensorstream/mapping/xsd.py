@@ -35,4 +35,4 @@ class MessageSchemas:
         violations = [f"line {each.line}: {each.message}" for each in log]
         more = len(violations) - _SHOWN
         told = [*violations[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
-        raise InvalidMessage(f"the message is not as its schema says: {'; '.join(told)}")
+        raise InvalidMessage(f"the message is not valid against its schema: {'; '.join(told)}")

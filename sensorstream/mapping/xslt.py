@@ -130,7 +130,7 @@ class _Transformation:
             near = written[line - 1].strip()[:80] if line <= len(written) else ""
             reason = re.sub(r"^Parser error at .*?: | \(line \d+\)$", "", str(error.args[0]))
             raise self._error(
-                f"its output is no {self._stylesheet.format.name}: line {line} ({near}): {reason}"
+                f"its output is not {self._stylesheet.format.name}: line {line} ({near}): {reason}"
             ) from None
         except TermError as error:
             raise self._error(error.message) from None

@@ -63,5 +63,5 @@ def _count(root: Element, landmarks: Landmarks) -> int:
 
 def _cause(root: Element, landmarks: Landmarks, message: Message) -> str:
     if not landmarks.path or _count(root, landmarks):
-        return f"neither the message nor its source, {message.source}, asks for it"
+        return f"neither the message nor its source, {message.source}, selects it"
     return why_unmatched(root, [landmarks])

@@ -103,7 +103,7 @@ def _merged(files: Sequence[Path], parsed: Sequence[Iterator[Triple]]) -> Ontolo
     for target, file in imports.items():
         if target not in given:
             raise OntologyError(
-                f"{file}: imports <{target}>, which is none of the given files: "
+                f"{file}: imports <{target}>, which is not one of the given files: "
                 "download it and list it beside this one"
             )
     schema = Schema.of(triples)

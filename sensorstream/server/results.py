@@ -88,5 +88,5 @@ def results_response(
 def _chosen(accept: str, offered: Mapping[str, object]) -> str:
     media_type = choose(accept, list(offered))
     if media_type is None:
-        raise HTTPException(406, f"'{accept}' asks for none of {', '.join(offered)}")
+        raise HTTPException(406, f"'{accept}' matches none of {', '.join(offered)}")
     return media_type

@@ -51,7 +51,8 @@ def router(application: Application) -> APIRouter:
         media_type = media_type_of(request.headers.get("content-type", ""))
         if media_type not in MEDIA_TYPES:
             raise HTTPException(
-                415, f"'{media_type}' is no ontology: expected one of {', '.join(MEDIA_TYPES)}"
+                415,
+                f"'{media_type}' is not an ontology: expected one of {', '.join(MEDIA_TYPES)}",
             )
         content = await request.body()
         change = await run_in_threadpool(application.put_ontology, content, media_type)
