@@ -1,4 +1,4 @@
-"""Reading what mapping rules look up: the tables that rule files name, and the ontology."""
+"""Reads the reference data of mapping rules: tables named in rule files, and the ontology."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from sensorstream.mapping.yields import Yield
 
 
 def lines_of(explanation: Explanation) -> Iterator[str]:
-    """The lines, each a comment, so that all that is printed stays Turtle."""
+    """The lines, each a comment, so that the whole output is Turtle."""
     if explanation.error:
         yield f"#   rejected: {explanation.error}"
     for rule in explanation.rules:

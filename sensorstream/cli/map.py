@@ -1,4 +1,4 @@
-"""``sensorstream map``: what the mapping rules make of messages."""
+"""``sensorstream map``: the result of the mapping rules for messages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def command(
     """Show what the mapping rules make of messages, as Turtle.
 
     A MESSAGE is a file, a folder or ZIP archive of *.xml files, or "-" for standard input. No
-    server is needed and nothing is kept. Exits with 1 if no rule matches a message, or one
+    server is needed and nothing is stored. Exits with 1 if no rule matches a message, or one
     cannot be mapped.
     """
     from sensorstream.app.mapping_files import single_maps, with_mapping_files
