@@ -51,7 +51,7 @@ class Subscription:
         self._news.clear()
         return True
 
-    def tell(self) -> None:
+    def wake(self) -> None:
         """Wake the subscriber; may be called from any thread, never blocks."""
         with suppress(RuntimeError):  # its loop has closed: the subscriber is gone
             self._loop.call_soon_threadsafe(self._news.set)
@@ -75,7 +75,7 @@ class AlertFeed:
         with self._lock:
             subscriptions = list(self._subscriptions)
         for subscription in subscriptions:
-            subscription.tell()
+            subscription.wake()
 
     def close(self) -> None:
         """Wake every subscriber for the last time."""

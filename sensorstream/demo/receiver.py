@@ -29,7 +29,7 @@ class Receiver:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                known = receiver.take(self.path, body, dict(self.headers.items()))
+                known = receiver.accept(self.path, body, dict(self.headers.items()))
                 self.send_response(204 if known else 401)
                 self.end_headers()
 
@@ -47,7 +47,7 @@ class Receiver:
         """Accept requests to ``url(name)`` that are signed with ``secret`` (``whsec_…``)."""
         self._secrets[f"/{name}"] = Webhook(secret)
 
-    def take(self, path: str, body: bytes, headers: dict[str, str]) -> bool:
+    def accept(self, path: str, body: bytes, headers: dict[str, str]) -> bool:
         """Keep a request if its signature is right."""
         headers = {name.lower(): value for name, value in headers.items()}
         with self._arrived:

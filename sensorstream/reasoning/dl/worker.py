@@ -88,7 +88,7 @@ def start_java(home: Path, heap: int) -> None:
     )
 
 
-def load(request: LoadAxioms) -> dict[bool, OntologyReasoner]:
+def load_axioms(request: LoadAxioms) -> dict[bool, OntologyReasoner]:
     """The requested reasoner, with its axioms classified.
 
     The key True has one for the axioms without the individuals that they name, if any.
@@ -143,7 +143,7 @@ def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> N
             continue
         try:
             if isinstance(request, LoadAxioms):
-                engines = load(request)
+                engines = load_axioms(request)
                 answer = Answer([[] if engines[False].is_consistent() else None])
             else:
                 assert isinstance(request, AskTypes)

@@ -12,13 +12,13 @@ from sensorstream.cli.console import print_table
 from sensorstream.clock import SystemClock
 
 
-class Unfulfilled(click.ClickException):
+class ClaimFailed(click.ClickException):
     """A claim of the demo does not hold."""
 
     exit_code = 3
 
 
-class Narrator:
+class Output:
     """Prints what happens, with the seconds since the beginning."""
 
     def __init__(self) -> None:
@@ -50,10 +50,10 @@ class Narrator:
         """Print a claim if it holds.
 
         Raises:
-            Unfulfilled: it does not hold.
+            ClaimFailed: it does not hold.
         """
         if not holds:
-            raise Unfulfilled(f"the demo failed: it is not true that {claim}")
+            raise ClaimFailed(f"the demo failed: it is not true that {claim}")
         click.echo(click.style("   ✓ ", fg="green") + claim)
 
     @contextmanager
