@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from sensorstream.history.views import view_definitions
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.settings import load_settings
-from sensorstream.spark.sql import answering
+from sensorstream.spark.bulk_sql import answering
 
 
 def main() -> None:

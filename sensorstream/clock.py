@@ -18,7 +18,7 @@ class Clock(Protocol):
         """The present moment, aware, in UTC."""
 
     def counter(self) -> float:
-        """Seconds from an arbitrary start; only differences mean something."""
+        """Seconds from an arbitrary start; only differences have a meaning."""
 
 
 class SystemClock:

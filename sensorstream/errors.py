@@ -1,24 +1,30 @@
-"""Every error SensorStream raises on purpose.
+"""All errors that SensorStream raises on purpose.
 
 ::
 
     SensorStreamError
     ├── SettingsError            a setting is missing, unknown or of the wrong kind
-    ├── TermError                a literal, IRI or time that is not what its datatype says
+    ├── TermError                a literal, IRI or time that is not valid for its datatype
     ├── LanguageError            a rule file that cannot be read (has a position)
     ├── OntologyError            an ontology that cannot be loaded or used
     │   └── OntologyConflict     a new ontology that the window contradicts
     ├── MessageError             one message; the system goes on
-    │   ├── MalformedMessage     not well-formed XML, or XML we refuse (DOCTYPE, depth)
+    │   ├── MalformedMessage     not well-formed XML, or XML that is refused (DOCTYPE, depth)
     │   ├── MessageTooLarge      more bytes than the limit
-    │   ├── InvalidMessage       not as its source's XML Schema says
+    │   ├── InvalidMessage       not valid against the XML Schema of its source
     │   ├── MappingError         a rule matched, but a value is missing or invalid
+    │   │   └── InvalidValue     the value is there, but is not valid
     │   ├── Inconsistent         the message contradicts the ontology
     │   ├── RuleError            a semantic rule's action cannot be carried out
     │   └── RuleCycle            semantic rules kept changing the knowledge base
+    ├── EventError               a line of an event file that cannot be read
+    ├── BackgroundError          a file of background knowledge that cannot be read or found
     ├── QueryError               a SPARQL or SQL text that cannot be run
     │   ├── QueryConflict        a continuous query whose name is taken, or one too many
-    │   └── UnknownQuery         a continuous query that is not there
+    │   ├── UnknownQuery         a continuous query that does not exist
+    │   ├── UnsupportedQuery     a continuous query that no stream can answer
+    │   └── NotIncremental       a part of a query that must be evaluated anew each time
+    ├── NotMovable               an XPath expression that means something else at another node
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
     ├── InternalFault            a fault of SensorStream itself; the message is kept
@@ -27,10 +33,15 @@
     ├── SparkError               Spark could not be started or used
     ├── SimulationError          recorded data that cannot be read
     ├── AddressUnavailable       an address that the server cannot listen on
-    └── ServerUnreachable        a command's server that does not answer, or not as one
+    └── ServerUnreachable        no server answers a command, or it is not SensorStream
 
 ``code`` is stable: clients may switch on it. It names the problem type in REST answers,
-the fault code in SOAP and the line a command prints.
+the fault code in SOAP and the line a command prints; docs/errors.md lists all codes.
+A class without a ``code`` of its own has that of its parent.
+
+Three kinds of exception are not in the tree, because they are not errors for a user to read:
+``mapping.terms.SkipIndividual`` (a rule leaves an individual out), ``server.soap.envelope.Fault``
+(carries a problem to the SOAP endpoint), and the exceptions of ``click`` in the command line.
 """
 
 from __future__ import annotations
@@ -52,7 +63,7 @@ class Position:
 
 
 class SensorStreamError(Exception):
-    """Root of the tree. ``message`` says what, where, and what was expected.
+    """Root of the tree. ``message`` says what is wrong, where, and what was expected.
 
     ``message_id`` names the journalled message that could not be taken in, where there is one.
     """
@@ -85,7 +96,7 @@ class SettingsError(SensorStreamError):
 
 
 class TermError(SensorStreamError):
-    """A literal, IRI, time or duration is not what its datatype says."""
+    """A literal, IRI, time or duration is not valid for its datatype."""
 
     code = "term"
 
@@ -151,13 +162,17 @@ class MappingError(MessageError):
     code = "mapping"
 
 
+class InvalidValue(MappingError):
+    """A value is there but is not valid; ``if valid`` treats it as a missing value."""
+
+
 @dataclass(frozen=True, slots=True)
 class Contradiction:
     """What cannot be true together, for people: a minimal set unless ``limits`` says otherwise.
 
     ``triples`` are assertions in N-Triples, ``axioms`` the ontology's statements in Manchester
-    syntax, with the names as in the ontology but for their namespaces. ``limits`` says what is
-    left open and why, "" when nothing is.
+    syntax, with the names of the ontology without their namespaces. ``limits`` says which parts are
+    not decided and why; "" if all are decided.
     """
 
     triples: tuple[str, ...]
@@ -169,7 +184,7 @@ class Inconsistent(MessageError):
     """The message contradicts the ontology.
 
     ``individuals`` are the members of the island that has no model, as N-Triples terms;
-    ``contradiction`` names what clashes, once that has been found out.
+    ``contradiction`` names what clashes, once that is known.
     """
 
     code = "inconsistent"
@@ -208,6 +223,18 @@ class RuleCycle(MessageError):
     code = "rule-cycle"
 
 
+class EventError(SensorStreamError):
+    """A line of an event file is not a valid event."""
+
+    code = "event"
+
+
+class BackgroundError(SensorStreamError):
+    """A file of background knowledge cannot be read, or a query names one that is not given."""
+
+    code = "background"
+
+
 class QueryError(SensorStreamError):
     """A SPARQL or SQL text that cannot be run."""
 
@@ -226,6 +253,24 @@ class UnknownQuery(QueryError):
     code = "unknown-query"
 
 
+class UnsupportedQuery(QueryError):
+    """A continuous query asks for something that no stream can answer."""
+
+    code = "unsupported-query"
+
+
+class NotIncremental(QueryError):
+    """A part of a query whose answer cannot be kept in step; it is evaluated anew instead."""
+
+    code = "not-incremental"
+
+
+class NotMovable(SensorStreamError):
+    """An XPath expression would mean something else at another context node."""
+
+    code = "not-movable"
+
+
 class ReasonerError(SensorStreamError):
     """The reasoner's process failed."""
 
@@ -239,7 +284,7 @@ class HistoryError(SensorStreamError):
 
 
 class InternalFault(SensorStreamError):
-    """A fault of SensorStream itself met this message; it is kept, the knowledge base as before."""
+    """A defect of SensorStream stopped this message; it is kept, the knowledge base unchanged."""
 
     code = "internal"
 
@@ -275,6 +320,6 @@ class AddressUnavailable(SensorStreamError):
 
 
 class ServerUnreachable(SensorStreamError):
-    """A server that a command talks to does not answer, or not as SensorStream does."""
+    """No server answers a command, or what answers is not SensorStream."""
 
     code = "server-unreachable"

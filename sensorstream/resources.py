@@ -1,6 +1,6 @@
 """Files that come with SensorStream: ontologies, rules, migrations.
 
-They stand at the top of the source tree; a built wheel carries them inside the package.
+They are at the top of the source tree; a built wheel has them inside the package.
 """
 
 from __future__ import annotations

@@ -55,7 +55,9 @@ class TimeSettings:
         "How far a source's messages may be out of order, in the time line's lengths (PT5S, or "
         "5); 0 for sources in order that wait for each other; empty takes messages as they come.",
     )
-    idle: float = _setting(10.0, "Seconds of silence after which a source is not waited for.")
+    idle: float = _setting(
+        10.0, "Seconds without a message after which a source is not waited for."
+    )
     max_held: int = _setting(100_000, "Messages that may wait for earlier ones at a time.")
 
     @property
@@ -86,15 +88,19 @@ class SourceSettings:
 class FilterSettings:
     """``[filters.NAME]``: individuals of a class that do not enter the window."""
 
-    class_: str = _setting("", "The class it looks at: a full IRI; those below it are meant too.")
-    properties: tuple[str, ...] = _setting((), "The properties whose values it looks at: IRIs.")
+    class_: str = _setting(
+        "", "The class of the individuals: a full IRI; its subclasses are included."
+    )
+    properties: tuple[str, ...] = _setting((), "The properties whose values are compared: IRIs.")
     below: str = _setting("", "Drop where a value is less than this number.")
     above: str = _setting("", "Drop where a value is more than this number.")
     equal: str = _setting("", "Drop where a value is this number, text or IRI.")
     unchanged: str = _setting(
         "", "Drop where all values differ from those in the window by no more than this; or 0."
     )
-    within: str = _setting("", "But let one pass when the last is as old as this length of time.")
+    within: str = _setting(
+        "", "But let one pass if the last one is at least this old (a length of time)."
+    )
     action: str = _setting(
         "drop",
         "drop those that meet the conditions, or keep only those of the class.",
@@ -105,12 +111,14 @@ class FilterSettings:
 
 @dataclass(frozen=True, slots=True)
 class SheddingSettings:
-    """``[shedding]``: what to do when more comes than the deployment is made for."""
+    """``[shedding]``: what to do when more messages come than the deployment can process."""
 
-    budget: int = _setting(0, "Messages a second that are taken in whole; 0 sheds nothing, ever.")
-    queue: int = _setting(0, "Messages above it that may come at once; 0: those of a second.")
+    budget: int = _setting(0, "Messages a second that are taken in whole; 0 never sheds.")
+    queue: int = _setting(
+        0, "Messages above the budget that may come at one time; 0: those of one second."
+    )
     period: str = _setting(
-        "", "Length of time that a synopsis sums up, and of 'first' (PT1M, or 60)."
+        "", "Length of time that a synopsis covers, and of 'first' (PT1M, or 60)."
     )
     keep: str = _setting("all", "What is kept of a class without a policy; as policies.NAME.keep.")
 
@@ -119,7 +127,7 @@ class SheddingSettings:
 class PolicySettings:
     """``[policies.NAME]``: what load shedding keeps of a class."""
 
-    class_: str = _setting("", "The class: a full IRI; those below it are meant too.")
+    class_: str = _setting("", "The class: a full IRI; its subclasses are included.")
     keep: str = _setting(
         "all",
         "all, none, first (of each individual one a period), or a sample such as 'sample 1/10'.",
@@ -141,7 +149,7 @@ class WindowSettings:
         ["individuals", "triples", "time"],
     )
     elements: str = _setting(
-        "", "What a window by time is made of: individuals or triples; individuals."
+        "", "What a window by time consists of: individuals or triples; individuals."
     )
     size: str = _setting("1000", "A number of the unit, or a length of time (PT10M, or 600).")
     step: str = _setting("", "Progression step of a sliding window, in the unit of size; one.")
@@ -166,7 +174,9 @@ class ReasoningSettings:
     timeout: float = _setting(10.0, "Seconds the reasoner may take for one question.")
     heap: int = _setting(1024, "Memory of the reasoner's Java in MiB; more makes it end.")
     explain: float = _setting(5.0, "Seconds to find out what contradicts what in a message.")
-    audit: str = _setting("", "How often all is reasoned anew to compare (PT10M); empty: never.")
+    audit: str = _setting(
+        "", "How often all inferences are computed anew and compared (PT10M); empty: never."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +322,7 @@ def _section(
     path: Path,
     lines: Sequence[str],
 ) -> S:
-    # A setting may be called as a word of Python is: class.
+    # A setting may have the name of a Python keyword: class.
     known = {each.name.rstrip("_"): each for each in fields(kind)}  # type: ignore[arg-type]
     for name in table:
         if name not in known:

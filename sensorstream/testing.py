@@ -1,4 +1,4 @@
-"""For testing what is built on SensorStream: time by hand, lists for streams, readable deltas."""
+"""For tests of programs that use SensorStream: a manual clock, list streams, readable deltas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DAWN: Final = datetime(2014, 8, 1, 8, 0, tzinfo=UTC)
 
 
 class ManualClock:
-    """A :class:`~sensorstream.clock.Clock` that stands still until it is moved."""
+    """A :class:`~sensorstream.clock.Clock` that only moves when a test moves it."""
 
     def __init__(self, now: datetime = DAWN) -> None:
         self._start = self._now = now
@@ -82,7 +82,7 @@ class ListSink(Generic[Item]):
         """The items, once there are ``count`` of them.
 
         Raises:
-            AssertionError: ``seconds`` passed before.
+            AssertionError: there are fewer after ``seconds``.
         """
         with self._changed:
             if not self._changed.wait_for(lambda: len(self.items) >= count, seconds):
@@ -113,7 +113,7 @@ def assert_delta(delta: Delta, *, added: str = "", removed: str = "", prefixes: 
         prefixes: Turtle put before both texts.
 
     Raises:
-        AssertionError: the delta is another one; the message lists the difference as N-Triples.
+        AssertionError: the delta is different; the message lists the difference as N-Triples.
     """
     problems: list[str] = []
     for word, got, text in (("added", delta.added, added), ("removed", delta.removed, removed)):

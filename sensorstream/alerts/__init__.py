@@ -1,1 +1,1 @@
-"""Alerts on their way out: outbox, signatures, delivery."""
+"""Delivery of alerts: outbox, signatures, webhooks."""

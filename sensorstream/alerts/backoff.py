@@ -25,9 +25,9 @@ _SPREAD: Final = 0.1
 def wait_after(attempts: int, identity: str) -> timedelta:
     """The wait after the ``attempts``-th failed attempt (from 1), the last one repeating.
 
-    Up to a tenth is added, different for each ``identity``, so that a receiver that comes back
-    is not met by everything at once. The spread is a hash, not chance: a test, and a person who
-    reads a log, can work it out.
+    Up to a tenth is added, different for each ``identity``, so that a receiver that comes back does
+    not get all deliveries at the same moment. The addition is a hash, not a random number, so tests
+    and readers of a log can compute it.
     """
     wait = SCHEDULE[min(attempts, len(SCHEDULE)) - 1]
     digest = hashlib.sha256(f"{identity}/{attempts}".encode()).digest()

@@ -25,7 +25,7 @@ MOST_ROWS: Final = 1000
 
 
 def alert_data(raised: RaisedAlert, timeline: Timeline) -> Mapping[str, object]:
-    """An alert as JSON people and machines read everywhere: REST, SSE and webhooks.
+    """An alert as JSON, the same for REST, SSE and webhooks.
 
     ``time`` is application time: an integer, or ISO 8601 text on the dateTime line;
     ``raised_at`` is wall time, RFC 3339.
@@ -37,7 +37,7 @@ def alert_data(raised: RaisedAlert, timeline: Timeline) -> Mapping[str, object]:
 
 
 def plain_alert(alert: Alert, timeline: Timeline) -> Mapping[str, object]:
-    """:func:`alert_data` of an alert whose commit is not known: without ``raised_at``."""
+    """:func:`alert_data` of an alert that is not committed yet: without ``raised_at``."""
     return {
         "id": alert.id,
         "rule": alert.rule,
@@ -57,15 +57,15 @@ def plain_time(instant: Instant, timeline: Timeline) -> int | str:
 
 
 def query_report_data(name: str, report: Report, timeline: Timeline) -> dict[str, Any]:
-    """A report with the id ``name`` as JSON people and machines read: SSE and webhooks."""
+    """A report with the id ``name`` as JSON, the same for SSE and webhooks."""
     return {"id": name, **report_data(report, plain_time(report.time, timeline))}
 
 
 def report_json(reported: QueryReport, timeline: Timeline) -> str:
     """:func:`query_report_data` as text for a webhook.
 
-    Of more than :data:`MOST_ROWS` rows only the first are there, and ``truncated`` is true. What
-    UTF-8 cannot hold (a lone surrogate) is replaced.
+    Of more than :data:`MOST_ROWS` rows only the first are included, and ``truncated`` is true. A
+    lone surrogate, which UTF-8 cannot encode, is replaced.
     """
     report, cut = reported.report, {}
     if len(report.rows) > MOST_ROWS or len(report.triples or ()) > MOST_ROWS:
@@ -79,8 +79,8 @@ def report_json(reported: QueryReport, timeline: Timeline) -> str:
 def cloud_event(told: RaisedAlert | KeptReport, source: str, timeline: Timeline) -> bytes:
     """One alert or report as a CloudEvent in structured mode.
 
-    The same one always gives the same bytes: consumers may drop a repeated ``source`` and
-    ``id`` as a duplicate (CloudEvents, section 3.1.1).
+    The same alert or report always gives the same bytes: consumers may drop a repeated ``source``
+    and ``id`` as a duplicate (CloudEvents, section 3.1.1).
     """
     match told:
         case RaisedAlert(alert=alert, raised_at=at):

@@ -1,7 +1,7 @@
-"""Takes deliveries from the outbox to their webhooks, at least once, from a thread of its own.
+"""Sends deliveries from the outbox to their webhooks, at least once, in a separate thread.
 
-One webhook is served by one worker at a time: its events arrive in order as long as none
-fails, and a receiver that hangs holds up nobody else.
+One webhook is served by one worker at a time: its events arrive in order as long as no delivery
+fails, and a receiver that hangs delays no other receiver.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ Schedule: TypeAlias = Callable[[int, str], timedelta]
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class DeliveryFailure:
     """Why an attempt failed; ``final`` means that trying again is pointless."""
 
     reason: str
     final: bool = False
 
 
-class Dispatcher:
-    """Delivers what is due, and looks again when woken or after ``poll`` seconds.
+class WebhookDispatcher:
+    """Sends the deliveries that are due; checks again when woken or after ``poll`` seconds.
 
     ``source`` is the CloudEvents source of this deployment, a URI reference. ``schedule``
     gives the wait after the n-th failure of a delivery.
@@ -87,7 +87,7 @@ class Dispatcher:
         self._resting: dict[str, datetime] = {}
         self._client = httpx.Client(
             timeout=settings.timeout,
-            follow_redirects=False,  # a redirect could lead around the check of the target
+            follow_redirects=False,  # a redirect could avoid the check of the target
             trust_env=False,
         )
         self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="webhook")
@@ -99,7 +99,7 @@ class Dispatcher:
         return self._thread.is_alive() and not self._stopping.is_set()
 
     def start(self) -> None:
-        """Begin with what an earlier run left in the outbox."""
+        """Start the thread; deliveries that an earlier run left in the outbox come first."""
         self._thread.start()
 
     def wake(self) -> None:
@@ -107,7 +107,7 @@ class Dispatcher:
         self._news.set()
 
     def stop(self) -> None:
-        """Finish the attempts under way and end; what is left stays in the outbox."""
+        """Finish the attempts that are running and end; all other deliveries stay in the outbox."""
         self._stopping.set()
         self._news.set()
         if self._thread.ident is not None:
@@ -141,14 +141,14 @@ class Dispatcher:
 
     def _free(self, webhook: str, done: Future[None]) -> None:
         if not done.cancelled() and (error := done.exception()):
-            _log.error("a delivery broke off, it will be tried again", exc_info=error)
+            _log.error("a delivery was interrupted, it will be tried again", exc_info=error)
             self._rest(webhook)
         with self._lock:
             self._busy.discard(webhook)
         self._news.set()
 
     def _serve(self, deliveries: Sequence[Delivery]) -> None:
-        """Deliver in order; after a failure leave the rest for later and let the webhook rest."""
+        """Deliver in order; after a failure keep the other deliveries of this webhook for later."""
         for delivery in deliveries:
             if self._stopping.is_set():
                 return
@@ -166,7 +166,7 @@ class Dispatcher:
         with self._lock:
             self._resting[webhook] = until
 
-    def _record(self, delivery: Delivery, failure: Failure) -> None:
+    def _record(self, delivery: Delivery, failure: DeliveryFailure) -> None:
         attempts = delivery.attempts + 1
         dead = failure.final or attempts >= self._settings.max_attempts
         wait = self._schedule(attempts, str(delivery.id))
@@ -182,7 +182,7 @@ class Dispatcher:
             failure.reason,
         )
 
-    def _attempt(self, delivery: Delivery) -> Failure | None:
+    def _attempt(self, delivery: Delivery) -> DeliveryFailure | None:
         try:
             target = check_target(
                 delivery.webhook.url,
@@ -190,7 +190,7 @@ class Dispatcher:
                 resolver=self._resolver,
             )
         except WebhookError as error:
-            return Failure(error.message)
+            return DeliveryFailure(error.message)
         body = cloud_event(delivery.event, self._source, self._timeline)
         headers = {
             "host": target.authority,
@@ -201,14 +201,14 @@ class Dispatcher:
         try:
             status = self._post(target, body, headers)
         except httpx.HTTPError as error:
-            return Failure(f"{type(error).__name__}: {error}")
+            return DeliveryFailure(f"{type(error).__name__}: {error}")
         if 200 <= status < 300:
             return None
         told = " (redirects are not followed)" if 300 <= status < 400 else ""
-        return Failure(f"answered {status}{told}", final=status == _GONE)
+        return DeliveryFailure(f"answered {status}{told}", final=status == _GONE)
 
     def _post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> int:
-        """The status answered at the first address that takes the connection."""
+        """The HTTP status from the first address that accepts the connection."""
         *others, last = target.connect_to
         for address in others:
             try:

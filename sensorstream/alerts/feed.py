@@ -1,8 +1,8 @@
-"""Tells subscribers in an event loop that the pipeline's thread has committed alerts.
+"""Notifies subscribers in an event loop that the pipeline's thread has committed alerts.
 
-The feed carries no alerts, only the news that there are some: each subscriber reads the kept
-alerts from its own cursor. So nothing is lost between a resume and the live stream, a slow
-subscriber costs no memory and never holds the pipeline up, and there is no queue to overflow.
+The feed carries no alerts, only the notification that there are new ones: each subscriber reads the
+stored alerts from its own cursor. So no alert is lost between a resume and the live stream, a slow
+subscriber costs no memory and never delays the pipeline, and no queue can overflow.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from types import TracebackType
 
 
 class Subscription:
-    """One subscriber's ear; belongs to the event loop it was made in.
+    """The subscription of one subscriber; belongs to the event loop it was made in.
 
-    A class and no generator-based context manager: an abandoned generator runs its ``finally``
-    inside the garbage collector, in whatever thread that runs, and would wait there for a lock
-    which that very thread may hold.
+    A class and not a generator-based context manager: an abandoned generator runs its ``finally``
+    inside the garbage collector, in any thread, and would wait there for a lock that the same
+    thread may hold.
     """
 
     def __init__(self, subscriptions: set[Subscription], lock: Lock) -> None:
@@ -42,7 +42,7 @@ class Subscription:
             self._subscriptions.discard(self)
 
     async def wait(self, seconds: float) -> bool:
-        """Wait for news since the last call; False when ``seconds`` passed without any."""
+        """Wait for a notification since the last call; False if none came within ``seconds``."""
         try:
             async with asyncio.timeout(seconds):
                 await self._news.wait()
@@ -51,7 +51,7 @@ class Subscription:
         self._news.clear()
         return True
 
-    def tell(self) -> None:
+    def wake(self) -> None:
         """Wake the subscriber; may be called from any thread, never blocks."""
         with suppress(RuntimeError):  # its loop has closed: the subscriber is gone
             self._loop.call_soon_threadsafe(self._news.set)
@@ -67,7 +67,7 @@ class AlertFeed:
 
     @property
     def closed(self) -> bool:
-        """Whether the application is going down: subscribers then end their streams."""
+        """Whether the application is stopping: subscribers then end their streams."""
         return self._closed
 
     def announce(self) -> None:
@@ -75,7 +75,7 @@ class AlertFeed:
         with self._lock:
             subscriptions = list(self._subscriptions)
         for subscription in subscriptions:
-            subscription.tell()
+            subscription.wake()
 
     def close(self) -> None:
         """Wake every subscriber for the last time."""
@@ -83,7 +83,7 @@ class AlertFeed:
         self.announce()
 
     def subscribe(self) -> Subscription:
-        """A context manager that listens while it lasts; for the subscriber's event loop."""
+        """A context manager for a subscription; use it in the subscriber's event loop."""
         return Subscription(self._subscriptions, self._lock)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""What the outbox holds: alerts and reports, registered webhooks, deliveries between them."""
+"""The records of the outbox: alerts, reports, registered webhooks and deliveries."""
 
 from __future__ import annotations
 

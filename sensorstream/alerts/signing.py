@@ -27,7 +27,7 @@ def check_secret(secret: str) -> str:
     """The secret itself, if it can sign.
 
     Raises:
-        WebhookError: not ``whsec_`` and base64 of 24 to 64 bytes.
+        WebhookError: the text is not ``whsec_`` followed by base64 of 24 to 64 bytes.
     """
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
@@ -36,7 +36,7 @@ def check_secret(secret: str) -> str:
     if not secret.startswith(PREFIX) or not _SHORTEST <= len(key) <= _LONGEST:
         raise WebhookError(
             f"the secret is not usable: expected {PREFIX} and base64 of"
-            f" {_SHORTEST} to {_LONGEST} random bytes, or none to have one made"
+            f" {_SHORTEST} to {_LONGEST} random bytes, or no secret at all, to get a new one"
         )
     return secret
 

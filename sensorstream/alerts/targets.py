@@ -1,7 +1,7 @@
-"""Where webhooks may go: no way into the network behind us, unless the settings allow it.
+"""Which addresses webhooks may use: no private network, unless the settings allow it.
 
 Checked when a webhook is registered and again at every delivery; the delivery then connects to
-the very address that was checked, so that a name cannot resolve to something else in between
+exactly the address that was checked, so that a name cannot resolve to another address in between
 (DNS rebinding).
 """
 

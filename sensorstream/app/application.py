@@ -13,7 +13,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from sensorstream.alerts.dispatcher import Dispatcher
+from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.alerts.signing import check_secret, new_secret
@@ -32,9 +32,9 @@ from sensorstream.engine.outcome import Outcome
 from sensorstream.history import embedded
 from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine as database_engine
-from sensorstream.history.outbox import Outbox
+from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
-from sensorstream.history.sql import Table, run_sql
+from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.store import Store
 from sensorstream.history.views import install_views
 from sensorstream.kb.snapshot import Results
@@ -95,8 +95,8 @@ class Application:
         recover(machine.engine, store, exchange, log.publish)
         log.keep(machine.engine.queries.entries())
         self._install_views()
-        self._outbox = Outbox(database)
-        self._dispatcher = Dispatcher(
+        self._outbox = PostgresOutbox(database)
+        self._dispatcher = WebhookDispatcher(
             self._outbox,
             settings.webhooks,
             clock,
@@ -222,7 +222,7 @@ class Application:
         self._install_views()
         return outcome.message.id
 
-    def sql(self, text: str) -> Table:
+    def sql(self, text: str) -> SqlResult:
         """One read-only SQL statement over history.
 
         Raises:

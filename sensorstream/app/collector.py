@@ -1,4 +1,4 @@
-"""Python's cycle collector, in a process that holds much and makes many short-lived rows."""
+"""Python's cycle collector, in a process with many objects and many short-lived rows."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import gc
 from typing import Final
 
 _PATIENCE: Final = 200_000
-"""New objects beyond those that went, before the collector looks at the young ones."""
+"""New objects minus freed objects, before a collection of the young generation."""
 
 
 def spare_what_stays() -> None:
-    """Leave what is there now out of every collection, and collect less often.
+    """Exclude all present objects from collections, and collect less often.
 
-    For a process to call once, when it has read its background knowledge. A join makes thousands
-    of rows at an instant, all gone at the next: with Python's thresholds each such instant
-    has the collector look at everything there is.
+    Call it once in a process, after the background knowledge is read. A join makes thousands of
+    rows at an instant, which are all freed at the next: with Python's thresholds each such instant
+    causes a full collection.
     """
     gc.collect()
     gc.freeze()

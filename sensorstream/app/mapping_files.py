@@ -1,4 +1,4 @@
-"""The files that map messages in other ways than the rule language: RML and stylesheets."""
+"""Mapping files in other languages than the rule language: RML and stylesheets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def with_mapping_files(
     schema: Schema,
     timeline: Timeline,
 ) -> MappingPlan:
-    """The plan of the rule files, and after it what the RML files and stylesheets add.
+    """The plan of the rule files, followed by the RML files and stylesheets.
 
     Raises:
         LanguageError: a file cannot be compiled, or two rules share a name.
@@ -52,7 +52,7 @@ def with_mapping_files(
 def single_maps(
     files: Sequence[Path], schema: Schema, timeline: Timeline
 ) -> tuple[PlannedRule, ...]:
-    """Each triples map and each stylesheet as a rule of its own, to tell what it makes.
+    """Each triples map and each stylesheet as a separate rule, to report its results.
 
     Raises:
         LanguageError: a file cannot be compiled.
@@ -70,7 +70,7 @@ def single_maps(
 def mapping_file_faults(
     rules: Sequence[RuleFile], files: Sequence[Path], schema: Schema, timeline: Timeline
 ) -> Iterator[SensorStreamError]:
-    """Everything wrong with the RML files and stylesheets."""
+    """All faults of the RML files and stylesheets."""
     added: list[PlannedRule] = []
     for file in files:
         if is_rule_file(file):

@@ -17,7 +17,7 @@ from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.reasoning.closure import Closure
+from sensorstream.reasoning.schema_closure import SchemaClosure
 from sensorstream.rules.compile import compile_rules
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
@@ -52,7 +52,7 @@ def make_reactions(files: Sequence[Path], static: Iterable[Triple], window: str)
     return Reactions(
         knowledge=knowledge,
         window=make_window(read_window(window)),
-        reasoner=Closure(schema),
+        reasoner=SchemaClosure(schema),
         rules=compile_rules(read_rules(files), schema, _LINE),
         evaluator=NetworkEvaluator(knowledge, SnapshotEvaluator(Snapshot(knowledge))),
         max_rounds=RuleSettings().max_rounds,

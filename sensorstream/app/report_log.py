@@ -1,4 +1,4 @@
-"""The latest reports of each continuous query, for those who follow it."""
+"""The latest reports of each continuous query, for its followers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from sensorstream.engine.queries import QueryReport
 _REPORTS: Final = 1000
 """The most reports kept of a query."""
 _ROWS: Final = 50_000
-"""The most rows and triples kept of a query, but for its last report."""
+"""The most rows and triples kept of a query, without its last report."""
 
 
 class ReportLog:
-    """Thread-safe. A follower reads from its own cursor: a slow one holds up nobody.
+    """Thread-safe. A follower reads from its own cursor: a slow one delays no other.
 
-    What it has not read in time is gone; the numbers of the reports tell how many.
+    Reports that it does not read in time are dropped; the numbers of the reports show how many.
     """
 
     def __init__(self) -> None:
         self.feed = AlertFeed()
-        """Tells followers that there are new reports."""
+        """Notifies followers of new reports."""
         self._lock = Lock()
         self._reports: dict[str, deque[QueryReport]] = {}
         self._rows: dict[str, int] = {}
@@ -49,11 +49,11 @@ class ReportLog:
             return [each for each in self._reports.get(entry, ()) if each.number > number]
 
     def keep(self, entries: Collection[str]) -> None:
-        """Forget the reports of all registrations but these."""
+        """Remove the reports of all other registrations."""
         with self._lock:
             for entry in self._reports.keys() - set(entries):
                 del self._reports[entry], self._rows[entry]
-        # Whoever follows one of the others is to find that out.
+        # Followers of removed registrations must notice the end.
         self.feed.announce()
 
 

@@ -1,4 +1,4 @@
-"""Reading the XML Schemas of messages: files of one folder, never the network."""
+"""Reads the XML Schemas of messages: only files in one folder, never the network."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def read_schemas(settings: Settings) -> MessageSchemas | None:
     """The schemas that ``messages.schema`` and ``sources.NAME.schema`` name; None if none.
 
     Raises:
-        SettingsError: a file cannot be read, is no XML Schema 1.0, or refers to what lies
-            outside its folder.
+        SettingsError: a file cannot be read, is not an XML Schema 1.0, or refers to a file outside
+            its folder.
     """
     common = settings.messages.schema
     by_source = {
@@ -36,7 +36,7 @@ def read_schemas(settings: Settings) -> MessageSchemas | None:
 
 def _read(label: str, path: Path) -> etree.XMLSchema:
     path = path.resolve()
-    # libxml2 would fetch whatever a schema names: only what was looked at is left to it.
+    # libxml2 would download every reference in a schema: it only gets references that are checked.
     _check_references(label, path, path.parent, set())
     try:
         return etree.XMLSchema(_parse(label, path))

@@ -1,4 +1,4 @@
-"""From the ``[window]`` settings to the definition of a window."""
+"""Makes the definition of a window from the ``[window]`` settings."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ Value = TypeVar("Value")
 
 
 def window_spec(settings: WindowSettings, timeline: Timeline) -> WindowSpec:
-    """The window the settings describe.
+    """The window described by the settings.
 
     Raises:
-        SettingsError: size, step or start is nothing of the window's unit, or does not go with
-            its kind.
+        SettingsError: size, step or start is not in the window's unit, or does not fit its kind.
     """
     unit, kind = Unit(settings.unit), Kind(settings.kind)
     line = timeline if unit is Unit.TIME else Timeline.INTEGER
     if settings.step and kind is not Kind.SLIDING:
         raise SettingsError(
-            f"window.step: a {kind.value} window has no step to choose: "
+            f"window.step: a {kind.value} window has no step setting: "
             "expected none, or window.kind = sliding"
         )
     return WindowSpec(

@@ -1,4 +1,4 @@
-"""The window as people look at it."""
+"""A view of the window for users."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class WindowView:
 def view_window(
     engine: Engine, settings: WindowSettings, limit: int, offset: int = 0
 ) -> WindowView:
-    """Look at the window; the engine must stand still meanwhile."""
+    """The view of the window; the engine must not change meanwhile."""
     kb, window = engine.kb, engine.window
     steps = {"sliding": settings.step or "1", "tumbling": settings.size}
     first = heapq.nsmallest(offset + limit, window, key=lambda each: (each.time, each.arrival))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sensorstream.app.intake import disorder_spec, filters_of, shedding_of
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
-from sensorstream.app.reference import read_reference
+from sensorstream.app.reference_files import read_reference
 from sensorstream.app.schemas import read_schemas
 from sensorstream.app.window_settings import window_partition, window_spec
 from sensorstream.engine.engine import Engine

@@ -81,7 +81,7 @@ def command(config: Path, as_json: bool) -> None:
 def faults(settings: Settings) -> Iterator[SensorStreamError]:
     """Everything wrong with what the settings name, as far as one fault does not hide another."""
     from sensorstream.app.mapping_files import is_rule_file, mapping_file_faults
-    from sensorstream.app.reference import read_reference_with_faults
+    from sensorstream.app.reference_files import read_reference_with_faults
     from sensorstream.app.schemas import read_schemas
     from sensorstream.language.parser import parse
     from sensorstream.mapping.check import check as mapping_faults

@@ -1,4 +1,4 @@
-"""What commands print: results on stdout, progress on stderr and only for people."""
+"""The output of commands: results on stdout, progress on stderr if it is a terminal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Advance = Callable[[], None]
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Advance]:
-    """A bar on stderr while the block runs; nothing where stderr is no terminal.
+    """A bar on stderr while the block runs; nothing if stderr is not a terminal.
 
-    Gives a function to call after each of the ``total`` pieces of work.
+    Yields a function to call after each of the ``total`` pieces of work.
     """
     if not sys.stderr.isatty():
         yield lambda: None
@@ -39,12 +39,12 @@ def progress(what: str, total: int | None) -> Iterator[Advance]:
 
 
 def print_json(value: object) -> None:
-    """One JSON document; times and other values that JSON lacks become their text."""
+    """One JSON document; times and other values without a JSON form become text."""
     click.echo(json.dumps(value, ensure_ascii=False, default=plain))
 
 
 def plain(value: object) -> str:
-    """The text of a value of a table: times in ISO 8601, bytes as the UTF-8 they mostly are."""
+    """The text of a value of a table: times in ISO 8601, bytes decoded as UTF-8."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     return value.isoformat() if isinstance(value, date) else str(value)

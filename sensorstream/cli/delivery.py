@@ -1,4 +1,4 @@
-"""Sending many messages to a server, at a pace, and counting what became of them."""
+"""Sends many messages to a server, at a rate, and counts the outcomes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from sensorstream.errors import MessageError
 class Outgoing:
     """A message to send.
 
-    ``due`` is seconds after the first one, ``None`` is at once. ``source`` is the name it is
-    sent in by REST, ``None`` leaves that to the server.
+    ``due`` is seconds after the first one, ``None`` means immediately. ``source`` is its source in
+    REST, ``None`` leaves that to the server.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Outgoing:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the messages; ``rejected`` holds (name, code, reason).
+    """The outcomes of the messages; ``rejected`` holds (name, code, reason).
 
     ``held`` and ``late`` are among the accepted.
     """
@@ -70,7 +70,7 @@ class Tally:
 
 
 def numbered(messages: Iterable[bytes]) -> Iterator[Outgoing]:
-    """Messages that have no names, to go at once."""
+    """Messages without names, to send immediately."""
     for number, content in enumerate(messages, 1):
         yield Outgoing(f"message {number}", partial(bytes, content))
 
@@ -113,7 +113,7 @@ def deliver(
 
 
 def report(tally: Tally, *, as_json: bool) -> None:
-    """Print the tally; what was not taken in goes to stderr, a line each."""
+    """Print the tally; messages that were not taken in go to stderr, one line each."""
     if as_json:
         print_json(
             {

@@ -1,4 +1,4 @@
-"""``sensorstream demo``: the main job, live, every claim checked."""
+"""``sensorstream demo``: the main use case, live, with every claim checked."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def command(keep: Path | None, data: Path | None) -> None:
     Spark; sends a tracker's and a city's messages; shows what is inferred, raised and kept. Exits
     with 3 if anything that should happen does not.
     """
-    # Whoever stops the demo stops its servers with it.
+    # SIGTERM must also stop the servers of the demo.
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(1))
 
-    from sensorstream.cli.story import Story
+    from sensorstream.demo.scenario import Scenario
     from sensorstream.simulation.citybench import beside_the_source
 
     if keep is not None and keep.exists() and any(keep.iterdir()):
@@ -44,15 +44,15 @@ def command(keep: Path | None, data: Path | None) -> None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-")))
         else:
             folder = keep
-        Story(folder, data or beside_the_source(), stack).tell()
+        Scenario(folder, data or beside_the_source(), stack).run()
         _farewell(keep)
 
 
 def _farewell(kept: Path | None) -> None:
-    click.echo("\nAll of it happened as it should. To go on:\n")
+    click.echo("\nEvery claim was checked and holds. Next steps:\n")
     if kept is None:
-        click.echo("  sensorstream init my-deployment            a working folder of your own")
-        click.echo("  sensorstream demo --keep demo-data         this again, to look around in")
+        click.echo("  sensorstream init my-deployment            your own working folder")
+        click.echo("  sensorstream demo --keep demo-data         the same, with files to look at")
     else:
         config = f"-c {kept / 'city' / 'sensorstream.toml'}"
         click.echo(f"  sensorstream serve {config}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sensorstream.mapping.explain import Explanation, ExpressionReport, RuleReport
+from sensorstream.mapping.rule_report import Explanation, ExpressionReport, RuleReport
 from sensorstream.mapping.yields import Yield
 
 
 def lines_of(explanation: Explanation) -> Iterator[str]:
-    """The lines, each a comment, so that all that is printed stays Turtle."""
+    """The lines, each a comment, so that the whole output is Turtle."""
     if explanation.error:
         yield f"#   rejected: {explanation.error}"
     for rule in explanation.rules:

@@ -1,6 +1,6 @@
 """The command ``sensorstream``: finds its subcommands and turns errors into exit codes.
 
-Exit codes: 0 all is well; 1 something is wrong with what was given (a rule file, a message, a
+Exit codes: 0 success; 1 something given is wrong (a rule file, a message, a
 query, a setting); 2 the command line itself cannot be read; 3 the system failed (database,
 reasoner, Spark, a server that does not answer).
 """
@@ -55,7 +55,7 @@ SYSTEM_FAILURES: Final = (
 
 
 class Failure(click.ClickException):
-    """An error of ours on its way out: one line on stderr and an exit code."""
+    """A SensorStream error for the user: one line on stderr and an exit code."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -66,7 +66,7 @@ class Failure(click.ClickException):
 
 
 class SystemFailure(Failure):
-    """A failure that no other input would have avoided."""
+    """A failure that does not depend on the input."""
 
     exit_code = 3
 
@@ -95,7 +95,7 @@ class Commands(click.Group):
             system = isinstance(error, SYSTEM_FAILURES)
             raise (SystemFailure if system else Failure)(error.code, str(error)) from error
         except OSError as error:
-            if error.filename is None:  # no file the user named: a closed pipe, or a bug
+            if error.filename is None:  # not a file of the user: a closed pipe, or a defect
                 raise
             raise Failure("file", f"{error.filename}: {error.strerror}") from error
 

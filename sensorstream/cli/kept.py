@@ -1,4 +1,4 @@
-"""Opening the history of a deployment to read from, beside its server or without it."""
+"""Opens the history of a deployment for reading, with or without its running server."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sensorstream.settings import HistorySettings
 
 
 def open_kept(settings: HistorySettings, stack: ExitStack) -> str:
-    """The URL of a history that has been written to; valid until ``stack`` closes.
+    """The URL of an existing history; valid until ``stack`` closes.
 
     Raises:
-        HistoryError: it cannot be opened, or no server has ever kept anything there.
+        HistoryError: it cannot be opened, or no server has ever written to it.
     """
     never = "there is no history yet: the server of this deployment has never run"
     if not settings.url and not (settings.folder / "cluster").exists():

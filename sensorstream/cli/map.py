@@ -1,4 +1,4 @@
-"""``sensorstream map``: what the mapping rules make of messages."""
+"""``sensorstream map``: the result of the mapping rules for messages."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def command(
     """Show what the mapping rules make of messages, as Turtle.
 
     A MESSAGE is a file, a folder or ZIP archive of *.xml files, or "-" for standard input. No
-    server is needed and nothing is kept. Exits with 1 if no rule matches a message, or one
+    server is needed and nothing is stored. Exits with 1 if no rule matches a message, or one
     cannot be mapped.
     """
     from sensorstream.app.mapping_files import single_maps, with_mapping_files
-    from sensorstream.app.reference import read_reference
+    from sensorstream.app.reference_files import read_reference
     from sensorstream.app.schemas import read_schemas
     from sensorstream.app.wiring import read_rules
     from sensorstream.cli.console import print_json
@@ -56,7 +56,7 @@ def command(
     from sensorstream.cli.sources import sources
     from sensorstream.mapping.compile import compile_mapping
     from sensorstream.mapping.document import parse_document
-    from sensorstream.mapping.explain import Explanation, explain
+    from sensorstream.mapping.rule_report import Explanation, explain
     from sensorstream.model.events import Message
     from sensorstream.reasoning.ontology import load_ontology
 

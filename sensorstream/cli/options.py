@@ -29,7 +29,7 @@ def config_option(command: Command) -> Command:
 
 
 def server_options(command: Command) -> Command:
-    """``--url URL`` or ``-c FILE``: which server to talk to (see :func:`server_url`)."""
+    """``--url URL`` or ``-c FILE``: the server to use (see :func:`server_url`)."""
     named = click.option(
         "--url", metavar="URL", help="The server's address; by default that of the settings file."
     )
@@ -44,7 +44,7 @@ def json_option(command: Command) -> Command:
 
 
 def server_url(url: str | None, config: Path) -> str:
-    """The address of the server meant by ``--url`` or, without it, by the settings.
+    """The address of the server given by ``--url`` or, without it, by the settings.
 
     Raises:
         SettingsError: there is no ``--url`` and the settings file cannot be read.

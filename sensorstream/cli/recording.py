@@ -1,4 +1,4 @@
-"""The messages of a deployment's journal, read while its server runs or does not."""
+"""The messages of a deployment's journal, with or without its running server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from sensorstream.cli.kept import open_kept
-from sensorstream.history.sql import run_sql
+from sensorstream.history.read_only_sql import run_sql
 from sensorstream.settings import Settings
 
 _BATCH: Final = 500
@@ -18,7 +18,7 @@ _SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One message as it arrived, whatever became of it."""
+    """One message as it arrived, whatever its outcome."""
 
     id: str
     source: str
@@ -29,7 +29,7 @@ class Recorded:
 class Recording:
     """A deployment's journal as it is now; stays readable until ``stack`` closes.
 
-    What arrives later does not belong to it: a journal may be replayed to its own server.
+    Later messages do not belong to it: a journal may be replayed to its own server.
 
     Raises:
         HistoryError: the history cannot be opened or read.

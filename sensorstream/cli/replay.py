@@ -45,14 +45,14 @@ def command(
 ) -> None:
     """Send recorded messages again.
 
-    SOURCE is the settings file of a deployment, whose whole journal is sent, in order, each
-    message in the name of its source and whatever became of it; or a folder, a ZIP archive or a
-    file of XML. The server is that of --url or -c and should be another one than recorded the
-    messages. They go as fast as the server takes them, unless --speed or --rate holds them back.
+    SOURCE is the settings file of a deployment, whose whole journal is sent, in order, each message
+    with its source, whatever its outcome was; or a folder, a ZIP archive or a file of XML. The
+    server is that of --url or -c and should not be the one that recorded the messages. They are
+    sent as fast as the server takes them, or slower with --speed or --rate.
     """
     journal = source.endswith(".toml")
     if speed is not None and not journal:
-        raise click.BadParameter("files do not say when they arrived", param_hint="--speed")
+        raise click.BadParameter("files have no times of arrival", param_hint="--speed")
     if speed is not None and rate is not None:
         raise click.UsageError("--speed and --rate exclude each other")
     with ExitStack() as stack:

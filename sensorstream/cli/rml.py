@@ -22,8 +22,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 def command() -> None:
     """Turn mapping rules into RML, and RML into mapping rules.
 
-    The ontology of the deployment tells datatypes and names. What the other side cannot say is
-    named on standard error, with the reason; then the command exits with 1.
+    The ontology of the deployment gives datatypes and names. What the other language cannot express
+    is listed on standard error, with the reason; then the command exits with 1.
     """
 
 

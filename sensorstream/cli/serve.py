@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from sensorstream.app.application import Application
 
 _TURN: Final = 0.0005
-"""Seconds a thread may keep the interpreter while another wants it."""
+"""Seconds that a thread may keep the interpreter while another one waits for it."""
 _IDLE: Final = 75
-"""Seconds a connection may stay open unused: a sensor that reports every minute keeps its own."""
+"""Seconds that an unused connection stays open: longer than the minute between two reports."""
 _FAREWELL: Final = 10
 """Seconds that requests under way get when the server stops."""
 
@@ -40,8 +40,8 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
 
     Prints "listening on http://HOST:PORT" when it is ready. SIGTERM or Ctrl-C stops it cleanly.
     """
-    # Told to stop while it starts, it leaves at once. While it serves, uvicorn takes the signals
-    # and raises them again when it has stopped: then this ends the blocks below, in order.
+    # A signal during the start ends the process immediately. While it serves, uvicorn handles the
+    # signals and raises them again when it has stopped: then the blocks below end in order.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: sys.exit(0))
     logging.basicConfig(
@@ -49,8 +49,8 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         stream=sys.stderr,
     )
-    # Engine and HTTP share one interpreter. With Python's default of 5 ms, whoever comes back from
-    # a query or the disk waits that long for the other: it halves what a server takes in.
+    # Engine and HTTP share one interpreter. With Python's default of 5 ms, a thread that returns
+    # from a query or the disk waits that long for the other one: this halves the throughput.
     sys.setswitchinterval(_TURN)
     settings = load_settings(config)
     host = settings.server.host if host is None else host
@@ -64,12 +64,12 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Take the address before anything else starts: a taken port is then found out at once.
-
-    Nobody can connect before uvicorn listens on it.
+    """Bind the address before anything else starts, to detect a taken port early. Clients cannot
+    connect before uvicorn listens on it.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP, or asyncio leaves Nagle's algorithm on and every answer waits 40 ms.
+    # With the protocol TCP, because asyncio else keeps Nagle's algorithm and each answer waits 40
+    # ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -86,7 +86,7 @@ def _run(application: Application, listener: socket.socket, host: str) -> None:
     from sensorstream.server.main import create_app
 
     class Server(uvicorn.Server):
-        """Says when it is ready, and lets go of endless streams when it stops."""
+        """Prints when it is ready, and ends endless streams when it stops."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)

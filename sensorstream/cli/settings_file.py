@@ -16,8 +16,8 @@ Given: TypeAlias = Mapping[str, Mapping[str, object]]
 def settings_text(heading: str, given: Given) -> str:
     """The text of a ``sensorstream.toml``: every setting with its sentence.
 
-    Settings in ``given`` (section, then name) are set; all others stand there as comments with
-    their defaults. Sections that the user names follow as comments.
+    Settings in ``given`` (section, then name) are set; all others are comments with their defaults.
+    Sections with names of the user follow as comments.
     """
     lines = [f"# {line}".rstrip() for line in heading.splitlines()]
     for section, kind in SECTIONS.items():

@@ -63,7 +63,7 @@ def tracker(
     help="A folder of the CityBench benchmark: its recorded streams instead of made up ones.",
 )
 @click.option("--from", "start", metavar="TIME", help="The first time, such as 2014-08-12T05:00.")
-@click.option("--to", "end", metavar="TIME", help="The first time that is too late.")
+@click.option("--to", "end", metavar="TIME", help="The end, exclusive.")
 @_stream_options
 def city(
     count: int | None,
@@ -106,7 +106,7 @@ def auctions(
     config: Path,
     as_json: bool,
 ) -> None:
-    """The bids of an auction house, as eBay's findItemsByKeywords tells them."""
+    """The bids of an auction house, in the format of eBay's findItemsByKeywords."""
     from sensorstream.simulation.auctions import auction_messages
 
     messages = auction_messages(count, seed=seed, auctions=auctions)

@@ -1,4 +1,4 @@
-"""Where commands take XML messages from and leave them: files, folders, archives, stdin."""
+"""Sources and targets of XML messages in commands: files, folders, archives, stdin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import click
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One message that can be read when its turn comes; ``name`` is for people."""
+    """One message, read when it is needed; ``name`` is for output."""
 
     name: str
     read: Callable[[], bytes]
@@ -25,7 +25,7 @@ def sources(names: Iterable[str]) -> list[Source]:
     """The messages of files, folders and ZIP archives (``*.xml``, by name) and of ``-``.
 
     Raises:
-        click.BadParameter: there is nothing of such a name, or no message in it.
+        click.BadParameter: the file or folder does not exist, or has no message.
     """
     return [source for name in names for source in _sources(name)]
 

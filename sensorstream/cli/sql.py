@@ -14,7 +14,7 @@ from sensorstream.cli.options import config_option
 from sensorstream.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from sensorstream.history.sql import Table
+    from sensorstream.history.read_only_sql import SqlResult
 
 
 @click.command("sql")
@@ -50,9 +50,9 @@ def command(query: str, place: str, config: Path, form: str | None) -> None:
         click.echo(f"only the first {limit} rows: history.row_limit cuts off the rest", err=True)
 
 
-def on_history(settings: Settings, url: str, text: str) -> Table:
+def on_history(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of PostgreSQL at ``url``."""
-    from sensorstream.history.sql import run_sql
+    from sensorstream.history.read_only_sql import run_sql
 
     return run_sql(
         url,
@@ -62,10 +62,10 @@ def on_history(settings: Settings, url: str, text: str) -> Table:
     )
 
 
-def on_spark(settings: Settings, url: str, text: str) -> Table:
+def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of Spark over the history at ``url``."""
     from sensorstream.reasoning.ontology import load_ontology
-    from sensorstream.spark.sql import run_spark_sql
+    from sensorstream.spark.bulk_sql import run_spark_sql
 
     return run_spark_sql(
         url,
@@ -77,7 +77,7 @@ def on_spark(settings: Settings, url: str, text: str) -> Table:
     )
 
 
-def _show(table: Table, form: str | None) -> None:
+def _show(table: SqlResult, form: str | None) -> None:
     from sensorstream.cli.console import plain, print_json, print_table
 
     if form == "json":

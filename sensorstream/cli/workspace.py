@@ -1,4 +1,4 @@
-"""Working folders: what ``init`` and ``demo`` write to start from."""
+"""Working folders, as written by ``init`` and ``demo``."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from sensorstream.resources import bundled
 class Template:
     """A kind of working folder.
 
-    ``name`` is also the name of its ontology and of its rule file; ``settings`` are what differs
-    from the defaults; ``messages`` makes the sample messages, by file name.
+    ``name`` is also the name of its ontology and of its rule file; ``settings`` are those that
+    differ from the defaults; ``messages`` makes the sample messages, by file name.
     """
 
     name: str
@@ -48,7 +48,7 @@ def _city_samples() -> Iterable[tuple[str, bytes]]:
 
 _COMMON: Final[Given] = {
     "reasoning": {"profile": "hermit"},
-    # Right for trying things out: the first webhook receiver is on the same machine.
+    # For first trials: the webhook receiver is usually on the same machine.
     "webhooks": {"allow_private": True},
 }
 
@@ -107,29 +107,29 @@ def make_workspace(folder: Path, template: Template, overrides: Given | None = N
 
 _HEADING: Final = """\
 The settings of this deployment: {sentence}.
-A setting that stands as a comment has the value shown there. Relative paths start at this
+A setting in a comment has the value shown there. Relative paths start at this
 file. The environment variable SENSORSTREAM_<SECTION>_<NAME> wins over this file.
 """
 
 _README: Final = """\
 # A SensorStream deployment
 
-What it is about: {sentence}.
+Its subject: {sentence}.
 
 | here | what |
 |---|---|
 | `sensorstream.toml` | every setting, with a sentence |
-| `ontology/` | what there is: classes and properties |
-| `rules/` | how messages become individuals, and what to do about them |
+| `ontology/` | the classes and properties |
+| `rules/` | how messages become individuals, and the reactions |
 | `messages/` | messages to try |
 | `data/` | the history, once the server has run |
 
 In this folder:
 
 ```sh
-sensorstream check                       # are the settings, the ontology and the rules right?
-sensorstream map messages/*.xml          # what do the rules make of these messages?
-sensorstream serve                       # run the server; leave it with Ctrl-C
+sensorstream check                       # check the settings, the ontology and the rules
+sensorstream map messages/*.xml          # show the result of the rules for these messages
+sensorstream serve                       # run the server; stop it with Ctrl-C
 ```
 
 and beside the running server, in a second terminal:

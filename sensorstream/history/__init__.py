@@ -1,1 +1,1 @@
-"""The persistent knowledge base: the journal, what left the window, alerts and their outbox."""
+"""The persistent knowledge base: journal, statements that left the window, alerts, outbox."""

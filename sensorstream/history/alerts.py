@@ -1,4 +1,4 @@
-"""The alerts that were raised, page by page."""
+"""The raised alerts, page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one border to psycopg2 and SQLAlchemy: URLs, connections and their errors."""
+"""The only interface to psycopg2 and SQLAlchemy: URLs, connections and their errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from sensorstream.errors import HistoryError
 
-# A writer that lost its machine must not hold the writer's lock for hours.
+# The lock of a writer whose machine is gone must not last for hours.
 _KEEPALIVE = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
 
 
@@ -34,7 +34,7 @@ def describe(url: str) -> str:
 
 
 def connect(url: str, *, application: str = "sensorstream") -> extensions.connection:
-    """One connection of its own; times come back in UTC.
+    """A new connection; times are returned in UTC.
 
     Raises:
         HistoryError: not a PostgreSQL URL, or the server cannot be reached.

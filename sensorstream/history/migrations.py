@@ -20,7 +20,7 @@ def migrate(database: Engine) -> None:
     """Create or upgrade schema ``store``; all or nothing.
 
     Raises:
-        HistoryError: the database cannot be reached, we may not create a schema in it, or its
+        HistoryError: the database cannot be reached, its user may not create a schema, or its
             schema comes from a newer SensorStream.
     """
     with translating("cannot prepare the history's schema"), database.begin() as connection:

@@ -1,9 +1,9 @@
 """SQL names for the classes and properties of an ontology.
 
-``hasXLocation`` becomes ``has_x_location``. Every view and every column has a name of its own:
+``hasXLocation`` becomes ``has_x_location``. Every view and every column has a unique name:
 where two would be the same, classes go before properties and then the IRI that sorts first keeps
 the plain name; the others get ``_class`` or ``_property``, and a number if that is taken too. The
-names of the fixed views and columns are never given away.
+names of the fixed views and columns are reserved.
 """
 
 from __future__ import annotations

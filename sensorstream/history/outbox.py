@@ -1,8 +1,8 @@
-"""Webhooks, and what is still to be delivered to them (a transactional outbox).
+"""Webhooks and their pending deliveries (a transactional outbox).
 
-:meth:`sensorstream.history.store.Store.commit` puts deliveries in, in the transaction that
-stores their alerts and moves the watermark past what reported; a dispatcher takes them out here.
-A delivery that succeeds but is not marked in time is made again: receivers tell by its id.
+:meth:`sensorstream.history.store.Store.commit` adds deliveries, in the transaction that stores
+their alerts and moves the watermark; a dispatcher takes them from here. A delivery that succeeds
+but is not marked before a crash is sent again: receivers recognise its id.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sensorstream.history.database import translating
 from sensorstream.history.tables import alerts, deliveries, webhooks
 
 
-class Outbox:
+class PostgresOutbox:
     """Safe to use from several threads; every method is one transaction.
 
     All of them raise :class:`~sensorstream.errors.HistoryError` when the database fails.
@@ -29,7 +29,7 @@ class Outbox:
         self._database = database
 
     def register(self, webhook: Webhook) -> None:
-        """Deliver what is stored from now on to this webhook: alerts, and its queries' reports."""
+        """Deliver all alerts stored from now on to this webhook, and the reports of its queries."""
         row = {
             "id": webhook.id,
             "url": webhook.url,
@@ -47,13 +47,13 @@ class Outbox:
             return [_webhook(row) for row in connection.execute(query)]
 
     def delete(self, webhook_id: str) -> bool:
-        """Forget a webhook and all that it was still to get; False when it is unknown."""
+        """Remove a webhook and its pending deliveries; False if it does not exist."""
         command = delete(webhooks).where(webhooks.c.id == webhook_id)
         with translating("cannot delete the webhook"), self._database.begin() as connection:
             return connection.execute(command).rowcount == 1
 
     def due(self, now: datetime, limit: int, excluding: Collection[str] = ()) -> list[Delivery]:
-        """Up to ``limit`` deliveries whose time has come, the longest due first.
+        """Up to ``limit`` deliveries whose time has come, those due for the longest time first.
 
         ``excluding`` are ids of webhooks to leave out.
         """
@@ -68,7 +68,7 @@ class Outbox:
             return [_delivery(row) for row in connection.execute(query)]
 
     def delivered(self, delivery_id: int) -> None:
-        """The receiver has it: of an alert that is recorded, a report is kept no longer."""
+        """Mark a delivery as received; for a report, remove it."""
         this = deliveries.c.id == delivery_id
         done = {"status": "delivered", "next_attempt_at": None, "last_error": None}
         with translating("cannot write the outbox"), self._database.begin() as connection:
@@ -76,7 +76,7 @@ class Outbox:
             connection.execute(update(deliveries).where(this).values(done))
 
     def failed(self, delivery_id: int, error: str, next_attempt_at: datetime | None) -> None:
-        """An attempt failed: try again later, or, without a time, give it up as dead."""
+        """Record a failed attempt: try again at a time, or (None) never again."""
         self._set(
             delivery_id,
             attempts=deliveries.c.attempts + 1,

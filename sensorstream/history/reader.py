@@ -1,8 +1,8 @@
-"""The role that people's SQL runs as: it may read schema ``history`` and nothing else.
+"""The role of user queries in SQL: it may read schema ``history`` and nothing else.
 
-It logs in by itself. Lowering the writer's own rights for a while (``set role``) would not do: a
-statement can take them back with ``set_config`` half-way. Its password follows from the
-writer's, so every process that knows the history's URL knows it, and nothing has to keep it.
+It has its own login. To reduce the rights of the writer for a while (``set role``) is not safe: a
+statement can undo that with ``set_config``. Its password is derived from the writer's, so every
+process that knows the history's URL knows it, and it is stored nowhere.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from sqlalchemy.engine import make_url
 
 
 def reader_name(database: str) -> str:
-    """The reader of a database; roles belong to a whole server, so each database has its own."""
+    """The reader of a database; roles are per server, so the name contains the database."""
     return f"{database[:50]}_reader"
 
 
 def reader_url(url: str) -> str:
-    """The history's URL with the reader in the writer's place."""
+    """The history's URL with the reader instead of the writer."""
     parsed = make_url(url)
     name = reader_name(parsed.database or parsed.username or "postgres")
     return parsed.set(username=name, password=_password(parsed.password, name)).render_as_string(
@@ -29,10 +29,9 @@ def reader_url(url: str) -> str:
 
 
 def admit_reader(cursor: extensions.cursor, schema: str) -> None:
-    """Create the reader where we may, and let it read the views of ``schema``.
-
-    On a server where we may not create roles there is no reader, unless its owner made one of
-    this name; docs/history.md says what follows.
+    """Create the reader if that is allowed, and grant it the views of ``schema``. Without the right
+    to create roles there is no reader, unless the owner of the server made a role of this name (see
+    docs/history.md).
     """
     info = cursor.connection.info
     name = reader_name(info.dbname)

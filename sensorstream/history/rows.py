@@ -50,16 +50,16 @@ STATEMENT_COLUMNS: Final = (
 )
 
 _TIMES: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
-# PostgreSQL has no NUL in text. COPY's own signs are escaped (manual, COPY, "Text Format").
+# PostgreSQL has no NUL in text. COPY's special signs are escaped (manual, COPY, "Text Format").
 _COPY_SIGNS: Final = str.maketrans(
     {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\x00": "\ufffd"}
 )
-# Hardly any text has one of them, and looking is much faster than translating.
+# Very few texts contain one, and a search is much faster than translation.
 _find_sign: Final = re.compile(r"[\\\n\r\t\x00]").search
 
 
 def message_rows(entries: Iterable[JournalEntry]) -> Iterator[Row]:
-    """Rows of ``store.messages``, without what became of them yet."""
+    """Rows of ``store.messages``, still without status."""
     for entry in entries:
         message = entry.message
         yield (
@@ -85,16 +85,17 @@ def statement_rows(
 ) -> Iterator[Row]:
     """Rows of ``store.statements``.
 
-    A statement holds from the time of the message that said it until its individual expired, or
-    until an update took it out. What was inferred holds as long as the individual's last
-    message, the one that it was last derived from.
+    A statement is valid from the time of its message until its individual expired or an update
+    replaced it. An inferred statement is valid from the individual's last message, from which it
+    was derived last.
     """
     for departure in departures:
         one, until = departure.individual, departure.expired_at
         for triple, said in one.statements.items():
             yield _statement(one.stay, triple, said.time, until, said.message)
         for triple in dict.fromkeys(departure.inferred):
-            # Said and derived is said: the views count on one row per statement of a stay.
+            # Asserted and derived counts as asserted: the views need one row per statement of a
+            # stay.
             if triple in one.statements:
                 continue
             yield _statement(one.stay, triple, one.time, until, one.message, inferred=True)
@@ -142,7 +143,7 @@ def _object(term: Term) -> Row:
     return term.lexical, "literal", term.datatype, term.language, number, moment
 
 
-# A rule may store a literal that is not what its datatype says: history keeps its text.
+# A rule may store a literal that is not valid for its datatype: history keeps its text.
 def _number(literal: Literal) -> float | None:
     try:
         return float(literal.value)  # type: ignore[arg-type]
@@ -166,7 +167,7 @@ def copy_text(rows: Iterable[Row]) -> io.BytesIO:
 
 
 def copy_command(table: str, columns: Sequence[str]) -> str:
-    """The statement that :func:`copy_text` feeds."""
+    """The COPY statement for the text of :func:`copy_text`."""
     return f"copy {table} ({', '.join(columns)}) from stdin"
 
 

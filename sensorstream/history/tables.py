@@ -1,8 +1,7 @@
-"""The base tables, in schema ``store``; Alembic's migrations make exactly these.
-
-People read the views of schema ``history`` instead (:mod:`sensorstream.history.views`). Terms
-are plain text: an IRI, ``_:label``, or a literal's lexical form, with ``kind`` telling which.
-Times of the time line are ``bigint`` instants, as the engine counts them.
+"""The base tables, in schema ``store``; Alembic's migrations make exactly these tables. Users read
+the views of schema ``history`` instead (:mod:`sensorstream.history.views`). Terms
+are plain text: an IRI, ``_:label``, or a literal's lexical form, and ``kind`` says which of the
+three. Times of the time line are ``bigint`` instants, as the engine counts them.
 """
 
 from __future__ import annotations
@@ -83,8 +82,8 @@ individuals: Final = Table(
     Column("expired_at", BigInteger, nullable=False),
     Column("message_id", Text, nullable=False),
     Index("individuals_time_idx", "time"),
-    # A B-tree refuses keys over 2.7 kB, and names are made from what messages say: one long
-    # identifier would stop the writer for good. The radix tree takes any length.
+    # A B-tree refuses keys over 2.7 kB, and names come from messages: one long identifier would
+    # stop the writer for ever. The radix tree accepts any length.
     Index("individuals_name_idx", "name", postgresql_using="spgist"),
 )
 
@@ -139,7 +138,7 @@ deliveries: Final = Table(
     metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
     Column("webhook_id", Text, ForeignKey(webhooks.c.id, ondelete="CASCADE"), nullable=False),
-    # Of an alert, or of a report of a continuous query: that is kept nowhere else.
+    # Of an alert, or of a report of a continuous query, which is stored only here.
     Column("alert_id", Text, ForeignKey(alerts.c.id)),
     Column("report_id", Text),
     Column("report_query", Text),

@@ -1,7 +1,6 @@
-"""The views people read, generated from the ontology as sqlglot trees.
-
-The trees name no dialect: :func:`install_views` renders them for PostgreSQL, and Spark renders the
-very same ones over its own reading of the tables.
+"""The views for users, generated from the ontology as sqlglot trees. The trees have no dialect:
+:func:`install_views` renders them for PostgreSQL, and Spark renders the same trees over the tables
+that it reads.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
 HISTORY: Final = "history"
-# Our views carry it in their comment, so that nobody else's are ever touched.
+# The comment of each generated view contains it, so that other views are never touched.
 _MARK: Final = "SensorStream:"
 # Doubles from here on do not fit a bigint.
 _BIGINT_END: Final = "9.2e18"
@@ -108,7 +107,7 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
 
 
 def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: Timeline) -> View:
-    """One row per stay of an individual of the class, with what it had on leaving.
+    """One row per stay of an individual of the class, with its values at expiry.
 
     The values are looked up per stay, so that a question about a few individuals touches only
     their statements.
@@ -158,14 +157,14 @@ def _property_view(schema: Schema, view: str, name: IRI, timeline: Timeline) -> 
 
 
 def _applicable(schema: Schema, name: IRI) -> list[IRI]:
-    """The properties an individual of a class may have: those of no told domain included."""
+    """The properties that an individual of a class may have, also those without a domain."""
     known = schema.object_properties | schema.datatype_properties
     own = schema.properties_of(name)
     return sorted(each for each in known if each in own or not schema.domains(each))
 
 
 def _value(schema: Schema, name: IRI) -> exp.Expr:
-    """The value of a property as SQL has it, from the columns of a statement ``s``.
+    """The value of a property as an SQL expression over the columns of a statement ``s``.
 
     A literal that is not of the property's datatype, or does not fit SQL's type, is NULL here;
     its text is in ``history.statements``.
@@ -189,7 +188,7 @@ def _value(schema: Schema, name: IRI) -> exp.Expr:
 
 
 def _pivot(name: IRI, value: exp.Expr) -> exp.Expr:
-    """The property's value in a group of statements: of several the greatest (or true)."""
+    """The property's value in a group of statements: the greatest of several (or true)."""
     test = exp.column("predicate", "s").eq(exp.Literal.string(name))
     chosen = exp.case().when(test, value)
     truth = value.find(exp.Boolean) is not None
@@ -197,7 +196,7 @@ def _pivot(name: IRI, value: exp.Expr) -> exp.Expr:
 
 
 def _time(column: str, timeline: Timeline) -> exp.Expr:
-    """An instant of the time line as people read it."""
+    """An instant of the time line in readable form."""
     instant = exp.to_column(column)
     if timeline is Timeline.INTEGER:
         return instant
@@ -217,16 +216,16 @@ def _expression(text: str) -> exp.Expr:
 def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     """Make the views of schema ``history``, all or nothing, and let the reader see them.
 
-    Views that are as they should be stay untouched, so a restart waits for no running query.
+    Views that need no change are not touched, so a restart waits for no running query.
 
     Raises:
-        HistoryError: the database fails, or somebody's own view depends on one of ours that has
+        HistoryError: the database fails, or a view of the user depends on a generated view that has
             to change.
     """
     views = {each.name: each for each in view_definitions(schema, timeline)}
     wanted = {name: _comment(each) for name, each in views.items()}
     with translating("cannot make the history's views"), database.begin() as connection:
-        # The driver's own cursor: a per cent sign in an IRI is no parameter.
+        # The driver's cursor: here a per cent sign in an IRI is not a parameter.
         cursor = _driver_cursor(connection)
         cursor.execute(f"create schema if not exists {HISTORY}")
         there = _installed(cursor)
@@ -257,7 +256,7 @@ def _installed(cursor: extensions.cursor) -> dict[str, str]:
 
 
 def _comment(view: View) -> str:
-    """What the view is, and its definition's fingerprint, to see whether it changed."""
+    """The description of the view and a fingerprint of its definition, to detect changes."""
     digest = hashlib.sha256(_render(view).encode()).hexdigest()[:12]
     return f"{_MARK} {view.comment} [{digest}]"
 

@@ -55,11 +55,11 @@ class KnowledgeBase:
         return self._sizes[int(origin)]
 
     def origins(self, triple: Triple) -> Origin:
-        """The graphs that hold a triple; empty when none does."""
+        """The graphs that hold a triple; empty if no graph holds it."""
         return Origin(self._marks.get(triple, 0))
 
     def marks(self, triple: Triple) -> int:
-        """:meth:`origins` as a plain number, which is a good deal faster to test."""
+        """:meth:`origins` as a plain number, which is much faster to test."""
         return self._marks.get(triple, 0)
 
     def subscribe(self, listener: Listener) -> None:
@@ -67,7 +67,7 @@ class KnowledgeBase:
         self._listeners.append(listener)
 
     def unsubscribe(self, listener: Listener) -> None:
-        """Call a listener no more."""
+        """Remove a listener."""
         self._listeners.remove(listener)
 
     def apply(self, origin: Origin, delta: Delta) -> Delta:
@@ -96,7 +96,7 @@ class KnowledgeBase:
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
     ) -> Iterator[Triple]:
-        """The triples of the union that fit a pattern; None stands for anything.
+        """The triples of the union that fit a pattern; None matches any term.
 
         The knowledge base must not change while the answer is read.
         """

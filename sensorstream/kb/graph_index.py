@@ -34,5 +34,5 @@ class GraphIndex:
             self.index.discard(triple)
 
     def close(self) -> None:
-        """Follow no longer."""
+        """Stop following the graph."""
         self._kb.unsubscribe(self._note)

@@ -25,7 +25,7 @@ UNION: Final[Graphs] = ((sum(Origin), None),)
 """Only the union, as the default graph.
 
 It is a graph of its own: Oxigraph's union of named graphs gives a triple once for every graph
-that holds it, where RDF 1.1 asks for a merge.
+that holds it, but RDF 1.1 requires a merge.
 """
 ALL_GRAPHS: Final[Graphs] = (
     *UNION,
@@ -37,15 +37,15 @@ ALL_GRAPHS: Final[Graphs] = (
 _BLANK: Final = ox.NamedNode("urn:sensorstream:blank")
 _Change: TypeAlias = tuple[Triple, IRI | None]
 _WORN: Final = 20_000
-"""Quads removed from a store before a new one takes its place, or as many as it holds, if more."""
+"""After this many removed quads (or as many as the store holds, if more) a new store is made."""
 
 
 class Mirror:
-    """A store, and a note of each triple that it may hold differently by now.
+    """A store, and a list of the triples whose state in the store may be out of date.
 
-    Oxigraph's store in memory never gives back what a removed quad took (some 500 bytes, as
-    measured), so from time to time a new store takes the old one's place. Answers that are
-    still being read keep the old one.
+    Oxigraph's store in memory never frees the memory of a removed quad (about 500 bytes, measured),
+    so from time to time a new store replaces the old one. Answers that are still being read keep
+    the old store.
     """
 
     __slots__ = ("_graphs", "_kb", "_notes", "_removed", "store")
@@ -55,25 +55,25 @@ class Mirror:
         self._kb = kb
         self._graphs = graphs
         self._removed = 0
-        # With the marks that the store's graphs have the triple by.
+        # Each with the marks under which the graphs of the store hold it.
         self._notes: dict[Triple, int] = dict.fromkeys(kb.match(None, None, None), 0)
         kb.subscribe(self._note)
 
     def _note(self, triple: Triple, old: int, new: int) -> None:
-        # What comes and goes between two queries leaves no note, or they would pile up unasked.
+        # A triple that comes and goes between two queries is not listed, or the list would grow.
         if self._notes.setdefault(triple, old) == new:
             del self._notes[triple]
 
     @property
     def behind(self) -> int:
-        """How many triples the store may hold otherwise than the knowledge base."""
+        """How many triples may differ between the store and the knowledge base."""
         return len(self._notes)
 
     def sync(self) -> None:
-        """Bring the store in step, in one transaction; O(changes since the last time), amortised.
+        """Apply all changes since the last call, in one transaction; O(changes), amortised.
 
         Raises:
-            TermError: the knowledge base holds an IRI that is none.
+            TermError: the knowledge base holds an IRI that is not valid.
         """
         if not self._notes:
             return
@@ -120,8 +120,8 @@ class Mirror:
         )
 
     def _update(self, added: Sequence[_Change], removed: Sequence[_Change]) -> None:
-        # One SPARQL Update is the one way to remove and add in a single transaction. Blank
-        # nodes cannot be named in it, so a function brings them in from outside.
+        # Only a SPARQL Update can remove and add in a single transaction. It cannot name blank
+        # nodes, so a function supplies them.
         blanks: dict[str, str] = {}
         delete, insert = _template(removed, blanks), _template(added, blanks)
         binds = " ".join(f'BIND(<{_BLANK.value}>("{b[2:]}") AS {v})' for b, v in blanks.items())
@@ -132,7 +132,7 @@ class Mirror:
             )
         except SyntaxError as error:
             for _ in _quads(added):
-                continue  # the term to blame makes this raise
+                continue  # the invalid term raises here
             raise TermError(f"the knowledge base cannot be queried: {error}") from None
 
 

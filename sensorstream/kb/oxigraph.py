@@ -1,4 +1,4 @@
-"""Terms to and from pyoxigraph, and what its store makes of them."""
+"""Terms to and from pyoxigraph, and how its store changes them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def to_oxigraph(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
     """The same term for pyoxigraph.
 
     Raises:
-        TermError: an IRI or language tag that is none (nothing checked it on its way in).
+        TermError: an IRI or language tag that is not valid (it was not checked earlier).
     """
     if not isinstance(term, Literal):
         return subject_to_oxigraph(term)
@@ -33,7 +33,7 @@ def to_oxigraph(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
 
 
 def subject_to_oxigraph(term: Subject) -> OxigraphSubject:
-    """Like :func:`to_oxigraph`, for what may be a subject."""
+    """Like :func:`to_oxigraph`, for a subject."""
     try:
         if isinstance(term, BlankNode):
             return ox.BlankNode(term[2:])
@@ -46,7 +46,7 @@ def from_oxigraph(term: OxigraphTerm) -> Term:
     """The same term for SensorStream.
 
     Raises:
-        TermError: a triple term of RDF 1.2, which SensorStream does not know.
+        TermError: a triple term of RDF 1.2, which SensorStream does not support.
     """
     if isinstance(term, ox.NamedNode):
         return IRI(term.value)

@@ -1,7 +1,7 @@
 """Characters to tokens.
 
-Written by hand, because braces hold foreign text: XPath after most words, SPARQL after
-``select``, ``ask``, ``sparql`` and ``delete``. Both may hold strings, IRIs and comments with
+Written by hand, because braces contain text of another language: XPath after most words, SPARQL
+after ``select``, ``ask``, ``sparql`` and ``delete``. Both may hold strings, IRIs and comments with
 braces of their own, which no single regular expression can balance.
 """
 
@@ -17,8 +17,8 @@ from lark.lexer import Lexer
 
 from sensorstream.errors import LanguageError, Position
 
-# XPath 1.0 has no braces outside its strings, and its strings know no escapes; the texts that
-# value functions are given are written the same way.
+# XPath 1.0 has no braces outside its strings, and its strings have no escapes; the texts of value
+# functions are written in the same way.
 _HOLE = r"""\{(?:[^{}'"]|'[^']*'|"[^"]*")*\}"""
 
 _TOKENS: Final = tuple(
@@ -66,7 +66,7 @@ KEYWORDS: Final = {word: f"_{word.upper()}" for word in _SILENT} | {
     word: word.upper() for word in _KEPT
 }
 
-# What follows one of these is a name, even if it is a word of the language.
+# A word after one of these is a name, even if it is a keyword.
 _NAMING_WORDS: Final = frozenset(("_MAPPING", "_RULE", "_XMLNS", "_TABLE"))
 # A brace that follows one of these opens SPARQL.
 _SPARQL_WORDS: Final = frozenset(("SELECT", "ASK", "SPARQL", "DELETE"))
@@ -81,8 +81,8 @@ _SPARQL_SKIP: Final = re.compile(
 )
 
 
-class Source:
-    """A rule file's text, with the way from offsets to lines and columns."""
+class RuleText:
+    """The text of a rule file, with the line and column of each offset."""
 
     __slots__ = ("_starts", "file", "text")
 
@@ -97,11 +97,11 @@ class Source:
         return Position(self.file, line, offset - self._starts[line - 1] + 1)
 
 
-def tokens(source: Source) -> Iterator[Token]:
+def tokens(source: RuleText) -> Iterator[Token]:
     """The tokens of a rule file; holes and texts keep their braces and quotes.
 
     Raises:
-        LanguageError: a brace or quote without its partner, or a character with no meaning.
+        LanguageError: a brace or quote is not closed, or a character has no meaning.
     """
     text, offset, before = source.text, 0, ""
     while offset < len(text):
@@ -116,7 +116,7 @@ def tokens(source: Source) -> Iterator[Token]:
         offset = end
 
 
-def _next(source: Source, offset: int, before: str) -> tuple[str, int]:
+def _next(source: RuleText, offset: int, before: str) -> tuple[str, int]:
     text = source.text
     if text[offset] == "{":
         if before in _SPARQL_WORDS:
@@ -133,7 +133,7 @@ def _next(source: Source, offset: int, before: str) -> tuple[str, int]:
 _HOLE_PATTERN: Final = re.compile(_HOLE)
 
 
-def _end_of_sparql(source: Source, start: int) -> int:
+def _end_of_sparql(source: RuleText, start: int) -> int:
     """The offset behind the brace that closes the one at ``start``."""
     text, offset, depth = source.text, start, 0
     while offset < len(text):
@@ -147,7 +147,7 @@ def _end_of_sparql(source: Source, start: int) -> int:
     raise _unclosed(source, start, "'{' is never closed: expected '}' after the SPARQL text")
 
 
-def _no_token(source: Source, offset: int) -> LanguageError:
+def _no_token(source: RuleText, offset: int) -> LanguageError:
     character = source.text[offset]
     if character == '"':
         return _unclosed(
@@ -160,16 +160,16 @@ def _no_token(source: Source, offset: int) -> LanguageError:
     return _unclosed(source, offset, f"unexpected character '{character}'{hint}")
 
 
-def _unclosed(source: Source, offset: int, message: str) -> LanguageError:
+def _unclosed(source: RuleText, offset: int, message: str) -> LanguageError:
     return LanguageError(message, position=source.position(offset))
 
 
 class RuleLexer(Lexer):
-    """The door through which Lark takes :func:`tokens`."""
+    """The adapter from Lark's lexer interface to :func:`tokens`."""
 
     def __init__(self, lexer_conf: object) -> None:
-        """Take Lark's configuration, of which nothing is needed."""
+        """Accept Lark's configuration, which is not used."""
 
-    # Lark's older interface for custom lexers: it hands over what was given to parse().
-    def lex(self, data: Source) -> Iterator[Token]:  # type: ignore[override]
+    # Lark's older interface for custom lexers: it passes the argument of parse().
+    def lex(self, data: RuleText) -> Iterator[Token]:  # type: ignore[override]
         return tokens(data)

@@ -12,8 +12,8 @@ from lark.exceptions import UnexpectedToken, VisitError
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
-from sensorstream.language.lexer import KEYWORDS, RuleLexer, Source
-from sensorstream.language.pipeline import call, split
+from sensorstream.language.hole import call, split
+from sensorstream.language.lexer import KEYWORDS, RuleLexer, RuleText
 from sensorstream.language.wellformed import faults, place
 
 _SEVERITIES: Final = ("info", "warning", "critical")
@@ -23,8 +23,8 @@ def parse(text: str, file: str = "") -> syntax.RuleFile:
     """The tree of a rule file; ``file`` names it in errors.
 
     Raises:
-        LanguageError: at the first token that does not fit (with what was expected there), or
-            for a tree that no rule can mean (undeclared prefix, two rules of one name, …).
+        LanguageError: at the first unexpected token (with the expected ones), or for a tree without
+            a meaning (undeclared prefix, two rules with the same name, …).
     """
     tree, found = parse_with_faults(text, file)
     for fault in found:
@@ -35,12 +35,12 @@ def parse(text: str, file: str = "") -> syntax.RuleFile:
 def parse_with_faults(
     text: str, file: str = ""
 ) -> tuple[syntax.RuleFile, tuple[LanguageError, ...]]:
-    """The tree of a rule file, and all that keeps it from meaning anything.
+    """The tree of a rule file, and all its faults.
 
-    After a syntax error, which is then the only fault, the tree is empty. A tree with faults is
-    fit for nothing but printing.
+    After a syntax error, which is then the only fault, the tree is empty. A tree with faults can
+    only be printed.
     """
-    source = Source(text, file)
+    source = RuleText(text, file)
     try:
         tree = _lark().parse(cast(str, source))
         parsed = cast(syntax.RuleFile, _Builder(source).transform(tree))
@@ -88,11 +88,11 @@ _PLAIN: Final = {
 } | {kind: f"'{word}'" for word, kind in KEYWORDS.items()}
 
 
-def _unexpected(source: Source, error: UnexpectedToken) -> LanguageError:
+def _unexpected(source: RuleText, error: UnexpectedToken) -> LanguageError:
     accepted = set(error.accepts or error.expected)
     if {"LOCAL_NAME", "NAMESPACE", "IRI"} <= accepted:
         accepted -= {"NAMESPACE", "IRI"}
-    # Keywords first, then the kinds of token, then the end: the order people read best.
+    # Keywords first, then the kinds of token, then the end of the file.
     words = sorted(
         (_PLAIN[kind] for kind in accepted),
         key=lambda word: (word == _PLAIN["$END"], word[0] != "'", word),
@@ -116,7 +116,7 @@ _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 class _Builder(Transformer[Token, Any]):
     """One method for each rule of the grammar, bottom up."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: RuleText) -> None:
         super().__init__()
         self._source = source
 
@@ -126,7 +126,7 @@ class _Builder(Transformer[Token, Any]):
         return self._source.position(token.start_pos or 0)
 
     def _inner(self, offset: int, written: str) -> tuple[str, Position]:
-        """The text without outer space, and where it starts; ``offset`` is that of ``written``."""
+        """The text without outer space, and where it starts; ``written`` starts at ``offset``."""
         cut = written.strip()
         return cut, self._source.position(offset + written.find(cut))
 

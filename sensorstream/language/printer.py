@@ -1,4 +1,4 @@
-"""Syntax tree to text: the layout every rule file is shown in."""
+"""Syntax tree to text, in the standard layout of rule files."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _argument(argument: syntax.Argument) -> str:
 
 
 def _sparql(sparql: syntax.Sparql) -> str:
-    # A comment in the last line would swallow the closing brace.
+    # After a comment in the last line the closing brace would be part of the comment.
     end = "\n}" if "#" in sparql.text.rpartition("\n")[2] else " }"
     return f"{{ {sparql.text}{end}"
 

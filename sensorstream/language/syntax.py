@@ -1,7 +1,7 @@
-"""The syntax tree of a rule file: what was written, before it means anything.
+"""The syntax tree of a rule file, before names are resolved.
 
-Every node that an error may point at carries its position; positions take no part in
-comparison, so a tree equals the tree of its own printed text.
+Every node that an error may point at carries its position; positions are not compared, so a tree
+equals the tree of its own printed text.
 
 Two kinds of braces share the node :class:`Hole`. In a mapping rule a hole holds XPath 1.0, in a
 semantic rule it holds ``?variable`` or ``new`` (paper section 4.1: the rules of the annotation
@@ -22,9 +22,9 @@ NOWHERE: Final = Position("", 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What a value function is given: ``"text"``, ``12.5`` or a ``word``.
+    """An argument of a value function: ``"text"``, ``12.5`` or a ``word``.
 
-    ``text`` is without quotes and holds not both kinds of them.
+    ``text`` is without quotes; it never contains both kinds of quotes.
     """
 
     kind: Literal["text", "number", "word"]
@@ -45,8 +45,8 @@ class Call:
 class Hole:
     """``{…}``: XPath, or in a semantic rule ``?variable`` or ``new``, without outer space.
 
-    ``calls`` are the value functions that what the XPath finds goes through, in order (mapping
-    rules). ``position`` is that of the first character of ``text``.
+    ``calls`` are the value functions applied to the result of the XPath, in order (mapping rules).
+    ``position`` is that of the first character of ``text``.
     """
 
     text: str
@@ -59,7 +59,7 @@ Part: TypeAlias = str | Hole
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Quoted text with holes. No part is empty and no two strings stand side by side."""
+    """Quoted text with holes. No part is empty, and no two strings are adjacent."""
 
     parts: tuple[Part, ...]
     position: Position = field(default=NOWHERE, compare=False, repr=False)
@@ -92,7 +92,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class XPathValue:
-    """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value a node found."""
+    """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found."""
 
     xpath: Hole
     datatype: Name | None = None
@@ -129,7 +129,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class BlankValue:
-    """``[ a :C ; :p {x} ]``: a node without a name, owned by the individual (mapping rules)."""
+    """``[ a :C ; :p {x} ]``: a blank node, owned by the individual (mapping rules)."""
 
     classes: tuple[Name, ...]
     properties: tuple[PropertyValues, ...]
@@ -138,7 +138,7 @@ class BlankValue:
 
 @dataclass(frozen=True, slots=True)
 class BlankName:
-    """``_:loc-{@id}``: the node without a name that the message calls so (mapping rules)."""
+    """``_:loc-{@id}``: the blank node with this label in the message (mapping rules)."""
 
     parts: tuple[Part, ...]
     position: Position = field(default=NOWHERE, compare=False, repr=False)
@@ -179,7 +179,7 @@ class KnownBy:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """``or skip individual`` or ``or reject``: what a missing value means for the rest."""
+    """``or skip individual`` or ``or reject``: the effect of a missing value."""
 
     kind: Literal["skip individual", "reject"]
     position: Position = field(default=NOWHERE, compare=False, repr=False)
@@ -187,10 +187,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """``VALUE [if valid] [or …]``: what stands in for a missing value (mapping rules).
+    """``VALUE [if valid] [or …]``: the alternative to a missing value (mapping rules).
 
-    ``if_valid`` takes an invalid value for a missing one. ``otherwise`` is the next value to
-    try, or a policy; None leaves the value out. One of the two says something.
+    ``if_valid`` treats an invalid value as a missing one. ``otherwise`` is the next value to
+    try, or a policy; None leaves the value out. At least one of the two is given.
     """
 
     value: Value
@@ -228,7 +228,7 @@ class IndividualAction:
     """``insert|update individual NAME a CLASS, … at {xpath} ; property values … .``
 
     ``update`` is update-or-insert: the earlier values of the named properties are replaced.
-    ``at`` (mapping rules only) is the application time; None stands for the time of arrival.
+    ``at`` (mapping rules only) is the application time; None means the time of arrival.
     """
 
     kind: Literal["insert", "update"]
@@ -290,7 +290,7 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class OnChange:
-    """``on change``: whenever a message or a rule changed the cache knowledge base."""
+    """``on change``: each time that a message or a rule changed the knowledge base."""
 
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 
@@ -356,7 +356,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """``[not] select { SELECT … }``: has solutions, which bind their variables; or has none."""
+    """``[not] select { SELECT … }``: there are solutions, which bind their variables; or not."""
 
     query: Sparql
     negated: bool = False
@@ -381,8 +381,8 @@ Severity: TypeAlias = Literal["info", "warning", "critical"]
 class AlertAction:
     """``alert SEVERITY "text" key "key" for "PT1M"``.
 
-    ``key`` says which alerts are the same one, ``duration`` how long the same one is not raised
-    again; both may be missing.
+    Alerts with the same ``key`` are the same alert, which is not raised again during ``duration``;
+    both may be missing.
     """
 
     severity: Severity
@@ -481,7 +481,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class MessageEach:
-    """``message each {…}``: the elements of a document that are messages of their own."""
+    """``message each {…}``: the elements of a document that are separate messages."""
 
     xpath: Hole
     position: Position = field(default=NOWHERE, compare=False, repr=False)
@@ -513,7 +513,7 @@ class RuleFile:
 
     @property
     def namespace_map(self) -> dict[str, str]:
-        """XML namespace prefix to URI, as lxml wants it."""
+        """XML namespace prefix to URI, in lxml's form."""
         return {namespace.name: namespace.uri for namespace in self.xml_namespaces}
 
     def resolve(self, name: Name) -> IRI:

@@ -1,4 +1,4 @@
-"""Do the names of a rule file stand in the ontology, and are they used as what they are?"""
+"""Checks the names of a rule file against the ontology: known, and used as their kind?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 
 _BUILT_IN: Final = (RDF, RDFS, OWL)
-# RDF 1.1 Concepts, section 5.1, and the two of XSD 1.1 that came later.
+# RDF 1.1 Concepts, section 5.1, and two newer datatypes of XSD 1.1.
 _XSD_TYPES: Final = (
     *("string", "boolean", "decimal", "integer", "double", "float", "date", "time"),
     *("dateTime", "dateTimeStamp", "gYear", "gMonth", "gDay", "gYearMonth", "gMonthDay"),
@@ -31,8 +31,8 @@ def unknown_names(file: syntax.RuleFile, schema: Schema) -> Iterator[LanguageErr
     """Classes and properties that the ontology lacks, and values of the wrong kind.
 
     The names of RDF, RDFS and OWL themselves are always known; an ontology without any name
-    allows all classes and properties. The prefixes of ``file`` are declared (``parse`` saw to
-    it).
+    allows all classes and properties. The prefixes of ``file`` are declared (``parse`` checks
+    that).
     """
     yield from _datatypes(file)
     properties = schema.object_properties | schema.datatype_properties
@@ -136,7 +136,7 @@ def _no_text_property(
 
 
 def shown(file: syntax.RuleFile, iri: str) -> str:
-    """An IRI as the file would write it: with the longest prefix that fits."""
+    """An IRI in the notation of the file: with the longest prefix that fits."""
     fitting = [p for p in file.prefixes if iri.startswith(p.iri) and iri != p.iri]
     if not fitting:
         return f"<{iri}>"

@@ -1,4 +1,4 @@
-"""Going through a syntax tree."""
+"""Traversal of a syntax tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every rule file must satisfy beyond its grammar, whatever the ontology says."""
+"""The checks of a rule file beyond its grammar that need no ontology."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def faults(file: syntax.RuleFile) -> Iterator[LanguageError]:
 
 
 def place(error: LanguageError) -> tuple[str, int, int]:
-    """Where an error stands, to sort by."""
+    """The position of an error, as a sort key."""
     position = error.position or syntax.NOWHERE
     return position.file, position.line, position.column
 
@@ -104,7 +104,7 @@ def _undeclared_prefixes(rule: syntax.Rule, prefixes: dict[str, str]) -> Iterato
 
 
 def _misplaced_holes(rule: syntax.Rule) -> Iterator[LanguageError]:
-    """Classes, properties and datatypes are what a rule is about: they have no holes."""
+    """The names of classes, properties and datatypes must be constant: they have no holes."""
     fixed: list[tuple[str, syntax.Name]] = []
     for node in nodes(rule, object):
         match node:

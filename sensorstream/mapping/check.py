@@ -1,4 +1,4 @@
-"""Everything that can be wrong with mapping rules before the first message comes."""
+"""Checks of mapping rules before the first message."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sensorstream.language.vocabulary import shown, unknown_names
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
+from sensorstream.mapping.function_chain import call_faults
 from sensorstream.mapping.functions import Tables
-from sensorstream.mapping.pipeline import call_faults
-from sensorstream.mapping.reference import NO_REFERENCE, ReferenceData
+from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
@@ -28,7 +28,7 @@ def check(
 ) -> list[LanguageError]:
     """All faults of several parsed files, each with its position, file by file.
 
-    The names in semantic rules are looked up too; their SPARQL is left to whoever compiles it.
+    The names in semantic rules are looked up too; their SPARQL is checked when it is compiled.
     """
     listed = list(files)
     found = list(same_names(listed))
@@ -58,7 +58,7 @@ def _xpaths(rule: syntax.MappingRule, namespaces: dict[str, str]) -> Iterator[La
 def _literals(
     file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, tables: Tables
 ) -> Iterator[LanguageError]:
-    """Constants must suit their datatype, and so must what value functions give."""
+    """Constants and results of value functions must be valid for their datatype."""
     typed: set[int] = set()
     for values in nodes(rule.actions, syntax.PropertyValues):
         for name, value in _stated(file, file.resolve(values.property), values.values):
@@ -85,7 +85,7 @@ def _literals(
 
 
 def _only_hole(value: LiteralValue) -> syntax.Hole | None:
-    """The hole that alone makes the value."""
+    """The hole, if the value consists of one hole only."""
     match value:
         case syntax.XPathValue():
             return value.xpath

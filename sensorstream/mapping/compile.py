@@ -1,4 +1,4 @@
-"""Syntax trees of mapping rules to closures: what does not change is worked out once."""
+"""Compiles syntax trees of mapping rules to closures; everything constant is computed once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sensorstream.mapping.document import Element
 from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
-from sensorstream.mapping.reference import NO_REFERENCE, ReferenceData
+from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.scope import Scope
 from sensorstream.mapping.sieve import Mark
 from sensorstream.mapping.split import compile_split
 from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
-from sensorstream.mapping.trace import Recorder
+from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject
@@ -32,13 +32,13 @@ def compile_mapping(
     timeline: Timeline,
     reference: ReferenceData = NO_REFERENCE,
     schemas: MessageSchemas | None = None,
-    recorder: Recorder | None = None,
+    recorder: ExpressionRecorder | None = None,
 ) -> MappingPlan:
     """The mapping rules of several files as one plan, in their order.
 
     Every document must conform to ``schemas`` before a rule sees it.
-    A ``recorder`` hears of every expression that is evaluated; without one the plan holds no
-    trace of tracing.
+    A ``recorder`` is called for every expression that is evaluated; without one the plan contains
+    no code for tracing.
 
     Raises:
         LanguageError: the first of the faults that ``check`` lists.
@@ -61,7 +61,7 @@ Act: TypeAlias = Callable[[Scope], None]
 
 
 class _Compiler:
-    """Compiles one rule; its methods return closures that know nothing of syntax."""
+    """Compiles one rule; its methods return closures that do not depend on the syntax tree."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class _Compiler:
         schema: Schema,
         timeline: Timeline,
         reference: ReferenceData,
-        recorder: Recorder | None,
+        recorder: ExpressionRecorder | None,
     ) -> None:
         self._file = file
         self._rule = rule
@@ -86,7 +86,8 @@ class _Compiler:
         landmarks = Landmarks(self._rule.name, path, self._namespaces)
         mark = Mark.of(path, self._namespaces)
         if mark is not None and self._recorder is not None:
-            # Whoever asks what each rule found wants those for this kind of message to be tried.
+            # With a recorder, all rules for this kind of message are tried, to record what they
+            # find.
             mark = Mark(mark.root)
         return PlannedRule(self._rule.name, mark, self._run(), landmarks)
 
@@ -101,7 +102,7 @@ class _Compiler:
         def run(root: Element, harvest: Harvest) -> bool:
             selected = find(Scope(root, harvest))
             for node in selected:
-                # An attribute or a text has nothing below it: the root is the context then.
+                # An attribute or a text has no children: the root is the context then.
                 body(Scope(node if isinstance(node, Element) else root, harvest))
             return bool(selected)
 
@@ -153,7 +154,7 @@ class _Compiler:
             state(name(scope), scope, scope.harvest.at(time(scope)))
 
         def act_whole(scope: Scope) -> None:
-            # Nothing of an individual that is left out must stay.
+            # Remove all statements of an individual that is left out.
             subject, instant, said = name(scope), time(scope), Statements()
             try:
                 state(subject, scope, said)

@@ -1,4 +1,4 @@
-"""Bytes to XML tree, with nothing in it that could reach out or blow up."""
+"""Parses bytes to an XML tree, without external access and without entity expansion."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def parse_document(content: bytes, *, max_depth: int) -> Document:
     Elements may be nested ``max_depth`` deep (the root is 1 deep; libxml2 itself allows 256).
 
     Raises:
-        MalformedMessage: not well-formed (with line and column), too deep, or with a DOCTYPE:
-            that could define entities, which no message needs.
+        MalformedMessage: not well-formed (with line and column), too deep, or with a DOCTYPE (which
+            could define entities; messages need none).
     """
     # Before parsing, since entities in attributes are expanded while parsing; and afterwards,
-    # since in UTF-16 the word is written otherwise.
+    # since UTF-16 encodes the word differently.
     if _DOCTYPE.search(content):
         raise _doctype()
     try:
@@ -38,7 +38,7 @@ def parse_document(content: bytes, *, max_depth: int) -> Document:
     document = root.getroottree()
     if document.docinfo.internalDTD is not None:
         raise _doctype()
-    # A document cannot be deeper than it has tags.
+    # A document cannot be deeper than its number of tags.
     if not content.startswith(b"<") or content.count(b"<") > max_depth:
         _check_depth(root, max_depth)
     return document

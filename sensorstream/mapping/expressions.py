@@ -1,4 +1,4 @@
-"""Holes and templates to closures that give texts."""
+"""Compiles holes and templates to closures that return texts."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ from typing import cast
 
 from lxml import etree
 
-from sensorstream.errors import MappingError, Position, TermError
+from sensorstream.errors import InvalidValue, MappingError, Position, TermError
 from sensorstream.language import syntax
 from sensorstream.language.printer import print_hole
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
+from sensorstream.mapping.function_chain import compile_calls
 from sensorstream.mapping.functions import Tables
-from sensorstream.mapping.pipeline import compile_calls
 from sensorstream.mapping.scope import Scope, Texts
-from sensorstream.mapping.trace import Recorder
+from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import encode_segment
 from sensorstream.mapping.xpath import compile_xpath, line_of, texts
-
-
-class InvalidValue(MappingError):
-    """A value is there but is not what it should be; ``if valid`` takes it for a missing one."""
 
 
 class Expressions:
@@ -33,7 +29,7 @@ class Expressions:
         file: syntax.RuleFile,
         rule: syntax.MappingRule,
         tables: Tables,
-        recorder: Recorder | None,
+        recorder: ExpressionRecorder | None,
     ) -> None:
         self._file = file
         self._rule = rule
@@ -47,7 +43,7 @@ class Expressions:
 
     def nodes(self, hole: syntax.Hole) -> Callable[[Scope], Sequence[Element | str]]:
         """The nodes that a path finds."""
-        # The check saw to it that the expression finds nodes.
+        # The check has verified that the expression finds nodes.
         find = cast(Callable[[Scope], Sequence[Element | str]], self._xpath(hole))
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
@@ -61,7 +57,7 @@ class Expressions:
         return recorded
 
     def condition(self, hole: syntax.Hole) -> Callable[[Scope], object]:
-        """Whether an XPath is true, or any value comes out of its value functions."""
+        """Whether an XPath is true, or its value functions return any value."""
         test: Callable[[Scope], object] = (
             self._changed(hole) if hole.calls else self._xpath(hole, f"boolean({hole.text})")
         )
@@ -96,7 +92,7 @@ class Expressions:
         if hole not in self._shared:
             return find
 
-        # A string keeps its hash.
+        # A string caches its hash.
         key = print_hole(hole)
 
         def remembered(scope: Scope) -> list[str]:
@@ -146,7 +142,7 @@ class Expressions:
         return self.fill((*head, *name.parts), encode_segment)
 
     def fill(self, parts: Sequence[syntax.Part], change: Callable[[str], str] = str) -> Texts:
-        """Templates: none if a hole finds nothing; several if the only hole finds several."""
+        """The texts of a template: empty if a hole finds nothing; several from a single hole."""
         holes = [part for part in parts if isinstance(part, syntax.Hole)]
         if not holes:
             constant = ["".join(part for part in parts if isinstance(part, str))]
@@ -181,7 +177,7 @@ class Expressions:
     # Errors
 
     def not_one(self, scope: Scope, holes: Sequence[syntax.Hole], expected: str) -> MappingError:
-        """The error of the first hole that found none or several."""
+        """The error of the first hole that did not find exactly one value."""
         for hole in holes:
             count = len(self._plain(hole)(scope))
             if count != 1:
@@ -197,7 +193,7 @@ class Expressions:
         found: str = "",
         kind: type[MappingError] = MappingError,
     ) -> MappingError:
-        """An error of the message, at what a hole found there (at ``found``, of several)."""
+        """An error at the place in the message that a hole found (at ``found``, if several)."""
         line = line_of(hole, self._namespaces, scope.context, scope.variables, found)
         return self.error_at(scope, hole.position, print_hole(hole), what, line, kind)
 
@@ -210,7 +206,7 @@ class Expressions:
         line: int | None = None,
         kind: type[MappingError] = MappingError,
     ) -> MappingError:
-        """An error of the message at something that the rule says."""
+        """An error of the message, for a part of the rule."""
         around = [node for node in scope.variables.values() if isinstance(node, Element)]
         nearest = around[-1] if around else scope.context
         return kind(

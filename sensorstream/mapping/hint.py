@@ -1,4 +1,4 @@
-"""Why a path finds nothing in a message: the likely cause, in words."""
+"""The likely cause why a path finds nothing in a message, as text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def why_unmatched(root: Element, rules: Sequence[Landmarks]) -> str:
 
 
 def why_nothing(path: str, start: Sequence[Element], namespaces: Mapping[str, str]) -> str:
-    """The likely cause why a path finds nothing from any of the nodes; empty if none shows.
+    """The likely cause why a path finds nothing from any of the nodes; empty if unknown.
 
     A ``$variable`` at its beginning stands for the nodes.
     """
@@ -55,18 +55,18 @@ def _namespace(root: Element, rules: Sequence[Landmarks]) -> str:
 
 
 def _nearest(root: Element, rules: Sequence[Landmarks]) -> str:
-    """How far the rule that comes farthest gets, and what stands there instead."""
+    """How far the best rule gets in the message, and what is there instead."""
     misses = [
         (rule, miss)
         for rule in rules
         if rule.path.startswith("/") and (miss := _miss(rule.path, [root], rule.namespaces))
     ]
-    # Of equally near rules the first.
+    # Of several equally good rules, the first.
     nearest = max(misses, key=lambda each: (each[1].step, each[1].likeness), default=None)
     if nearest is None:
-        return f"the message's root element is {_shown(root)}, which no rule asks for"
+        return f"the message's root element is {_shown(root)}, which no rule expects"
     rule, miss = nearest
-    return f"rule {rule.rule} is the nearest: it asks for {rule.path}, but {miss.text}"
+    return f"rule {rule.rule} is the nearest: it expects {rule.path}, but {miss.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _told(
     around: Sequence[Element],
     namespaces: Mapping[str, str],
 ) -> _Miss | None:
-    """What stands where a step finds nothing: elements ``there``, with attributes ``around``."""
+    """What is where a step finds nothing: among elements ``there``, attributes of ``around``."""
     wanted = step.partition("[")[0]
     if not _NAME.match(wanted):
         return None
@@ -121,7 +121,7 @@ def _told(
         for name in node.keys()  # noqa: SIM118
     )
     if wanted in elements or wanted in attributes:
-        return _Miss(index, 2, f"{before}{wanted} is not as in {step}")
+        return _Miss(index, 2, f"{before}{wanted} does not match {step}")
     missing = f"there is no {before}{wanted}"
     other = wanted.removeprefix("@") if wanted.startswith("@") else f"@{wanted}"
     if other in elements:
@@ -139,17 +139,17 @@ def _told(
 
 
 def _close(wanted: str, names: Sequence[str]) -> str:
-    """The name that was meant: but for its case the same, one edit away, or else alike."""
+    """The name that was probably meant: equal except for case, one edit away, or else similar."""
     for name in names:
         if name.casefold() == wanted.casefold():
             return name
-    # Of short names every other one would be an edit away.
+    # For short names almost every other name would be one edit away.
     edited = [name for name in names if len(name.removeprefix("@")) > 2 and _one_edit(wanted, name)]
     return next(iter(edited or get_close_matches(wanted, names, n=1)), "")
 
 
 def _one_edit(one: str, other: str) -> bool:
-    """Whether a letter more, less or other, or two letters swapped, make the difference."""
+    """Whether the difference is one letter added, removed or replaced, or two letters swapped."""
     if len(one) > len(other):
         one, other = other, one
     start = next((i for i, letter in enumerate(one) if letter != other[i]), len(one))
@@ -162,7 +162,7 @@ def _one_edit(one: str, other: str) -> bool:
 
 
 def _of_namespace(node: Element, namespaces: Mapping[str, str]) -> str:
-    """How to write an element whose local name is right and whose namespace is another one."""
+    """How to write an element whose local name is right and whose namespace is different."""
     uri = etree.QName(node).namespace
     if uri is not None and uri not in namespaces.values():
         return f'it is in namespace {uri}: add xmlns m = "{uri}" and write m:{_local(node)}'
@@ -173,7 +173,7 @@ def _of_namespace(node: Element, namespaces: Mapping[str, str]) -> str:
 def _find(
     nodes: Iterable[Element], step: str, namespaces: Mapping[str, str]
 ) -> list[object] | None:
-    """What a step finds; None if it is none, since the path does not part the simple way."""
+    """What a step finds; None if the path cannot be split into simple steps."""
     found: list[object] = []
     for node in nodes:
         try:
@@ -195,7 +195,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
 
 
 def _written(element: Element, namespaces: Mapping[str, str]) -> str:
-    """An element's name as the rule's XPath would have to write it."""
+    """An element's name in the notation of the rule's XPath."""
     name = etree.QName(element)
     for prefix, uri in namespaces.items():
         if uri == name.namespace:

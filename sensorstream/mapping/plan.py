@@ -19,12 +19,12 @@ from sensorstream.model.timeline import Instant
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """What the rules made of a message.
+    """The result of the rules for a message.
 
-    ``matched`` names the rules whose ``on message`` found something, even if their conditions
-    then kept them from acting. ``events`` are in time order, one for each distinct time.
+    ``matched`` names the rules whose ``on message`` found something, even if their conditions were
+    then false. ``events`` are in time order, one for each distinct time.
     ``individuals`` are the named ones, in order of appearance. ``hint`` is empty unless no
-    rule matched; then it says the likely cause. Of a document of several messages, each is
+    rule matched; then it is the likely cause. Of a document of several messages, each is
     mapped on its own: ``events`` are one for each distinct time of each, and ``warnings`` name
     the messages that were left out, and why.
     """
@@ -38,20 +38,20 @@ class Mapped:
 
 @dataclass(slots=True)
 class Statements:
-    """What a message says of one time, in order."""
+    """The statements of a message for one time, in order."""
 
     triples: dict[Triple, None] = field(default_factory=dict)
     replaces: set[tuple[Subject, IRI]] = field(default_factory=set)
 
     def add(self, more: Statements) -> None:
-        """Say what others say, too."""
+        """Add other statements."""
         self.triples |= more.triples
         self.replaces |= more.replaces
 
 
 @dataclass(slots=True)
 class Harvest:
-    """What the rules have made of a message so far."""
+    """The result of the rules for a message so far."""
 
     message: Message
     by_time: dict[Instant, Statements] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Harvest:
         return statements
 
     def events(self) -> tuple[Event, ...]:
-        """What was said, one event for each time, in time order."""
+        """One event for each time, in time order."""
         message = self.message
         return tuple(
             Event(tuple(said.triples), time, message.id, frozenset(said.replaces), message.source)
@@ -76,12 +76,12 @@ class Harvest:
         )
 
     def blank_node(self) -> BlankNode:
-        """A label that is the same whenever the message is mapped, and no other message's."""
+        """A label that is the same each time the message is mapped, and unique to the message."""
         self.blank_nodes += 1
         return BlankNode(f"_:{self.message.id}b{self.blank_nodes}")
 
     def named_node(self, name: str) -> BlankNode:
-        """The blank node that the message calls ``name``: one node, wherever rules say so."""
+        """The blank node with the label ``name`` in the message: the same node in all rules."""
         node = self.blank_names.get(name)
         if node is None:
             node = self.blank_names[name] = self.blank_node()
@@ -98,7 +98,7 @@ Split: TypeAlias = Callable[[Element], Sequence[Element]]
 
 @dataclass(frozen=True, slots=True)
 class PlannedRule:
-    """A compiled rule. ``mark`` is what a message must have, None if it may have anything."""
+    """A compiled rule. ``mark`` is what a matching message must contain; None: no condition."""
 
     name: str
     mark: Mark | None
@@ -111,7 +111,7 @@ class MappingPlan:
     """The mapping rules of a deployment, ready to run; it holds no state of any message.
 
     ``split`` finds the messages of a document that may carry several; None where each document
-    is a message. ``schemas`` are what documents must conform to; None takes them as they are.
+    is a message. ``schemas`` validate the documents; None: no validation.
     """
 
     rules: tuple[PlannedRule, ...]
@@ -127,9 +127,9 @@ class MappingPlan:
 
         Raises:
             InvalidMessage: the document does not conform to its schema.
-            MappingError: a value the rules need is missing or invalid. It names rule, XPath,
-                value, what was expected and the line of the message. Of several messages in one
-                document, all are so or match no rule.
+            MappingError: a value the rules need is missing or invalid. It names rule, XPath, value,
+                what was expected and the line of the message. For a document of several messages:
+                each of them has such an error or matches no rule.
         """
         root = document.getroot()
         if self.schemas is not None:
@@ -154,7 +154,7 @@ class MappingPlan:
         first_error: MappingError | None = None
         harvest = Harvest(message)
         for number, part in enumerate(parts, 1):
-            # What a part has said before its error must not stay, but labels go on.
+            # Remove the statements of a part before its error; the numbering of labels continues.
             harvest = Harvest(message, blank_nodes=harvest.blank_nodes)
             which = f"message {number} of {len(parts)}, at line {part.sourceline}"
             try:

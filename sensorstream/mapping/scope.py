@@ -1,4 +1,4 @@
-"""What a compiled mapping rule works on while it runs."""
+"""The state of a compiled mapping rule while it runs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sensorstream.model.terms import Term
 
 @dataclass(slots=True)
 class Scope:
-    """Where a rule stands: at a node its path found, with its variables bound."""
+    """The context of a rule: a node that its path found, and its variables."""
 
     context: Element
     harvest: Harvest
     variables: dict[str, Element | str] = field(default_factory=dict)
-    # What holes that stand in the rule more than once have found for these variables.
+    # The results of holes that occur more than once in the rule, for these variables.
     found: dict[str, list[str]] = field(default_factory=dict)
 
 
 Texts: TypeAlias = Callable[[Scope], list[str]]
 Terms: TypeAlias = Callable[[Scope, Statements], Sequence[Term]]
-"""The terms of a value; what else must be said of them goes to the statements."""
+"""The terms of a value; further statements about them are added to the statements."""

@@ -1,7 +1,7 @@
-"""Which rules can match a message at all: most deployments have many rules, and few for each kind.
+"""Finds the rules that can match a message: most deployments have many rules, few for each kind.
 
 The root element and, for paths like ``/Message/Event/Tracker[@type='FaceTracker']``, the value of
-that attribute tell most rules apart. Both are looked up, so a rule for another kind of message
+that attribute distinguish most rules. Both are looked up, so a rule for another kind of message
 costs nothing.
 """
 
@@ -22,7 +22,7 @@ _STEPS: Final = re.compile(
 )
 
 _FEW: Final = 3
-"""Rules that are tried as quickly as the value that tells them apart is looked up."""
+"""With fewer rules, trying them is as fast as the lookup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Mark:
     """What a message must have for a rule to match; names are lxml's (``{namespace}local``).
 
     ``root`` is the tag of its root element. ``value`` is that of ``attribute`` in an element at
-    the end of ``steps`` below the root; no attribute, no such condition.
+    the end of ``steps`` below the root; without attribute there is no such condition.
     """
 
     root: str
@@ -40,7 +40,7 @@ class Mark:
 
     @classmethod
     def of(cls, path: str, namespaces: Mapping[str, str]) -> Mark | None:
-        """What is read off a path; None for one that may match any message."""
+        """The mark of a path; None if it may match any message."""
         at_root = _ROOT.match(path)
         if at_root is None:
             return None
@@ -52,7 +52,7 @@ class Mark:
 
 
 class Marked(Protocol):
-    """A rule with its mark; without one it may match any message."""
+    """A rule with its mark; a rule without mark may match any message."""
 
     @property
     def mark(self) -> Mark | None: ...

@@ -1,4 +1,4 @@
-"""Documents that carry several messages: each becomes a document of its own."""
+"""Documents with several messages: each becomes a separate document."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sensorstream.mapping.plan import Split
 
 
 def compile_split(files: Iterable[RuleFile]) -> Split | None:
-    """What ``message each`` declares; None if nothing does.
+    """The declarations ``message each``; None if there are none.
 
-    The first declaration that finds elements says what the messages of a document are. Each is
-    copied, with the namespaces in scope and its lines, so that the paths of rules begin at it
-    as they do in a document with one message.
+    The first declaration that finds elements defines the messages of a document. Each is copied,
+    with its namespaces and lines, so that the paths of rules begin at it as in a document with one
+    message.
     """
     paths = tuple(
         etree.XPath(part.xpath.text, namespaces=file.namespace_map or None)
@@ -30,7 +30,7 @@ def compile_split(files: Iterable[RuleFile]) -> Split | None:
 
     def split(root: Element) -> Sequence[Element]:
         for path in paths:
-            # The check saw to it that the path finds nodes.
+            # The check has verified that the path finds nodes.
             found = cast(list[object], path(root))
             if elements := [node for node in found if isinstance(node, Element)]:
                 return [deepcopy(element) for element in elements]

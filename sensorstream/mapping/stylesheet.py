@@ -1,7 +1,7 @@
-"""Reading stylesheets: everything that can be wrong with one before the first message comes.
+"""Reads and checks stylesheets before the first message.
 
-Source: XSLT 1.0 (W3C, 1999). A stylesheet may hold one element of ours at its top, which says what
-messages it is for: ``<ss:message path="/Message" at="@time"/>``.
+Source: XSLT 1.0 (W3C, 1999). A stylesheet may have one SensorStream element at its top, which
+selects its messages: ``<ss:message path="/Message" at="@time"/>``.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ _FORMATS: Final = {
     ("text", "text/turtle"): ox.RdfFormat.TURTLE,
     ("text", "application/n-triples"): ox.RdfFormat.N_TRIPLES,
 }
-# A message must give the same result whenever it is mapped.
+# A message must give the same result each time it is mapped.
 _CHANGING: Final = (
     ("http://exslt.org/dates-and-times", r"[\w-]+\(\s*\)", "reads the clock"),
     ("http://exslt.org/math", r"random\(", "makes random numbers"),
     ("http://exslt.org/dynamic", r"[\w-]+\(", "runs text as XPath"),
 )
-# What libxslt says of every failure, beside the reason.
+# What libxslt prints for every failure, beside the reason.
 _NO_REASON: Final = re.compile(r"runtime error|unknown error|XPath evaluation returned no result")
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """``ss:message``: which messages a stylesheet is for; what is empty was not given.
+    """``ss:message``: the messages that a stylesheet is for; empty: not given.
 
-    ``path`` must find something, ``source`` be the message's, ``at`` finds the time from there;
-    ``transformation`` is an IRI by which messages may ask for the stylesheet.
+    ``path`` must find something, ``source`` must be the source of the message, ``at`` finds the
+    time from there; ``transformation`` is an IRI by which messages may ask for the stylesheet.
     """
 
     path: str = ""
@@ -69,13 +69,13 @@ def read_stylesheet(content: bytes, file: str) -> Stylesheet:
     """Check and compile a stylesheet; ``file`` names it in errors.
 
     Raises:
-        LanguageError: no XML, no XSLT 1.0, a part that lies in another file, an XPath that is
-            none, or a function whose result is not the message's alone. It has the line.
+        LanguageError: not XML, not XSLT 1.0, a reference to another file, an XPath that is not
+            valid, or a function whose result does not depend on the message alone. It has the line.
     """
     tree = _parse(content, file)
     _check(tree, file)
     etree.clear_error_log()
-    # The stubs of lxml know no access control.
+    # The type stubs of lxml lack access control.
     forbidden = cast(Any, etree.XSLTAccessControl).DENY_ALL
     try:
         transform = etree.XSLT(tree, access_control=forbidden)
@@ -105,7 +105,7 @@ def _parse(content: bytes, file: str) -> Element:
             position=Position(file, 1, 1),
         )
     if tree.tag not in (f"{{{_XSL}}}stylesheet", f"{{{_XSL}}}transform"):
-        raise _fault(file, tree, f"{tree.tag} is no stylesheet: expected xsl:stylesheet")
+        raise _fault(file, tree, f"{tree.tag} is not a stylesheet: expected xsl:stylesheet")
     return tree
 
 
@@ -193,7 +193,7 @@ def _entries(error: etree.XSLTError) -> list[Any]:
 
 
 def reason_of(error: etree.XSLTError) -> str:
-    """What libxslt says first that is a reason."""
+    """The first message of libxslt that is a reason."""
     reasons = [entry.message for entry in _entries(error) if not _NO_REASON.match(entry.message)]
     found = reasons[0] if reasons else str(error)
     if "infinite template recursion" in found:

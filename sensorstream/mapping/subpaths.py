@@ -1,6 +1,6 @@
 """Every location path in an XPath expression, those in predicates included.
 
-They tell which nodes an expression looks at, even where its value is a number or a truth.
+They show which nodes an expression reads, even if its value is a number or a boolean.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def subpaths(text: str) -> tuple[str, ...]:
     """The location paths of a valid expression, each written from the same context node.
 
     ``a[@b = c]/d`` has ``a/@b``, ``a/c`` and ``a[@b = c]/d``. A path behind brackets or a
-    function, such as ``(a | b)/c``, is left out: only what stands in the brackets counts.
+    function, such as ``(a | b)/c``, is left out: only the paths in the brackets count.
     """
     found: dict[str, None] = {}
     _scan(_tokens(text), "", found)

@@ -1,19 +1,19 @@
-"""The values of a property to closures that give terms."""
+"""Compiles the values of a property to closures that return terms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias, assert_never
 
-from sensorstream.errors import TermError
+from sensorstream.errors import InvalidValue, TermError
 from sensorstream.language import syntax
 from sensorstream.language.printer import print_value
 from sensorstream.language.vocabulary import shown
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import datatype_of
-from sensorstream.mapping.expressions import Expressions, InvalidValue
+from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.plan import Statements
-from sensorstream.mapping.reference import ReferenceData
+from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.mapping.scope import Scope, Terms
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
@@ -27,7 +27,7 @@ _NOTHING: Final[tuple[Term, ...]] = ()
 
 
 class SkipIndividual(Exception):
-    """A value is missing, and the rule says that the individual then is left out."""
+    """A value is missing, and the rule then leaves the individual out."""
 
 
 class ValueCompiler:
@@ -63,7 +63,7 @@ class ValueCompiler:
         return say
 
     def blank_node(self, name: syntax.BlankName) -> Callable[[Scope], list[BlankNode]]:
-        """The node that the message calls so; none if a hole finds nothing."""
+        """The node with this label in the message; empty if a hole finds nothing."""
         fill = self._expressions.fill(name.parts)
         return lambda scope: [scope.harvest.named_node(text) for text in fill(scope)]
 
@@ -149,7 +149,7 @@ class ValueCompiler:
         def blank(scope: Scope, statements: Statements) -> Sequence[Term]:
             node = scope.harvest.blank_node()
             said = [state(scope, node, statements) for state in say]
-            # A node none of whose values was found says nothing.
+            # A node is left out if no value of it was found.
             if say and not any(said):
                 return _NOTHING
             for each in classes:
@@ -159,7 +159,7 @@ class ValueCompiler:
         return blank
 
     def _list(self, value: syntax.ListValue) -> Terms:
-        # The range of the property is that of the list, not of its members.
+        # The range of the property applies to the list, not to its members.
         items = tuple(self._value(RDF_FIRST, item) for item in value.items)
 
         def listed(scope: Scope, statements: Statements) -> Sequence[Term]:
@@ -218,7 +218,7 @@ class ValueCompiler:
 
 def _if_valid(find: Terms) -> Terms:
     def valid(scope: Scope, statements: Statements) -> Sequence[Term]:
-        # What a node or a list has said before its invalid value must not stay.
+        # Remove the statements of a node or list before its invalid value.
         tried = Statements()
         try:
             found = find(scope, tried)

@@ -1,4 +1,4 @@
-"""What a rule tells while it runs, to whoever asked for it when the rules were compiled."""
+"""The interface through which a running rule reports what it evaluates."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sensorstream.language.syntax import Hole
 from sensorstream.mapping.scope import Scope
 
 
-class Recorder(Protocol):
-    """Hears of every expression that is evaluated, once for each time."""
+class ExpressionRecorder(Protocol):
+    """Called for every expression, each time it is evaluated."""
 
     def selected(self, rule: str, hole: Hole, scope: Scope, count: int) -> None:
         """``on message`` or ``for each`` found so many nodes."""
@@ -19,4 +19,4 @@ class Recorder(Protocol):
         """A condition held, or did not."""
 
     def produced(self, rule: str, hole: Hole, scope: Scope, values: Sequence[str]) -> None:
-        """A hole gave values, after its value functions."""
+        """A hole returned values, after its value functions."""

@@ -1,4 +1,4 @@
-"""What of a message no rule looked at."""
+"""The parts of a message that no rule read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN: Final = 60
 class Seen:
     """The nodes that expressions found.
 
-    ``passed`` are elements that a rule stood at, ``whole`` those whose text it took.
+    ``passed`` are elements that were the context of a rule, ``whole`` those whose text it read.
     """
 
     passed: set[Element] = field(default_factory=set)
@@ -29,7 +29,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Unmapped:
-    """Equal places that nothing looked at: how many, and the first one's text and line."""
+    """Equal places that no rule read: how many, and text and line of the first."""
 
     path: str
     count: int
@@ -38,9 +38,8 @@ class Unmapped:
 
 
 def unmapped(root: Element, seen: Seen, namespaces: Mapping[str, str]) -> tuple[Unmapped, ...]:
-    """Attributes and elements that hold something and that no path found, in document order.
-
-    Of an element that nothing looked at, and nothing inside it, only the element is told.
+    """Attributes and elements with content that no path found, in document order. If nothing inside
+    an element was read either, only the element is listed.
     """
     prefixes = {uri: name for name, uri in namespaces.items()}
     found: dict[str, Unmapped] = {}
@@ -60,7 +59,7 @@ def unmapped(root: Element, seen: Seen, namespaces: Mapping[str, str]) -> tuple[
     on_the_way = {above for element in touched for above in element.iterancestors()} | touched
 
     def visit(element: Element, path: str, *, taken: bool) -> None:
-        # Where an element's text was taken, that of all inside it was, but no attribute.
+        # If an element's text was read, so was the text of all elements in it, but no attribute.
         taken = taken or element in seen.whole
         if taken:
             texts: list[str] = []

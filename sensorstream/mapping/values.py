@@ -1,4 +1,4 @@
-"""From the texts an XPath found to RDF terms."""
+"""Converts the texts that an XPath found to RDF terms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENCODED: Final = re.compile(
     "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef"
     "\U00010000-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd\U000e1000-\U000efffd]"
 )
-# Ranges that say no more than that a value is a literal.
+# Ranges that only require a literal.
 _ANY_LITERAL: Final = frozenset((f"{RDFS}Literal", f"{RDF}PlainLiteral", RDF_LANG_STRING))
 # Streams repeat their values: a literal of this cache costs a tenth of a new one.
 _CACHED_LITERALS: Final = 1024
@@ -33,7 +33,7 @@ def encode_segment(text: str) -> str:
 
 
 def _percent(match: re.Match[str]) -> str:
-    # A lone surrogate cannot come out of XML.
+    # XML cannot contain a lone surrogate.
     return "".join(f"%{byte:02X}" for byte in match.group().encode())
 
 

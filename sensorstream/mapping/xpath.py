@@ -51,7 +51,7 @@ _FROM_VARIABLE: Final = re.compile(
 def faults(
     hole: Hole, namespaces: Mapping[str, str], variables: Collection[str], *, nodes: bool = False
 ) -> Iterator[LanguageError]:
-    """What is wrong with an expression; ``nodes`` says that it must find nodes.
+    """The faults of an expression; ``nodes``: it must find nodes.
 
     ``variables`` are those in scope. Positions point into the rule file.
     """
@@ -65,7 +65,7 @@ def faults(
         reason, offset = _reason(error)
         yield LanguageError(f"not XPath 1.0: {reason}", position=_place(hole, offset))
         return
-    # The number and the kind of arguments show only when an expression runs.
+    # A wrong number or kind of arguments is only found when an expression runs.
     element = etree.Element("any")
     try:
         result = compiled(element, **cast(dict[str, Any], dict.fromkeys(variables, element)))
@@ -113,7 +113,7 @@ def _name_faults(
 
 
 def _reason(error: etree.XPathSyntaxError) -> tuple[str, int]:
-    """What libxml2 says, and the offset it says it of."""
+    """The message of libxml2, and its offset."""
     entries = list(error.error_log)
     if not entries:
         return str(error), 0
@@ -197,7 +197,7 @@ def line_of(
 ) -> int | None:
     """The line of the document where an expression finds ``text`` (any text, if it is empty).
 
-    For error messages: it evaluates anew, with strings that know where they come from.
+    For error messages: it evaluates again, with strings that have a parent element.
     """
     engine = etree.XPath(hole.text, namespaces=dict(namespaces) or None)
     used = {match["variable"] for match in TOKEN.finditer(hole.text)}
@@ -215,14 +215,14 @@ def line_of(
 
 
 def _nothing() -> None:
-    """The parent of a string that knows none."""
+    """The parent of a string without parent."""
 
 
 def texts(result: object) -> list[str]:
     """The string of every node found, or of the one value; outer white space is cut.
 
-    What is empty then counts as missing and is left out, as is NaN: arithmetic over a missing
-    value. Numbers come as in XPath's ``string()``: ``72``, not ``72.0``.
+    An empty text then counts as missing and is left out; so is NaN, the result of arithmetic over a
+    missing value. Numbers come as in XPath's ``string()``: ``72``, not ``72.0``.
     """
     if isinstance(result, list | tuple):
         return [text for node in result if (text := _text(node).strip())]

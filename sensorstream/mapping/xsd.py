@@ -1,4 +1,4 @@
-"""What documents must conform to: XML Schema, for all sources or for one."""
+"""Validation of documents by XML Schema, for all sources or for one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sensorstream.errors import InvalidMessage
 from sensorstream.mapping.document import Document
 
 _SHOWN: Final = 50
-"""Violations that an error lists; a document can hold one at each of its elements."""
+"""The most violations that an error lists; a document can have one at each element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,4 +35,4 @@ class MessageSchemas:
         violations = [f"line {each.line}: {each.message}" for each in log]
         more = len(violations) - _SHOWN
         told = [*violations[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
-        raise InvalidMessage(f"the message is not as its schema says: {'; '.join(told)}")
+        raise InvalidMessage(f"the message is not valid against its schema: {'; '.join(told)}")

@@ -1,7 +1,7 @@
 """Stylesheets: XSLT turns a message into RDF, which becomes events.
 
 Source: GRDDL (W3C, 2007), section 2: a document names the transformation that makes it RDF. Here
-the deployment lists the stylesheets, and nothing is ever fetched.
+the deployment lists the stylesheets; none is ever downloaded.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def compile_stylesheet(stylesheet: Stylesheet, timeline: Timeline) -> PlannedRul
 
 
 class _Transformation:
-    """One stylesheet, applied to messages; it keeps nothing of them."""
+    """One stylesheet, applied to messages; it has no state."""
 
     def __init__(self, name: str, stylesheet: Stylesheet, timeline: Timeline) -> None:
         self._name = name
@@ -65,7 +65,7 @@ class _Transformation:
         return True
 
     def _node(self, root: Element, harvest: Harvest) -> Element | None:
-        """Where the stylesheet's path leads, if the message is one for it."""
+        """The nodes of the stylesheet's path, if the stylesheet is for the message."""
         declared = self._stylesheet.declaration
         named = (root.get(_NAMED) or "").split()
         if PurePath(self._stylesheet.file).name in named or declared.transformation in named:
@@ -88,7 +88,7 @@ class _Transformation:
             raise self._error(f"{{{text}}} is not possible on this message: {error}") from None
 
     def _default_time(self, node: Element, harvest: Harvest) -> Callable[[], Instant]:
-        """The time of what names none of its own; looked up only if there is such."""
+        """The time of statements without a time of their own; evaluated only if needed."""
 
         def time() -> Instant:
             if self._at is None:
@@ -130,7 +130,7 @@ class _Transformation:
             near = written[line - 1].strip()[:80] if line <= len(written) else ""
             reason = re.sub(r"^Parser error at .*?: | \(line \d+\)$", "", str(error.args[0]))
             raise self._error(
-                f"its output is no {self._stylesheet.format.name}: line {line} ({near}): {reason}"
+                f"its output is not {self._stylesheet.format.name}: line {line} ({near}): {reason}"
             ) from None
         except TermError as error:
             raise self._error(error.message) from None
@@ -145,7 +145,7 @@ class _Transformation:
         return bytes(result)
 
     def _own(self, term: Term, labels: dict[Term, BlankNode], harvest: Harvest) -> Term:
-        """Blank nodes get labels that are the same whenever the message is mapped."""
+        """Blank nodes get labels that are the same each time the message is mapped."""
         if not isinstance(term, BlankNode):
             return term
         node = labels.get(term)

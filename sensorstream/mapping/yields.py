@@ -1,4 +1,4 @@
-"""What RML maps and stylesheets make of a message: all in all, not expression by expression."""
+"""The results of RML maps and stylesheets for a message, as a whole, not per expression."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Yield:
     """One triples map or stylesheet.
 
     ``path`` is the iterator, or the path of the messages that the stylesheet is for; empty if
-    it names none. ``found`` counts the nodes there, ``triples`` what came out. ``cause`` says
-    why nothing matched, as far as that shows; ``error`` why the message is rejected.
+    it names none. ``found`` counts the nodes there, ``triples`` what came out. ``cause`` is the
+    likely reason why nothing matched; ``error`` the reason for a rejection.
     """
 
     rule: str
@@ -33,7 +33,7 @@ class Yield:
 
 
 def yields(rules: Iterable[PlannedRule], root: Element, message: Message) -> tuple[Yield, ...]:
-    """What each rule makes of a message, alone."""
+    """The result of each rule alone for a message."""
     return tuple(_yield(rule, root, message) for rule in rules)
 
 
@@ -56,12 +56,12 @@ def _count(root: Element, landmarks: Landmarks) -> int:
     try:
         found = etree.XPath(landmarks.path, namespaces=dict(landmarks.namespaces) or None)(root)
     except etree.XPathError:
-        # The rule as a whole has told already.
+        # The rule as a whole has reported it already.
         return 0
     return len(found) if isinstance(found, list) else 0
 
 
 def _cause(root: Element, landmarks: Landmarks, message: Message) -> str:
     if not landmarks.path or _count(root, landmarks):
-        return f"neither the message nor its source, {message.source}, asks for it"
+        return f"neither the message nor its source, {message.source}, selects it"
     return why_unmatched(root, [landmarks])

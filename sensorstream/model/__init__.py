@@ -1,1 +1,1 @@
-"""Terms, time, events and deltas: what everything else speaks of."""
+"""Terms, time, events and deltas: the data that all other packages use."""

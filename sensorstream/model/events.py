@@ -1,4 +1,4 @@
-"""What flows: messages come in, events enter the window, deltas leave every change."""
+"""The data of the main path: messages, events of the window, and deltas (changes)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Message:
     """One XML document as it arrived.
 
     ``id`` is given by the journal and never reused; ``received`` is the arrival time on the
-    deployment's time line and stands in where the message names no time of its own.
+    deployment's time line and is used where the message has no time of its own.
     """
 
     id: str
@@ -30,7 +30,7 @@ class Event:
     ``triples`` keep the order in which the message gave them and hold no duplicates.
     ``replaces`` names (individual, property) pairs whose earlier values this event
     supersedes: the *update* of a known individual.
-    ``time`` is the application time; a mapped message has start = end. ``source`` is that of
+    ``time`` is the application time; a mapped message has start = end. ``source`` is the source of
     the message.
     """
 
@@ -45,8 +45,8 @@ class Event:
 class Delta:
     """The change of a set of triples at one instant: a Z-set of weights +1 and -1.
 
-    No triple stands in both tuples and none twice; both keep the order of the change, so
-    that whatever is computed from a delta comes out the same in every run.
+    No triple is in both tuples, and no triple is in one of them twice. Both keep the order of the
+    change, so that every run computes the same from a delta.
     """
 
     time: Instant
@@ -57,7 +57,7 @@ class Delta:
         return bool(self.added or self.removed)
 
     def inverse(self) -> Delta:
-        """The delta that takes this one back."""
+        """The delta that undoes this one."""
         return Delta(self.time, added=self.removed, removed=self.added)
 
 
@@ -82,7 +82,7 @@ def net_delta(time: Instant, changes: Sequence[Delta]) -> Delta:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Which message said a statement, and for what application time."""
+    """The message that a statement comes from, and its application time."""
 
     message: str
     time: Instant
@@ -93,8 +93,8 @@ class Individual:
     """One stay of an individual in the window: the unit the window keeps and expires.
 
     ``time`` is the individual timestamp t_ind (eq. 6); ``arrival`` breaks ties between equal
-    times; ``stay`` numbers the stays of a deployment, so that an individual that comes back
-    after it expired is told apart in history. ``statements`` holds every triple it is the
+    times; ``stay`` numbers the stays of a deployment, so that history can distinguish the stays of
+    an individual that comes back after it expired. ``statements`` holds every triple it is the
     subject of, and those of the blank nodes it owns.
     """
 
@@ -109,7 +109,7 @@ class Individual:
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """A statement that an update or a rule took out while its individual stayed."""
+    """A statement that an update or a rule removed while its individual stayed."""
 
     name: Subject
     stay: int
@@ -122,8 +122,8 @@ class Superseded:
 class Departure:
     """An individual on its way from the window to history, whole.
 
-    ``individual`` is the very object the window held; ``inferred`` are the triples derived
-    for it at that moment; ``expired_at`` is the instant that pushed it out.
+    ``individual`` is the same object that the window held; ``inferred`` are the triples derived for
+    it at that moment; ``expired_at`` is the instant at which it left.
     """
 
     individual: Individual
@@ -133,7 +133,7 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Something a rule, or the system itself, wants people or machines to know.
+    """A notification for people or machines, raised by a rule or by the system itself.
 
     ``id`` derives from the message and a count, so that replaying the journal raises the same
     alert under the same id. ``kind`` is ``rule`` for alerts of semantic rules, else the name

@@ -1,8 +1,8 @@
-"""What an ontology says about its names: kinds, hierarchies, domains, ranges, labels.
+"""The names of an ontology: their kinds, hierarchies, domains, ranges and labels.
 
-Pure data: mapping rules, views of the history and Spark read it without any reasoner. Only
-what the axioms *tell* stands here (RDF Schema 1.1, section 2-3, and the named parts of OWL 2
-class axioms); what follows from them in full is the reasoner's.
+Pure data: mapping rules, views of the history and Spark read it without any reasoner. It holds only
+what the axioms *state* (RDF Schema 1.1, section 2-3, and the named parts of OWL 2 class axioms); a
+reasoner computes everything that follows from them.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _NONE: Final[frozenset[IRI]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The names of an ontology and what is told about them.
+    """The names of an ontology and what its axioms state about them.
 
     ``superclasses_of``, ``superproperties_of`` and their inverses are transitive and leave out
-    the name itself and ``owl:Thing``; names that are told equivalent stand above each other.
-    ``domains_of`` and ``ranges_of`` are as told, without what the property inherits.
+    the name itself and ``owl:Thing``; equivalent names are superclasses (or superproperties) of
+    each other. ``domains_of`` and ``ranges_of`` are as stated, without what the property inherits.
     """
 
     classes: frozenset[IRI] = _NONE
@@ -64,7 +64,7 @@ class Schema:
 
         A cycle in a hierarchy makes its members equivalent. ``owl:equivalentClass``, named
         members of ``owl:intersectionOf`` and the base of a datatype with facets are followed;
-        every other class expression is the reasoner's affair.
+        every other class expression is left to the reasoner.
         """
         return _Reader(triples).schema()
 
@@ -85,18 +85,17 @@ class Schema:
         return self.subproperties_of.get(name, _NONE)
 
     def domains(self, name: IRI) -> frozenset[IRI]:
-        """The classes told as domain of a property or of a property above it."""
+        """The classes stated as domain of a property or of a property above it."""
         return self._inherited(self.domains_of, name)
 
     def ranges(self, name: IRI) -> frozenset[IRI]:
-        """The classes or datatypes told as range of a property or of a property above it."""
+        """The classes or datatypes stated as range of a property or of a property above it."""
         return self._inherited(self.ranges_of, name)
 
     def datatype_of(self, name: IRI) -> str | None:
-        """The datatype of a property's values, or None where none is told.
-
-        Of several, the one told nearest to the property wins; of equally near ones the
-        first by name, so that the answer is the same in every run.
+        """The datatype of a property's values, or None if the ontology states no datatype. Of
+        several, the one stated nearest to the property wins; of equally near ones the first by
+        name, so that the answer is the same in every run.
         """
         if name in self.object_properties:
             return None
@@ -109,7 +108,7 @@ class Schema:
         return None
 
     def properties_of(self, name: IRI) -> frozenset[IRI]:
-        """The properties whose told domain is ``name`` or a class above it."""
+        """The properties whose stated domain is ``name`` or a class above it."""
         own = {name, *self.superclasses(name)}
         known = self.object_properties | self.datatype_properties
         return frozenset(p for p in known if not own.isdisjoint(self.domains(p)))
@@ -131,7 +130,7 @@ def local_name(name: str) -> str:
 
 
 def transitive(edges: Mapping[IRI, Iterable[IRI]]) -> dict[IRI, frozenset[IRI]]:
-    """For every name all that is reachable from it, without the name itself; cycles are fine."""
+    """For every name all names reachable from it, without the name itself; cycles are allowed."""
     closed: dict[IRI, frozenset[IRI]] = {}
     for start in edges:
         seen: set[IRI] = set()
@@ -140,7 +139,7 @@ def transitive(edges: Mapping[IRI, Iterable[IRI]]) -> dict[IRI, frozenset[IRI]]:
             name = ahead.pop()
             if name not in seen:
                 seen.add(name)
-                # What is closed already brings all that lies beyond it.
+                # A name whose closure is known adds all names of that closure.
                 ahead.extend(closed.get(name) or edges.get(name, ()))
         seen.discard(start)
         closed[start] = frozenset(seen)
@@ -161,12 +160,12 @@ def is_datatype(name: str) -> bool:
 
 
 def _is_user(name: Term) -> bool:
-    """Whether a term is a name the ontology's author made, not one of RDF's or OWL's own."""
+    """Whether a term is a name of the ontology itself, not of the vocabularies RDF or OWL."""
     return isinstance(name, IRI) and not name.startswith((RDF, RDFS, OWL, XSD))
 
 
 class _Reader:
-    """One pass over the triples, then questions to the index it left."""
+    """Indexes the triples in one pass, then answers from the index."""
 
     def __init__(self, triples: Iterable[Triple]) -> None:
         self._objects: dict[tuple[Subject, IRI], dict[Term, None]] = {}
@@ -233,7 +232,7 @@ class _Reader:
         return {name: frozenset(names) for name, names in found.items() if names}
 
     def _names(self, expression: Term) -> Iterator[IRI]:
-        """The names that an expression is told to lie below."""
+        """The named classes that an expression is stated to be a subclass of."""
         if isinstance(expression, IRI):
             yield expression
         elif not isinstance(expression, Literal):

@@ -3,7 +3,7 @@
 A term *is* a string: an IRI its own text, a blank node ``_:label``, a literal its canonical
 N-Triples form. The three forms cannot coincide (an IRI starts with a letter, a blank node
 with ``_``, a literal with ``"``), so Python's own cached string hash and C comparison give
-RDF term equality (RDF 1.1 Concepts, section 3) with no dictionary of terms to grow.
+RDF term equality (RDF 1.1 Concepts, section 3) without a dictionary of terms that would grow.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class BlankNode(str):
 
 
 class Literal(str):
-    """A literal; its text is its N-Triples form, its parts are attributes.
+    """A literal. Its text is its N-Triples form; its parts are attributes.
 
-    ``Literal("72", XSD_INTEGER).value == 72``. The value is parsed once, when first asked for.
+    ``Literal("72", XSD_INTEGER).value == 72``. The value is parsed once, at its first use.
     Language tags are kept in lower case, their value space (RDF 1.1 Concepts, section 3.3).
     """
 
@@ -143,10 +143,10 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def term(n3: str) -> Term:
-    """The term that an N-Triples text writes: ``<iri>``, ``_:label`` or ``"literal"…``.
+    """The term of an N-Triples text: ``<iri>``, ``_:label`` or ``"literal"…``.
 
     Raises:
-        TermError: the text is none of the three.
+        TermError: the text is not an IRI, a blank node or a literal.
     """
     if n3.startswith("<") and n3.endswith(">"):
         return IRI(n3[1:-1])

@@ -33,7 +33,7 @@ class Timeline(Enum):
     DATETIME = "datetime"
 
     def instant(self, text: str) -> Instant:
-        """The instant a message writes.
+        """The instant of a time as a message writes it.
 
         Raises:
             TermError: not an integer, or not an ``xsd:dateTime``.
@@ -47,7 +47,7 @@ class Timeline(Enum):
         return self.of(parse_date_time(text.strip()))
 
     def of(self, moment: datetime) -> Instant:
-        """The instant of a wall-clock moment: arrival time, where a message says none.
+        """The instant of a wall-clock time: for messages without a time of their own.
 
         On the integer line that is whole seconds since 1970.
         """
@@ -99,6 +99,6 @@ class Timeline(Enum):
         return length
 
     def of_wall_time(self, seconds: float) -> int:
-        """A length of wall time as times of arrival count it (:meth:`of`), rounded up."""
+        """A length of wall time in units of the arrival time (:meth:`of`), rounded up."""
         units = 1 if self is Timeline.INTEGER else timedelta(seconds=1) // _MICROSECOND
         return math.ceil(seconds * units)

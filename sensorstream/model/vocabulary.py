@@ -10,7 +10,7 @@ RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
 OWL: Final = "http://www.w3.org/2002/07/owl#"
 SENSORSTREAM: Final = "urn:sensorstream:mapping#"
-"""What RML and stylesheets say in our own words: the time of an event, updates and the like."""
+"""SensorStream's own vocabulary for RML and stylesheets: time of an event, updates and so on."""
 
 RDF_FIRST: Final = IRI(f"{RDF}first")
 RDF_REST: Final = IRI(f"{RDF}rest")

@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from itertools import count
 from typing import Any
 
+from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.network.aggregates import aggregation
 from sensorstream.network.conjunction import Conjunction, connected, visible_names
-from sensorstream.network.expressions.compile import NotIncremental, test_of, value_of
+from sensorstream.network.expressions.compile import test_of, value_of
 from sensorstream.network.expressions.values import FALSE, TRUE
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
@@ -34,7 +35,7 @@ from sensorstream.network.operators.slice import Slice as SliceNode
 from sensorstream.network.ordering import names_ordered_by, order_of, parted_order
 from sensorstream.network.rows import Row, slots_of
 from sensorstream.network.scope import borrowed, existences, in_scope, names_in
-from sensorstream.network.sources import Sources, UnsupportedQuery
+from sensorstream.network.sources import Sources
 from sensorstream.sparql.algebra import (
     BGP,
     Alternative,

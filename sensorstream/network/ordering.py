@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sensorstream.network.expressions.compile import NotIncremental, value_of
+from sensorstream.errors import NotIncremental
+from sensorstream.network.expressions.compile import value_of
 from sensorstream.network.expressions.values import order_key
 from sensorstream.network.rows import Row
 from sensorstream.network.scope import names_in

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sensorstream.errors import SensorStreamError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI
-
-
-class UnsupportedQuery(SensorStreamError):
-    """A continuous query asks for something that no stream can answer."""
-
-    code = "unsupported-query"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""What follows from the ontology: the plain closure, HermiT and Pellet."""
+"""Inference from the ontology: the plain schema closure, HermiT and Pellet."""

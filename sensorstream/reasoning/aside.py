@@ -1,7 +1,7 @@
-"""A knowledge base beside the running one: another reasoner, and maybe another ontology.
+"""A second knowledge base beside the running one, with a new reasoner or a new ontology.
 
-Classifying axioms and deriving a whole window take seconds, so both happen here, in a thread of
-their own, while messages come in. Only what changed since is left for the moment of the swap.
+Classifying axioms and deriving a whole window take seconds, so both happen here, in a separate
+thread, while messages come in. At the swap only the changes since then are added.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sensorstream.reasoning.reasoner import Reasoner
 
 
 class Aside:
-    """Static graph, a copy of the window, and all that the reasoner derives from them."""
+    """Static graph, a copy of the window, and everything that the reasoner derives from them."""
 
     def __init__(self, static: Iterable[Triple], reasoner: Reasoner) -> None:
         """Start the reasoner over the static graph and an empty window.
@@ -31,11 +31,11 @@ class Aside:
         reasoner.start(self.kb)
 
     def follow(self, window: Iterable[Triple]) -> None:
-        """Bring the copy in step with the window; costs what changed.
+        """Apply the changes of the window to the copy; O(changes).
 
         Raises:
             Inconsistent: window and ontology contradict each other; the copy is as before.
-            ReasonerError: the reasoner's process failed; the same.
+            ReasonerError: the reasoner's process failed; the copy is as before.
         """
         wanted = dict.fromkeys(window)
         held = dict.fromkeys(self.kb.triples(Origin.WINDOW))
@@ -45,7 +45,7 @@ class Aside:
             self._apply(Delta(0, added, removed))
 
     def admit(self, parts: Iterable[Sequence[Triple]]) -> list[Triple]:
-        """Add to the copy one part of the window after the other.
+        """Add the parts of the window to the copy, one after the other.
 
         Returns:
             The triples of those parts that contradict the ontology and the parts before them.

@@ -1,4 +1,4 @@
-"""Loading an ontology: several files, one set of triples, one schema, checked.
+"""Loads and checks an ontology: several files, one set of triples, one schema.
 
 Source: OWL 2 Mapping to RDF Graphs (W3C, 2012), sections 3.1 (imports) and 3.2.
 """
@@ -43,7 +43,7 @@ MEDIA_TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Ontology:
-    """What a deployment knows before the first message: axioms and individuals.
+    """The static knowledge of a deployment: axioms and individuals.
 
     ``triples`` hold no duplicates and keep the order of the files; blank nodes are labelled
     by that order, so that two loads of the same files are equal.
@@ -61,12 +61,12 @@ class Ontology:
 def load_ontology(files: Sequence[Path]) -> Ontology:
     """Read RDF/XML, OWL/XML, Turtle or N-Triples files as one ontology.
 
-    ``owl:imports`` is resolved among the given files by ontology or version IRI; the web is
-    never asked.
+    ``owl:imports`` is resolved among the given files by ontology or version IRI; nothing is
+    downloaded.
 
     Raises:
-        OntologyError: a file cannot be read or parsed (with its line), imports what is not
-            given, or makes no sense as OWL.
+        OntologyError: a file cannot be read or parsed (with its line), imports a file that is not
+            given, or is not valid OWL.
     """
     return _merged(files, [_parse(file) for file in files])
 
@@ -80,7 +80,7 @@ def parse_ontology(content: bytes, media_type: str) -> Ontology:
     """
     if media_type not in MEDIA_TYPES:
         raise OntologyError(
-            f"'{media_type}' is no format of ontologies: expected one of {', '.join(MEDIA_TYPES)}"
+            f"'{media_type}' is not an ontology format: expected one of {', '.join(MEDIA_TYPES)}"
         )
     file = Path(f"ontology{MEDIA_TYPES[media_type]}")
     return _merged([file], [_parse_content(file, content)])
@@ -92,7 +92,7 @@ def _merged(files: Sequence[Path], parsed: Sequence[Iterator[Triple]]) -> Ontolo
     imports: dict[IRI, Path] = {}
     for number, (file, found) in enumerate(zip(files, parsed, strict=True)):
         for s, p, o in found:
-            # A label means one node within one file only.
+            # A label identifies a node within one file only.
             triple = (_relabel(s, number, labels), p, _relabel(o, number, labels))
             merged[triple] = None  # type: ignore[index]  # a relabelled subject is a subject
             if p == OWL_IMPORTS and isinstance(o, IRI):
@@ -103,7 +103,7 @@ def _merged(files: Sequence[Path], parsed: Sequence[Iterator[Triple]]) -> Ontolo
     for target, file in imports.items():
         if target not in given:
             raise OntologyError(
-                f"{file}: imports <{target}>, which is none of the given files: "
+                f"{file}: imports <{target}>, which is not one of the given files: "
                 "download it and list it beside this one"
             )
     schema = Schema.of(triples)
@@ -188,14 +188,14 @@ def _parse_owl_xml(file: Path, root: etree._Element) -> Iterator[Triple]:
 
 
 def _owlready(what: str, content: bytes, *, to_triples: bool = False) -> bytes:
-    """Load a document with owlready2, look at every class; its N-Triples if asked for."""
+    """Load a document with owlready2 and read every class; returns its N-Triples if requested."""
     import owlready2  # heavy, and not needed to import this module
 
     world = owlready2.World()
     try:
         loaded = world.get_ontology("urn:sensorstream:ontology#").load(fileobj=io.BytesIO(content))
         for each in (*world.classes(), *world.properties()):
-            # owlready2 reads class expressions when they are first looked at.
+            # owlready2 reads class expressions at their first use.
             _ = each.is_a, each.equivalent_to
         written = io.BytesIO()
         if to_triples:
@@ -203,7 +203,7 @@ def _owlready(what: str, content: bytes, *, to_triples: bool = False) -> bytes:
         return written.getvalue()
     except OntologyError:
         raise
-    except Exception as error:  # owlready2 has no common error: whatever it raises is its verdict
+    except Exception as error:  # owlready2 has no common error class
         reason = " ".join(str(error).split()) or type(error).__name__
         raise OntologyError(f"{what}: owlready2 cannot load it: {reason}") from error
     finally:
@@ -229,7 +229,7 @@ def _check(files: Sequence[Path], triples: tuple[Triple, ...], schema: Schema) -
                 f"{where}: a restriction is on <{o}>, which is not declared: "
                 "expected an owl:ObjectProperty or owl:DatatypeProperty"
             )
-    # Annotations cannot be wrong as OWL, and imports are settled.
+    # Annotations cannot be wrong as OWL, and imports are checked already.
     world = [t for t in triples if t[1] != OWL_IMPORTS]
     if any(isinstance(o, IRI) and o.startswith((OWL, RDF)) for _, _, o in world):
         _owlready(where, to_ntriples(world))

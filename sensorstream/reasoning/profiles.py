@@ -1,4 +1,4 @@
-"""From the name of a profile to a reasoner."""
+"""Makes the reasoner of a profile."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Final
 
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.errors import SettingsError
-from sensorstream.reasoning.closure import Closure
-from sensorstream.reasoning.dl.explain import Explainer
+from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.process import HEAP, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.reasoning.schema_closure import SchemaClosure
 
 PROFILES: Final = ("none", "plain", "hermit", "pellet")
 
@@ -31,19 +31,19 @@ def make_reasoner(
     """The reasoner of a profile; no process is started before :meth:`Reasoner.start`.
 
     ``java`` is the home of a Java runtime ("" = the one that comes with SensorStream),
-    ``timeout`` bounds one question to HermiT or Pellet, in seconds, ``heap`` their memory, in
-    MiB. ``explain`` bounds, in seconds, finding out what contradicts what.
+    ``timeout`` limits one question to HermiT or Pellet, in seconds, ``heap`` their memory, in MiB.
+    ``explain`` limits the search for a contradiction, in seconds.
 
     Raises:
-        SettingsError: no such profile.
+        SettingsError: there is no such profile.
     """
     if profile == "none":
         return NoReasoner()
     if profile == "plain":
-        return Closure(ontology.schema)
+        return SchemaClosure(ontology.schema)
     if profile not in PROFILES:
         raise SettingsError(
-            f"'{profile}' is no reasoning profile: expected one of {', '.join(PROFILES)}"
+            f"'{profile}' is not a reasoning profile: expected one of {', '.join(PROFILES)}"
         )
     clock = clock or SystemClock()
     terminology = Terminology.of(ontology)

@@ -1,4 +1,4 @@
-"""What the engine asks of a reasoner, and the reasoner that derives nothing."""
+"""The interface of reasoners to the engine, and the reasoner that derives nothing."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sensorstream.model.events import Delta
 
 
 class Reasoner(Protocol):
-    """Keeps the inferred graph in step with static and window graph, delta by delta."""
+    """Updates the inferred graph for each change of the window graph."""
 
     def start(self, kb: KnowledgeBase) -> None:
         """Derive the static inferred graph; called once, with an empty window graph.
 
-        A window that is there already (after a restart) follows as one :meth:`react`.
+        A window that exists already (after a restart) is added by one call of :meth:`react`.
 
         Raises:
             OntologyError: the static graph contradicts itself.
@@ -22,31 +22,31 @@ class Reasoner(Protocol):
         """
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """The change of the inferred graph that a change of the window graph brings.
+        """The change of the inferred graph that follows from a change of the window graph.
 
         ``delta`` is applied to the window graph already; the answer is not applied to the
-        inferred graph. An inferred triple may be asserted too: the marks of the knowledge
-        base keep the two apart.
+        inferred graph. An inferred triple may be asserted too: the marks of the knowledge base
+        distinguish the two.
 
         Raises:
             Inconsistent: window and ontology contradict each other. The reasoner's own state
-                is as before; the caller takes the delta back without another call.
-            ReasonerError: the reasoner's process failed; state as before, too.
+                is as before; the caller undoes the delta without another call.
+            ReasonerError: the reasoner's process failed; its state is also as before.
         """
 
     def close(self) -> None:
-        """Give back processes and memory; doing it twice is fine."""
+        """Release processes and memory; a second call does nothing."""
 
 
 class NoReasoner:
     """Profile ``none``: nothing is derived."""
 
     def start(self, kb: KnowledgeBase) -> None:
-        """Nothing to derive."""
+        """Derives nothing."""
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         """An empty change."""
         return Delta(delta.time)
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Nothing to release."""

@@ -1,9 +1,9 @@
-"""A description logic reasoner whose failures cost inferences, never messages.
+"""A description logic reasoner whose failures lose inferences, but never messages.
 
-What is done about a failed question: the reasoner's process is started again and asked once
-more. If that fails too and the process answers other questions, the message is to blame, and
-only it is refused. If the process does not come back, or message after message fails, the plain
-profile takes over for all that follows, until the engine adopts a new reasoner.
+After a failed question the reasoner's process is started again and the question repeated. If that
+fails too but the process answers other questions, the message is the cause, and only this message
+is refused. If the process cannot be started, or many messages in a row fail, the plain profile
+replaces it, until the engine adopts a new reasoner.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from sensorstream.errors import Inconsistent, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
-from sensorstream.reasoning.closure import Closure
-from sensorstream.reasoning.dl.explain import Explainer
+from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.schema_closure import SchemaClosure
 
 _LOG = logging.getLogger(__name__)
 _TOLERATED: Final = 2
-"""Failed questions in a row, each of them asked twice, that are put down to messages."""
+"""Failed questions in a row (each asked twice) whose cause is taken to be the message."""
 
 
 class ResilientReasoner:
-    """HermiT or Pellet while its process works, the plain profile from then on."""
+    """HermiT or Pellet while its process works, the plain profile afterwards."""
 
     def __init__(
         self, reasoner: DlReasoner, worker: Worker, explainer: Explainer, schema: Schema
@@ -37,21 +37,21 @@ class ResilientReasoner:
         self._worker = worker
         self._explainer = explainer
         self._schema = schema
-        self._plain: Closure | None = None
+        self._plain: SchemaClosure | None = None
         self._failures = 0
         self.restarts = 0
         """How often the process was started again."""
         self.degraded = ""
-        """Why the plain profile is in charge; "" while it is not."""
+        """Why the plain profile is used; "" if it is not."""
 
     @property
     def pid(self) -> int | None:
-        """The reasoner's process, while there is one."""
+        """The reasoner's process, if it runs."""
         return self._worker.pid
 
     @property
     def memo(self) -> Memo:
-        """What is remembered of answers."""
+        """The cache of answers."""
         return self._reasoner.memo
 
     def start(self, kb: KnowledgeBase) -> None:
@@ -64,7 +64,7 @@ class ResilientReasoner:
 
         Raises:
             Inconsistent: with its contradiction.
-            ReasonerError: this change cannot be reasoned about, others can.
+            ReasonerError: the reasoner fails for this change, but not for others.
         """
         if self._plain is not None:
             return self._plain.react(kb, delta)
@@ -81,17 +81,17 @@ class ResilientReasoner:
         return inferred
 
     def degrade(self, kb: KnowledgeBase, reason: str, time: int = 0) -> Delta:
-        """Leave the rest to the plain profile.
+        """Switch to the plain profile.
 
         Returns:
-            The change of the inferred graph: it then holds what plain derives from the window as
-            it stands in ``kb``.
+            The change of the inferred graph: it then holds the inferences of the plain profile from
+            the window in ``kb``.
         """
         if self._plain is not None:
             return Delta(time)
         _LOG.error("the reasoner failed, the plain profile takes over: %s", reason)
         self.degraded = reason
-        self._plain = Closure(self._schema)
+        self._plain = SchemaClosure(self._schema)
         plain = self._plain.react(kb, Delta(time, added=tuple(kb.triples(Origin.WINDOW))))
         self._reasoner.close()
         wanted = dict.fromkeys(plain.added)
@@ -113,7 +113,7 @@ class ResilientReasoner:
         except ReasonerError as error:
             _LOG.warning("the reasoner failed and is asked again: %s", error)
             self.restarts += 1
-            # An answer that is an error leaves the process running, in an unknown state.
+            # After an error as answer the process still runs, in an unknown state.
             self._worker.close()
             return self._reasoner.react(kb, delta)
 

@@ -6,18 +6,18 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from sensorstream.errors import QueryError
+from sensorstream.errors import NotIncremental, QueryError, UnsupportedQuery
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.graph_index import GRAPH_MARKS, GraphIndex
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import IRI, Term
 from sensorstream.network.compile import Compiler
-from sensorstream.network.expressions.compile import NotIncremental, with_base
+from sensorstream.network.expressions.compile import with_base
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.rows import Bag, Row
-from sensorstream.network.sources import Sources, UnsupportedQuery
+from sensorstream.network.sources import Sources
 from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import (
     ConditionEvaluator,

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 
+from sensorstream.errors import NotIncremental
 from sensorstream.model.terms import IRI, Term, Triple
-from sensorstream.network.expressions.compile import NotIncremental
 from sensorstream.network.scope import names_in
 from sensorstream.sparql.algebra import (
     BGP,

@@ -1,4 +1,4 @@
-"""What became of a message, told to clients: the same facts by REST and by SOAP."""
+"""The outcome of a message for clients: the same fields in REST and SOAP."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class OutcomeBody(BaseModel):
 
 
 def outcome_answer(outcome: Outcome, timeline: Timeline) -> Mapping[str, Any]:
-    """The fields of :class:`OutcomeBody`, made directly: this is the hot path."""
+    """The fields of :class:`OutcomeBody`, without a model object, for speed."""
     return {
         "message_id": outcome.message.id,
         "status": outcome.status.value,

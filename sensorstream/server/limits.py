@@ -1,4 +1,4 @@
-"""No request body is read beyond its limit."""
+"""Stops reading a request body at its limit."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _LINGER_BYTES: Final = 64 * 1024 * 1024
 
 
 class BodyLimit:
-    """ASGI middleware: answers 413 as soon as a body is, or says it is, too large.
+    """ASGI middleware: answers 413 as soon as a body, or its declared length, is too large.
 
-    ``limits`` are bytes by path; ``default`` holds for every other path.
+    ``limits`` are bytes by path; ``default`` is the limit of every other path.
     """
 
     def __init__(self, app: ASGIApp, default: int, limits: Mapping[str, int]) -> None:
@@ -64,8 +64,8 @@ class BodyLimit:
 async def _throw_away(receive: Receive) -> None:
     """Read on for a while before the connection closes.
 
-    Closing while the client still sends would reset the connection, and the client might lose
-    the answer it was given (RFC 9112, section 9.6).
+    To close while the client still sends would reset the connection, and the client might lose the
+    answer (RFC 9112, section 9.6).
     """
     thrown = 0
     with move_on_after(_LINGER_SECONDS):

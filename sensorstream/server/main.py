@@ -1,4 +1,4 @@
-"""The web application: all resources over one :class:`ServedApplication`."""
+"""The web application: all resources over one :class:`Application`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
+from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
-from sensorstream.server.application import ServedApplication
 from sensorstream.server.limits import BodyLimit
 from sensorstream.server.rest import (
     alerts,
@@ -45,10 +45,10 @@ class _Api(FastAPI):
         return self.openapi_schema
 
 
-def create_app(application: ServedApplication) -> FastAPI:
-    """The ASGI application; it opens and closes nothing, ``application`` is its caller's.
+def create_app(application: Application) -> FastAPI:
+    """The ASGI application; the caller opens and closes ``application``.
 
-    A batch may hold 16 messages of the largest size, a SOAP envelope one, escaped.
+    A batch may hold 16 messages of the largest size, a SOAP envelope one such message, escaped.
     """
     max_message_bytes = application.settings.server.max_message_bytes
     app = _Api(
@@ -92,7 +92,7 @@ def create_app(application: ServedApplication) -> FastAPI:
     ):
         app.include_router(router)
 
-    # The page's script and style come with a wheel: a sensor network's server sees no CDN.
+    # The page's script and style come with a wheel: the server may have no access to a CDN.
     app.mount("/assets", StaticFiles(packages=[("fastapi_offline", "static")]))
 
     @app.get("/docs", include_in_schema=False)

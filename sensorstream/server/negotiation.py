@@ -1,4 +1,4 @@
-"""Content negotiation: which of the offered media types the client likes best.
+"""Content negotiation: which of the offered media types the client prefers.
 
 Source: RFC 9110, section 12.5.1.
 """
@@ -16,16 +16,15 @@ class _Range:
     quality: float
 
     def specificity(self, kind: str, subkind: str) -> int:
-        """How exactly this range names a media type; 0 when it does not."""
+        """How specifically this range matches a media type; 0 if it does not match."""
         if self.kind == kind:
             return 3 if self.subkind == subkind else 2 if self.subkind == "*" else 0
         return 1 if self.kind == self.subkind == "*" else 0
 
 
 def choose(accept: str, offered: Sequence[str]) -> str | None:
-    """The offered media type the client wants most; between equals, the first offered.
-
-    An empty ``accept`` means anything. None when nothing offered is acceptable.
+    """The offered media type that the client prefers; of equal ones, the first offered. An empty
+    ``accept`` accepts all. None if no offered type is acceptable.
     """
     ranges = _parse(accept or "*/*")
     best: tuple[float, str | None] = (0.0, None)

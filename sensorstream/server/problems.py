@@ -15,13 +15,12 @@ from starlette.exceptions import HTTPException
 
 from sensorstream import errors
 from sensorstream.errors import Contradiction, Position, SensorStreamError
-from sensorstream.network.sources import UnsupportedQuery
 from sensorstream.server.negotiation import media_type_of
 
 MEDIA_TYPE: Final = "application/problem+json"
 _TYPE: Final = "urn:sensorstream:error:"
 
-# The nearest class of an error's ancestry that stands here gives status and title.
+# The nearest class in this table, by inheritance, gives status and title.
 _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.SensorStreamError: (500, "SensorStream could not do this"),
     errors.SettingsError: (422, "The settings do not fit"),
@@ -32,20 +31,21 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.MessageError: (422, "The message cannot be taken in"),
     errors.MalformedMessage: (400, "The message is not acceptable XML"),
     errors.MessageTooLarge: (413, "The message is too large"),
-    errors.InvalidMessage: (422, "The message is not as its schema says"),
+    errors.InvalidMessage: (422, "The message is not valid against its schema"),
     errors.MappingError: (422, "A mapping rule matched, but a value is missing or invalid"),
     errors.Inconsistent: (422, "The message contradicts the ontology"),
     errors.RuleError: (422, "A semantic rule's action cannot be carried out"),
-    errors.RuleCycle: (422, "The semantic rules did not come to rest"),
+    errors.RuleCycle: (422, "The semantic rules did not stop changing the knowledge base"),
     errors.QueryError: (400, "The query cannot be run"),
     errors.QueryConflict: (409, "The query cannot be registered now"),
     errors.UnknownQuery: (404, "There is no such query"),
-    UnsupportedQuery: (422, "The query cannot run continuously"),
+    errors.UnsupportedQuery: (422, "The query cannot run continuously"),
     errors.WebhookError: (422, "The webhook cannot be registered"),
     errors.ReasonerError: (503, "The reasoner failed"),
     errors.HistoryError: (503, "The persistent knowledge base failed"),
     errors.Unavailable: (503, "Not now"),
     errors.InternalFault: (500, "A fault of the server"),
+    errors.NotIncremental: (422, "The query cannot run continuously"),
     errors.SparkError: (503, "Spark failed"),
 }
 
@@ -131,7 +131,7 @@ class Problem:
 
 
 def problem_of(error: SensorStreamError) -> Problem:
-    """The problem an error of ours is told as."""
+    """The problem document of an error."""
     kind = next(each for each in type(error).__mro__ if each in _KINDS)
     status, title = _KINDS[kind]
     found = error.contradiction if isinstance(error, _CONTRADICTIONS) else None
@@ -141,14 +141,14 @@ def problem_of(error: SensorStreamError) -> Problem:
 
 
 def http_problem(status: int, detail: str = "") -> Problem:
-    """The problem of an error that HTTP itself knows."""
+    """The problem document of an HTTP error."""
     title = HTTPStatus(status).phrase
     return Problem(_HTTP_CODES.get(status, "http"), title, status, detail or title)
 
 
 def unexpected() -> Problem:
-    """The problem of a defect of ours: it says nothing of the inside."""
-    return http_problem(500, "An unexpected error happened; the server's log tells more.")
+    """The problem document of a defect; it contains no internal details."""
+    return http_problem(500, "An unexpected error happened; the server's log has the details.")
 
 
 def respond(

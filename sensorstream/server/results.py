@@ -1,4 +1,4 @@
-"""SPARQL results in the format a client likes best."""
+"""SPARQL results in the format that the client prefers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sensorstream.server.negotiation import choose
 
 _MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 
-# By preference. The later names of a format are for clients that ask in general terms.
+# By preference. The later names of a format are for clients with a general Accept header.
 BOOLEANS: Final[Mapping[str, QueryResultsFormat]] = {
     "application/sparql-results+json": QueryResultsFormat.JSON,
     "application/sparql-results+xml": QueryResultsFormat.XML,
@@ -48,7 +48,7 @@ GRAPHS: Final[Mapping[str, RdfFormat]] = {
 
 
 class _Bounded(io.BytesIO):
-    """A buffer that takes no more than the largest answer."""
+    """A buffer with the size limit of an answer."""
 
     def write(self, data: Any) -> int:
         if self.tell() + len(data) > _MAX_ANSWER_BYTES:
@@ -61,10 +61,10 @@ class _Bounded(io.BytesIO):
 def results_response(
     found: QuerySolutions | QueryBoolean | QueryTriples | list[Triple], accept: str
 ) -> Response:
-    """The answer to a query, as ``accept`` asks for it.
+    """The answer to a query, in a format of ``accept``.
 
     Raises:
-        QueryError: the answer cannot be worked out, or is too large.
+        QueryError: the answer cannot be computed, or is too large.
         HTTPException: 406, no format suits.
     """
     written = _Bounded()
@@ -88,5 +88,5 @@ def results_response(
 def _chosen(accept: str, offered: Mapping[str, object]) -> str:
     media_type = choose(accept, list(offered))
     if media_type is None:
-        raise HTTPException(406, f"'{accept}' asks for none of {', '.join(offered)}")
+        raise HTTPException(406, f"'{accept}' matches none of {', '.join(offered)}")
     return media_type

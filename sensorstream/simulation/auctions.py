@@ -1,7 +1,7 @@
 """Messages of an auction house: the answers of eBay's findItemsByKeywords, as a stream.
 
 Source: "Monitoring eBay Auctions by Querying RDF Streams" (2011), section 4.1. The elements are
-those of eBay's Finding API; what no query of the paper reads is left out.
+those of eBay's Finding API; elements that no query of the paper reads are left out.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def auction_messages(
 ) -> Iterator[bytes]:
     """Messages in order of time, one to three bids each; the same seed gives the same bytes.
 
-    Some 250 milliseconds lie between two messages. Now and then a bid is an auction's last, and
+    About 250 milliseconds lie between two messages. Sometimes a bid is the last of its auction, and
     another auction takes its place.
 
     Args:

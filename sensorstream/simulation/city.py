@@ -1,4 +1,4 @@
-"""City messages: recorded ones where the benchmark is at hand, else made up ones."""
+"""City messages: recorded ones if the benchmark is available, else synthetic ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sensorstream.simulation.observation import Observation, merge, read_time, w
 class Morning:
     """Three hours with congestion and high ozone in them.
 
-    At ``jam`` the road is congested: the observations just before say so.
+    At ``jam`` the road is congested, according to the observations just before.
     """
 
     start: datetime
@@ -55,8 +55,8 @@ def city_messages(
     Args:
         folder: the CityBench folder; without one, observations are made up from ``seed``.
         start: the first time, aware; by default a morning with congestion in it.
-        end: the first time that is too late; by default three hours after ``start``, or, when
-            ``count`` is given, whatever the count needs.
+        end: the end, exclusive; by default three hours after ``start``, or, if ``count`` is given,
+            no limit.
         count: the most messages to give.
 
     Raises:
@@ -73,7 +73,7 @@ def made_up(start: datetime, end: datetime, seed: int = 2678) -> Iterator[Observ
     """Observations of five roads, two air stations and a weather station of no real city.
 
     Each day has a morning and an evening rush hour in which the first roads jam, and ozone
-    climbs towards the afternoon. Now and then the weather station leaves a field empty.
+    climbs towards the afternoon. Sometimes the weather station leaves a field empty.
     """
     day = start
     while day < end:

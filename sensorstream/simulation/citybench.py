@@ -20,7 +20,7 @@ LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 Row: TypeAlias = Mapping[str, str]
 
-# The name of a stream's file says what it holds and which sensor measured it.
+# The name of a stream's file gives the kind of data and the sensor.
 _FILE = re.compile(r"Aarhus(?P<kind>Traffic|Weather|Pollution)Data(?P<sensor>\w+)\.csv\.gz\Z")
 
 WEATHER_FIELDS: Final = ("hum", "tempm", "wspdm")
@@ -48,7 +48,7 @@ def recorded(
         folder: the benchmark's folder; its ``streams`` hold the files.
 
     Raises:
-        SimulationError: there is no stream, or a row is not as the benchmark writes it.
+        SimulationError: there is no stream, or a row does not have the benchmark's format.
     """
     files = sorted((folder / "streams").glob("Aarhus*.csv.gz"))
     named = [(file, match) for file in files if (match := _FILE.match(file.name))]

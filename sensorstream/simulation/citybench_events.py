@@ -64,7 +64,7 @@ _STREAMS: Final[Mapping[str, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Sensors:
-    """What is known of the sensors: what each observes, and how long its road is.
+    """Background knowledge of the sensors: what each observes, and the length of its road.
 
     ``properties`` maps a stream and a class of properties to the individual that the stream's
     sensor observes; ``kilometres`` maps the identifier of a traffic sensor to its road's length.
@@ -78,7 +78,7 @@ class Sensors:
         """Read the benchmark's ``dataset``.
 
         Raises:
-            SimulationError: a file of it is missing or is not as the benchmark writes it.
+            SimulationError: one of its files is missing or does not have the benchmark's format.
         """
         store = ox.Store()
         store.load(background(folder, BACKGROUND[0]), ox.RdfFormat.TURTLE)
@@ -108,7 +108,7 @@ class Sensors:
         """The individual of a class that a stream observes.
 
         Raises:
-            SimulationError: the repository knows none.
+            SimulationError: the repository has no such individual.
         """
         found = self.properties.get((stream, kind))
         if found is None:
@@ -137,7 +137,7 @@ def events(
     Benchmark time runs ``speed`` times as fast as the recorded one and is counted in
     microseconds from the earliest observation; so sensors that report every five minutes report
     every second. User locations have no time: there is one each second. A row that a sensor
-    delivered late is late here too.
+    delivered late is also late here.
 
     Raises:
         SimulationError: the folder does not hold the benchmark.
@@ -168,8 +168,8 @@ def stream_of(observation: Observation) -> IRI:
 def observed(observation: Observation, sensors: Sensors) -> tuple[Triple, ...]:
     """The graph of a traffic or weather row: an observation of four triples for each value.
 
-    Values are ``xsd:double``; an empty field says nothing. The congestion of a road is vehicles
-    per kilometre.
+    Values are ``xsd:double``; an empty field gives no observation. The congestion of a road is
+    vehicles per kilometre.
     """
     stream = stream_of(observation)
     values = [(_PROPERTIES[name], float(text)) for name, text in observation.fields if text]

@@ -20,7 +20,7 @@ class Observation:
 
     ``time`` is aware, in UTC; the message writes it without a zone, as the sensors do.
     ``fields`` are (element, text) pairs in the order they are written; a text may be empty, as
-    it is in recorded data. ``place`` is (longitude, latitude) in degrees, where the sensor says it.
+    it is in recorded data. ``place`` is (longitude, latitude) in degrees, if the sensor reports it.
     """
 
     kind: str
@@ -60,7 +60,7 @@ def read_time(text: str) -> datetime:
 
 
 def written(time: datetime) -> str:
-    """The time as sensors write it: UTC, but without saying so."""
+    """The time as sensors write it: UTC, without a zone."""
     return time.replace(tzinfo=None).isoformat()
 
 
@@ -72,8 +72,8 @@ def _element(name: str, text: str) -> str:
 def merge(streams: Iterable[Iterable[Observation]]) -> Iterator[Observation]:
     """Several sensors' observations as they would arrive together.
 
-    Time order over all sensors, except that each sensor keeps its own order: a row that a
-    sensor delivered late is late here too. Equal times keep the order of ``streams``.
+    Time order over all sensors, except that each sensor keeps its own order: a row that a sensor
+    delivered late is also late here. Equal times keep the order of ``streams``.
     """
     arrivals: list[tuple[datetime, Observation]] = []
     for stream in streams:

@@ -20,7 +20,7 @@ PAPER_MESSAGE: Final = b"""\
   </Event>
 </Message>
 """
-"""The message as the paper prints it."""
+"""The message as printed in the paper."""
 
 _TEMPLATE: Final = b"""\
 <?xml version='1.0' encoding='UTF-8'?>

@@ -1,1 +1,1 @@
-"""The same history in bulk on Spark; importing this starts nothing."""
+"""Bulk queries over the same history on Spark; the import starts nothing."""

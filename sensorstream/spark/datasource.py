@@ -1,11 +1,11 @@
 """A Python Data Source: Spark reads the history's tables over PostgreSQL's COPY, as Arrow.
 
 Each partition is a range of stays (or sequence numbers). All of them read one exported snapshot,
-so a query sees one state of the history however long it takes and whatever is written meanwhile.
+so a query sees one state of the history, even if it takes long and others write meanwhile.
 
-What a view always asks of a table ("this class", "this property") is asked of PostgreSQL, by the
-option ``equals``. Spark's own filter push-down is not used: Spark 4.3 keeps one reader per loaded
-relation, so two uses of it with different filters would both get the filters of one.
+The conditions that a view always has ("this class", "this property") are evaluated by PostgreSQL:
+the option ``equals``. Spark's own filter push-down is not used: Spark 4.3 keeps one reader per
+loaded relation, so two uses of it with different filters would both get the filters of one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from sensorstream.history.database import connect, translating
-from sensorstream.spark.tables import SOURCE_TABLES, SourceColumn, SourceTable
+from sensorstream.spark.source_tables import SOURCE_TABLES, SourceColumn, SourceTable
 
 FORMAT = "sensorstream-history"
 # A partition is held in memory once as CSV and once as Arrow: some 100 MB of statements.
@@ -49,8 +49,8 @@ class KeyRange(InputPartition):  # type: ignore[misc]
 class HistorySource(DataSource):  # type: ignore[misc]
     """Options: ``url`` of the history, ``table``, exported ``snapshot``, ``parallelism``.
 
-    ``columns`` are names with commas between; ``equals`` is a JSON object of text columns, read
-    or not, and the values they must have.
+    ``columns`` are names with commas between; ``equals`` is a JSON object from text columns (also
+    ones that are not read) to the values they must have.
     """
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
@@ -88,7 +88,7 @@ class HistoryReader(DataSourceReader):  # type: ignore[misc]
     equals: tuple[tuple[str, str], ...]
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Ranges of the key; the more rows, the more of them."""
+        """Ranges of the key; more rows give more ranges."""
         query = sql.SQL("select min({key}), max({key}) from {table}").format(
             key=sql.Identifier(self.table.key), table=sql.Identifier("store", self.table.name)
         )

@@ -1,8 +1,8 @@
 """A Java home for Spark, made of the Java runtime that comes as a wheel.
 
 Spark starts every JVM with ``--add-modules=jdk.incubator.vector``. The wheel's runtime has no such
-module and would refuse to boot, so a launcher of ours stands in front of it and drops the word;
-Spark then does its vector arithmetic without it.
+module and would not start, so a small launcher script removes this option; Spark then does its
+vector arithmetic without the module.
 """
 
 from __future__ import annotations

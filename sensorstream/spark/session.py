@@ -29,10 +29,10 @@ _CONFIGURATION: Final[Mapping[str, str]] = {
     "spark.sql.shuffle.partitions": "4",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    # What we give the data source holds the history's password.
+    # The options of the data source contain the history's password.
     "spark.sql.redaction.options.regex": "(?i)url|secret|password",
 }
-# On a cluster the workers must find the driver, and their partitions are not ours to count.
+# On a cluster the workers must find the driver, and the cluster decides how many partitions.
 _LOCAL_ONLY: Final = (
     "spark.driver.bindAddress",
     "spark.driver.host",
@@ -62,11 +62,11 @@ def _start(master: str, folder: Path, stack: ExitStack) -> SparkSession:
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    # PySpark prints every failed query with its stack; whoever asked gets a QueryError.
+    # PySpark prints every failed query with its stack; the caller gets a QueryError instead.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     environment = {
         "JAVA_HOME": str(java_home(folder / "java")),
-        # Workers would take the first python3 on PATH, which knows nothing of us.
+        # Workers would take the first python3 on PATH, where SensorStream is not installed.
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
@@ -80,11 +80,11 @@ def _start(master: str, folder: Path, stack: ExitStack) -> SparkSession:
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
     }
     if local:
-        # One query and gone: on two cores the optimising compiler costs more than it gains
-        # (first answer 12 s instead of 21 s on a busy machine).
+        # The session answers one query: on two cores the optimising compiler costs more than it
+        # gains (first answer 12 s instead of 21 s on a busy machine).
         settings["spark.driver.extraJavaOptions"] += " -XX:TieredStopAtLevel=1"
     configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    # What the JVM prints is kept for the case that it does not start.
+    # The output of the JVM is kept in case it does not start.
     log = stack.enter_context((folder / "log").open("w+"))
     try:
         with _environment(environment):
@@ -100,9 +100,8 @@ def _start(master: str, folder: Path, stack: ExitStack) -> SparkSession:
 
 
 def _end(gateway: JavaGateway) -> None:
-    """End the JVM, which would otherwise idle as long as this process lives.
-
-    PySpark keeps its first gateway in a class attribute and has no word to forget it.
+    """End the JVM, which would otherwise run until this process ends. PySpark keeps its first
+    gateway in a class attribute and has no function to remove it.
     """
     from pyspark import SparkContext
 

@@ -14,15 +14,16 @@ from functools import partial
 from itertools import count
 from operator import attrgetter
 
+from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.compile import Compiler
-from sensorstream.network.expressions.compile import NotIncremental, with_base
+from sensorstream.network.expressions.compile import with_base
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.reevaluate import Reevaluated
-from sensorstream.network.sources import Sources, UnsupportedQuery
+from sensorstream.network.sources import Sources
 from sensorstream.sparql.algebra import Query, ReportKind
 from sensorstream.streams.agenda import Agenda, Entry
 from sensorstream.streams.explain import window_text

@@ -1,4 +1,4 @@
-"""What one operation does to a window, and how it is taken back."""
+"""The change that one operation makes to a window, and how to undo it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Undo: TypeAlias = Callable[[], object]
 
 @dataclass(slots=True)
 class WindowChange:
-    """What one operation did to the window.
+    """The change that one operation made to the window.
 
     ``delta`` is its net effect on the window graph; ``departures`` are the individuals that
     left, oldest first; ``superseded`` the single statements that left.

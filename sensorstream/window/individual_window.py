@@ -2,9 +2,9 @@
 
 The unit is the individual; its triples come and go together. A physical window keeps the N
 individuals with the latest ``(t_ind, arrival)``, a logical one those with t_ind in a closed
-interval. What leaves is handed out as the object that was kept, for history.
+interval. An individual that leaves is handed to history as the same object.
 
-``reference.py`` is the same by the definitions, naively; tests hold the two together.
+``tests/window/reference.py`` states the definitions; property tests compare the two.
 """
 
 from __future__ import annotations

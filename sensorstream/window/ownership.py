@@ -12,7 +12,7 @@ def owners_of(event: Event, known: Mapping[BlankNode, Subject]) -> dict[Subject,
     """Map each subject of an event to its individual, in order of first appearance.
 
     A blank node belongs to the individual that refers to it, directly or through other blank
-    nodes; the first reference counts. One that nothing refers to is an individual itself.
+    nodes; the first reference counts. A blank node without any reference is an individual itself.
     ``known`` holds the owners of blank nodes that are in the window already.
     """
     owners: dict[Subject, Subject] = {triple[0]: triple[0] for triple in event.triples}

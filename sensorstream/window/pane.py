@@ -1,4 +1,4 @@
-"""A pane: the elements of one partition in order of age, and what waits to join them."""
+"""A pane: the elements of one partition in order of age, and the events that wait to enter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ E = TypeVar("E")
 class Pane(Generic[E]):
     """Elements with their ages. The age of an element is ``(time, arrival)``; the least is oldest.
 
-    ``entered`` counts the elements that became known, ever: the position of a physical window.
+    ``entered`` counts all elements that ever became known: the position of a physical window.
     ``boundary`` is the last instant a logical window was computed at. ``pending`` are the events
     that came after the last step (eq. 3, third branch), ``waiting`` the elements in them
     (of a physical window, which counts elements as they become known).
@@ -32,7 +32,7 @@ class Pane(Generic[E]):
         self.pending: list[Event] = []
         self.waiting: set[E] = set()
         self.ages: dict[E, tuple[Instant, int, E]] = {}
-        # Oldest first; an entry that is no longer the one in ``ages`` is stale.
+        # Oldest first; an entry that differs from ``ages`` is stale.
         self.queue: list[tuple[Instant, int, E]] = []
 
     def begin(self, record: Recorder) -> None:
@@ -48,7 +48,7 @@ class Pane(Generic[E]):
         record.undo.append(undo)
 
     def wait(self, event: Event, elements: Iterable[E], record: Recorder) -> None:
-        """Keep an event, which speaks of ``elements``, for the next step."""
+        """Keep an event with these ``elements`` for the next step."""
         self.pending.append(event)
         fresh = [element for element in elements if element not in self.waiting]
         if fresh:
@@ -56,7 +56,7 @@ class Pane(Generic[E]):
             record.undo.append(partial(self.waiting.difference_update, fresh))
 
     def take_pending(self) -> list[Event]:
-        """The waiting events, which wait no longer."""
+        """Remove and return the waiting events."""
         events, self.pending, self.waiting = self.pending, [], set()
         return events
 
@@ -69,7 +69,7 @@ class Pane(Generic[E]):
         self._put((time, arrival, element))
 
     def drop(self, element: E, record: Recorder) -> None:
-        """Forget an element, if it is here."""
+        """Remove an element, if it is in the pane."""
         entry = self.ages.pop(element, None)
         if entry is not None:
             record.undo.append(partial(self._put, entry))

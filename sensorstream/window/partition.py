@@ -25,7 +25,7 @@ def partition_of(text: str) -> Partition | None:
 def key_of(
     name: Subject, triples: Iterable[Triple], source: str | None, partition: Partition | None
 ) -> str | None:
-    """The key of an individual that is said to have ``triples``; None if it has none."""
+    """The key of an individual with these ``triples``; None if it has no key."""
     if partition is None:
         return None
     if partition.property is None:
@@ -37,7 +37,7 @@ def key_of(
 
 
 def part(event: Event, names: Set[Subject], owners: Mapping[Subject, Subject]) -> Event:
-    """What an event says of some individuals, their blank nodes included."""
+    """The part of an event about some individuals, their blank nodes included."""
     return replace(
         event,
         triples=tuple(t for t in event.triples if owners[t[0]] in names),
@@ -46,9 +46,9 @@ def part(event: Event, names: Set[Subject], owners: Mapping[Subject, Subject]) -
 
 
 def regroup(state: WindowState, partition: Partition | None) -> list[PaneState]:
-    """The panes of a state, were its window partitioned like this.
+    """The panes that a state has if its window is partitioned in this way.
 
-    Nobody remembers the source of an individual that is in the window: it counts as one without.
+    The source of an individual in the window is not stored: it counts as having no source.
     """
     keys = {
         each.name: key_of(each.name, each.statements, None, partition) for each in state.individuals

@@ -1,4 +1,4 @@
-"""What a window is, apart from what it holds."""
+"""The definition of a window, without its content."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Kind(Enum):
 
     SLIDING = "sliding"
     TUMBLING = "tumbling"
-    """Sliding with a step equal to its size: it waits until it is full."""
+    """Sliding, with a step equal to the size: it changes only when a whole size has come."""
     FILLING = "filling"
     """Gradually filling tumbling: shows elements as they come, empties when full."""
     LANDMARK = "landmark"
-    """From a fixed beginning on, without end: it only grows."""
+    """From a fixed beginning, without end: it only grows."""
 
 
 class Elements(Enum):
-    """What a window is made of: what enters and leaves it in one piece."""
+    """What enters and leaves a window in one piece."""
 
     INDIVIDUALS = "individuals"
     """An individual with all its triples (paper section 4, eq. 6 to 8)."""
@@ -43,7 +43,7 @@ class Unit(Enum):
     TRIPLES = "triples"
     """A physical window of triples."""
     TIME = "time"
-    """A logical window, of either."""
+    """A logical window, of individuals or of triples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ class Partition:
 class WindowSpec:
     """Size and step are numbers of elements, or lengths of the time line.
 
-    Only a sliding window has a step to choose; the others have their own. A landmark window has
-    no size. ``start`` of a logical window is t0 of equations (3) and (11), t_l of equation (5):
-    what is older never belongs to the window, and it steps at ``start + k * step``. Without it
-    the window has always been there, and steps at multiples of its step. ``start`` of a physical
-    landmark window is the number of its first element, counted from 1; other physical windows
-    have none. ``elements`` matter for a logical window only: a physical one counts what it is
-    made of.
+    Only a sliding window has a step of its own; for the others it follows from the kind. A landmark
+    window has no size. ``start`` of a logical window is t0 of equations (3) and (11), t_l of
+    equation (5): what is older never belongs to the window, and it steps at ``start + k * step``.
+    Without it the window has no beginning, and steps at multiples of its step. ``start`` of a
+    physical landmark window is the number of its first element, counted from 1; other physical
+    windows have no start. ``elements`` matter for a logical window only: a physical window counts
+    its own elements.
     """
 
     kind: Kind
@@ -104,7 +104,7 @@ class WindowSpec:
         return self.unit is not Unit.TIME
 
     def capacity(self, entered: int) -> int:
-        """How many elements a physical window keeps once ``entered`` have come, ever.
+        """How many elements a physical window keeps after ``entered`` have come in all.
 
         Sliding (eq. 2 and 8): the N most recent. Gradually filling (eq. 11, with positions for
         times): the last ``mod(entered, N)``, or N where that is zero. Landmark (eq. 5): all from
@@ -119,14 +119,14 @@ class WindowSpec:
                 return self.size
 
     def least_entered(self, known: int) -> int:
-        """How many must have come for a physical window to know ``known`` elements."""
+        """How many elements must have come for a physical window to know ``known`` of them."""
         first = self.start or 1
         return known + first - 1 if self.kind is Kind.LANDMARK and known else known
 
     def boundary(self, now: Instant) -> Instant:
         """The last instant at which a logical window was computed (eq. 3, third branch).
 
-        Before its start it is empty at every instant, as equation (5) has it.
+        Before its start it is empty at every instant (equation 5).
         """
         origin = self.start
         if self.step == 1 or (origin is not None and now < origin):

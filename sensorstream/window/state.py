@@ -1,4 +1,4 @@
-"""A window at rest: what must survive a restart."""
+"""The state of a window that must survive a restart."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sensorstream.window.spec import Partition
 
 @dataclass(slots=True)
 class Counters:
-    """A window's numbers, common to all its partitions."""
+    """The counters of a window, common to all its partitions."""
 
     now: Instant | None = None
     """Application time: the latest time seen."""
     arrivals: int = 0
-    """Appearances, ever: breaks ties between equal times."""
+    """All appearances so far: breaks ties between equal times."""
     stays: int = 0
-    """Stays of individuals, ever."""
+    """All stays of individuals so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class PaneState:
 class WindowState:
     """A whole window; a window that is not partitioned has one pane.
 
-    ``owners`` names the individual of each blank node that has one. ``ages`` gives time and
+    ``owners`` names the owner of each blank node that an individual owns. ``ages`` gives time and
     arrival of every triple, in a window of triples.
     """
 

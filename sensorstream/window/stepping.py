@@ -1,6 +1,6 @@
 """When the elements of a window enter and leave: equations (3)-(5) and (11), for any element.
 
-:mod:`.individual_window` and :mod:`.triple_window` say what an element is.
+:mod:`.individual_window` and :mod:`.triple_window` define what an element is.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from sensorstream.window.state import PaneState, WindowState
 class SteppingWindow(ABC, Generic[E]):
     """The state of one window; see :class:`.WindowSpec` for its parameters.
 
-    A partitioned physical window has one pane for each key, each with a count of its own. A
-    logical window holds the same whether it is partitioned or not (what belongs to it depends on
-    times alone), so it has one pane.
+    A partitioned physical window has one pane for each key, each with a count of its own. The
+    content of a logical window depends on times alone, so it is the same with or without
+    partitions: it has one pane.
     """
 
     def __init__(self, spec: WindowSpec, partition: Partition | None = None) -> None:
@@ -69,14 +69,14 @@ class SteppingWindow(ABC, Generic[E]):
 
     @property
     def partitions(self) -> int:
-        """Partitions that hold something or have events waiting; 1 if there are none to be."""
+        """Partitions with elements or waiting events; 1 if the window is not partitioned."""
         return len(self._all_panes())
 
     def insert(self, event: Event) -> WindowChange:
-        """Take an event in; whatever the window's definition pushes out departs.
+        """Take an event in; elements that the window's definition excludes now depart.
 
-        An event that arrives late enters by its own time: it makes nothing younger, and what is
-        older than all that a full window holds departs at once.
+        An event that arrives late enters with its own time: it renews nothing, and an element older
+        than all others of a full window departs immediately.
         """
         record = Recorder()
         now = self._content.begin(event.time, record)
@@ -91,7 +91,7 @@ class SteppingWindow(ABC, Generic[E]):
     def retract(self, triples: Iterable[Triple], time: Instant) -> WindowChange:
         """Take statements out; an individual that loses its last one departs whole.
 
-        Triples the window does not hold are passed over.
+        Triples that the window does not hold are ignored.
         """
         record = Recorder()
         now = self._content.begin(time, record)
@@ -102,7 +102,7 @@ class SteppingWindow(ABC, Generic[E]):
         return record.change(now)
 
     def undo(self, change: WindowChange) -> None:
-        """Take back the last change not yet taken back."""
+        """Undo the last change that is not undone yet."""
         for step in reversed(change.undo_log):
             step()
         change.undo_log.clear()
@@ -128,10 +128,10 @@ class SteppingWindow(ABC, Generic[E]):
         )
 
     def restore(self, state: WindowState) -> None:
-        """Become the window that a state was taken of.
+        """Restore the window from a state.
 
-        The state may come from a window with another definition: what it held is then sorted
-        anew, and leaves, where there is too much, with the next events.
+        The state may come from a window with another definition: its elements are then sorted anew,
+        and surplus elements leave with the next events.
         """
         content = self._content
         content.counters = replace(state.counters)
@@ -157,7 +157,7 @@ class SteppingWindow(ABC, Generic[E]):
 
     @abstractmethod
     def _elements(self, event: Event) -> Iterable[E]:
-        """The elements an event speaks of, each once, in order."""
+        """The elements of an event, each once, in order."""
 
     @abstractmethod
     def _renew(self, event: Event, renewed: list[Individual], record: Recorder) -> None:
@@ -181,7 +181,7 @@ class SteppingWindow(ABC, Generic[E]):
         """The elements of some individuals of a state, with their ages."""
 
     def _ages(self) -> dict[Triple, tuple[Instant, int]]:
-        """What a state says of ages beyond those of the individuals."""
+        """The ages in a state that are not ages of individuals."""
         return {}
 
     # -- by count ---------------------------------------------------------------------------
@@ -218,8 +218,8 @@ class SteppingWindow(ABC, Generic[E]):
         spec, last = self.spec, pane.boundary
         boundary = pane.boundary = spec.boundary(now)
         if last is not None and boundary > last:
-            # The steps before this instant happen without the event: what one of them pushes out
-            # is not made younger by an update that comes after it left.
+            # The steps before this instant happen without the event: an element that left in one of
+            # them is not renewed by an update that comes later.
             passed = boundary if boundary < now else boundary - spec.step
             if passed > last:
                 if pane.pending:
@@ -304,7 +304,7 @@ class SteppingWindow(ABC, Generic[E]):
             record.undo.append(partial(self._homes.__delitem__, name))
 
     def _settle(self, events: Iterable[Event], record: Recorder) -> None:
-        """Forget the panes of blank nodes that found an owner while they waited."""
+        """Remove the panes of blank nodes that got an owner while they waited."""
         for event in events if self._homes else ():
             for subject, _, _ in event.triples:
                 if subject in self._homes and subject not in self._content.individuals:
@@ -312,7 +312,7 @@ class SteppingWindow(ABC, Generic[E]):
                     record.undo.append(partial(self._homes.__setitem__, subject, pane))
 
     def _leave_homes(self, record: Recorder) -> None:
-        """Forget the panes of individuals that left, and panes that became empty."""
+        """Remove the panes of individuals that left, and empty panes."""
         for individual in record.departures:
             name = individual.name
             pane = self._homes.get(name)
@@ -334,5 +334,5 @@ class SteppingWindow(ABC, Generic[E]):
         return any(name in owners_of(event, owners).values() for event in pane.pending)
 
     def _counts_on(self, pane: Pane[E]) -> bool:
-        """Whether an empty pane must remember how many have come."""
+        """Whether an empty pane must keep the number of elements that have come."""
         return self.spec.kind is Kind.LANDMARK and pane.entered < (self.spec.start or 1)

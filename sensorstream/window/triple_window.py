@@ -1,11 +1,11 @@
 """The triple-based window: eq. (1)-(5) and (11) of the paper, in O(change) per event.
 
-The unit is the triple. A physical window keeps the N triples that were said last, a logical one
-those said in a closed interval; a triple said again is as young as its last saying. What is said
-of one individual may leave in pieces: a triple that leaves while its individual has others is
-handed out by itself, and the individual departs with its last.
+The unit is the triple. A physical window keeps the N triples that were stated last, a logical one
+those stated in a closed interval; a triple that is stated again has the age of its last statement.
+The triples of one individual may leave one after the other: a triple that leaves while its
+individual has others is handed out alone, and the individual departs with its last triple.
 
-``reference.py`` is the same by the definitions, naively; tests hold the two together.
+``tests/window/reference.py`` states the definitions; property tests compare the two.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class TripleWindow(SteppingWindow[Triple]):
         self, names: Iterable[Subject], state: WindowState
     ) -> list[tuple[Instant, int, Triple]]:
         individuals = self._content.individuals
-        # A window of individuals knows no age of a triple but that of its first saying.
+        # A window of individuals knows only when a triple was first stated.
         return [
             (*state.ages.get(triple, (said.time, individuals[name].arrival)), triple)
             for name in names

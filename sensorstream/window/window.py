@@ -1,4 +1,4 @@
-"""What the engine asks of a window, whatever it is made of."""
+"""The interface of all windows to the engine."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ class Window(Protocol):
         """The individual a subject's triples belong to: itself, or a blank node's owner."""
 
     def insert(self, event: Event) -> WindowChange:
-        """Take an event in; whatever the window's definition pushes out departs."""
+        """Take an event in; elements that the window's definition excludes now depart."""
 
     def retract(self, triples: Iterable[Triple], time: Instant) -> WindowChange:
         """Take statements out; an individual that loses its last one departs whole."""
 
     def undo(self, change: WindowChange) -> None:
-        """Take back the last change not yet taken back."""
+        """Undo the last change that is not undone yet."""
 
     def state(self) -> WindowState:
         """Everything that must survive a restart."""
 
     def restore(self, state: WindowState) -> None:
-        """Become the window that a state was taken of."""
+        """Restore the window from a state."""
 
 
 def make_window(spec: WindowSpec, partition: Partition | None = None) -> Window:

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from standardwebhooks import Webhook as Verifier
 
-from sensorstream.alerts.dispatcher import Dispatcher
+from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.records import KeptReport
 from sensorstream.clock import SystemClock
 from sensorstream.model.timeline import Timeline
@@ -29,12 +29,12 @@ class Bench:
     def __init__(self, outbox: Any) -> None:
         self.outbox = outbox
         self.metrics = CollectorRegistry()
-        self.made: list[Dispatcher] = []
+        self.made: list[WebhookDispatcher] = []
 
-    def start(self, **changes: Any) -> Dispatcher:
+    def start(self, **changes: Any) -> WebhookDispatcher:
         options = {"allow_private": True, "timeout": 0.5, "max_attempts": 3}
         options.update({k: changes.pop(k) for k in list(changes) if k in options})
-        dispatcher = Dispatcher(
+        dispatcher = WebhookDispatcher(
             self.outbox,
             WebhookSettings(**options),  # type: ignore[arg-type]
             SystemClock(),
@@ -234,7 +234,7 @@ def test_a_defect_costs_one_attempt_and_holds_up_nobody_else(
 
     bench.outbox.add(make_delivery(1, "http://broken.invalid/", webhook="broken"), NOW)
     dispatcher = bench.start(resolver=resolver, schedule=slowly)
-    eventually(lambda: "a delivery broke off" in caplog.text)
+    eventually(lambda: "a delivery was interrupted" in caplog.text)
     for number in range(2, 12):
         bench.outbox.add(make_delivery(number, receiver.url, webhook="works"), NOW)
         dispatcher.wake()

@@ -58,7 +58,7 @@ def test_a_subscription_lost_to_the_garbage_collector_holds_up_no_announcement(
             return announcing.is_alive()
 
     feed = AlertFeed()
-    monkeypatch.setattr(Subscription, "tell", lambda self: gc.collect())
+    monkeypatch.setattr(Subscription, "wake", lambda self: gc.collect())
     gc.disable()
     try:
         assert not asyncio.run(run())

@@ -81,7 +81,7 @@ def test_a_source_with_a_schema_sends_what_it_says_or_is_refused(
         application.submit(b"<Message/>", "strict").result(30)
     (kept,) = application.quarantine(10)
     assert kept.status == "rejected"
-    assert kept.reason.startswith("the message is not as its schema says: line 1: ")
+    assert kept.reason.startswith("the message is not valid against its schema: line 1: ")
     # Other sources have none.
     assert application.submit(ONE.encode(), "cam").result(30).status is Status.ACCEPTED
 

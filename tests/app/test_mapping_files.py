@@ -75,7 +75,7 @@ def test_what_a_stylesheet_makes_wrong_rejects_the_message(
 ) -> None:
     application = open_application(mixed)
     message = b"<Message time='5' id='1' x='7' name='a \"quote\"'/>"
-    with pytest.raises(MappingError, match=r"stylesheet names: its output is no Turtle: line 2"):
+    with pytest.raises(MappingError, match=r"stylesheet names: its output is not Turtle: line 2"):
         application.submit(message, "cam").result(30)
 
 

@@ -67,7 +67,9 @@ def test_without_a_schema_every_message_is_taken(home: Path) -> None:
 
 def test_every_violation_is_told_with_its_line(home: Path) -> None:
     told = violations(read(home, BOTH), "<Message>\n<x>5</x>\n<x>many</x>\n<x>101</x>\n</Message>")
-    assert told.startswith("the message is not as its schema says: line 3: Element 'x': 'many'")
+    assert told.startswith(
+        "the message is not valid against its schema: line 3: Element 'x': 'many'"
+    )
     assert "; line 4: Element 'x': [facet 'maxInclusive'] The value '101' is greater" in told
 
 

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sensorstream.cli import main
-from sensorstream.cli.server_process import ServerProcess
 from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.demo.server_process import ServerProcess
 
 Run = Callable[..., Result]
 WINDOW = 10

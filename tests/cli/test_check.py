@@ -133,7 +133,7 @@ def test_a_value_function_that_does_not_fit_is_told_with_its_place(
     (line,) = [number for number, each in enumerate(text, 1) if "date iso" in each]
     column = text[line - 1].index("date iso") + 1
     assert check().stdout == (
-        f"{rules}:{line}:{column}: date gives a time, which is no xsd:integer\n"
+        f"{rules}:{line}:{column}: date gives a time, which is not an xsd:integer\n"
     )
 
 

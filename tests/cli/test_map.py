@@ -136,7 +136,7 @@ def test_tables_batches_and_schemas_count_as_in_the_server(
     found = triples(result.stdout)
     assert f'<{TRACKING}human-1> <{TRACKING}hasName> "Ada"' in found
     refused = run("map", "-c", deployment, "-", given="<Message/>")
-    assert "invalid-message: the message is not as its schema says: line 1: Element" in (
+    assert "invalid-message: the message is not valid against its schema: line 1: Element" in (
         refused.stderr
     )
 
@@ -207,7 +207,7 @@ def test_a_source_brings_its_schema_and_its_stylesheet(run: Run, with_maps: Path
     assert name in triples(mapped("--source", "camera").stdout)
     refused = mapped("--source", "door")
     assert refused.exit_code == 1
-    assert "invalid-message: the message is not as its schema says" in refused.stderr
+    assert "invalid-message: the message is not valid against its schema" in refused.stderr
 
 
 def test_an_explanation_tells_of_maps_and_stylesheets_as_a_whole(run: Run, with_maps: Path) -> None:
@@ -222,7 +222,7 @@ def test_an_explanation_tells_of_maps_and_stylesheets_as_a_whole(run: Run, with_
     assert (places["found"], places["triples"]) == (2, 2)
     assert (names["matched"], names["cause"]) == (
         False,
-        "neither the message nor its source, rest, asks for it",
+        "neither the message nor its source, rest, selects it",
     )
 
 

@@ -12,7 +12,7 @@ from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import HistoryError
 from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine
-from sensorstream.history.outbox import Outbox
+from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.records import Effects, JournalEntry, MessageStatus
 from sensorstream.history.store import Store
 from sensorstream.history.tables import deliveries
@@ -45,9 +45,9 @@ def report(store: Store, number: int, query: str, alerts: tuple[Alert, ...] = ()
 
 
 @pytest.fixture
-def outbox(store: Store) -> Iterator[Outbox]:
+def outbox(store: Store) -> Iterator[PostgresOutbox]:
     database = engine(store.url)
-    yield Outbox(database)
+    yield PostgresOutbox(database)
     database.dispose()
 
 
@@ -55,7 +55,9 @@ def ids(deliveries: list[Delivery]) -> list[tuple[str, str]]:
     return [(each.event.id, each.webhook.id) for each in deliveries]
 
 
-def test_every_webhook_gets_the_alerts_that_come_after_it(store: Store, outbox: Outbox) -> None:
+def test_every_webhook_gets_the_alerts_that_come_after_it(
+    store: Store, outbox: PostgresOutbox
+) -> None:
     raise_alert(store, 1)
     outbox.register(webhook("a"))
     raise_alert(store, 2)
@@ -66,14 +68,14 @@ def test_every_webhook_gets_the_alerts_that_come_after_it(store: Store, outbox: 
     assert outbox.due(NOW, 1)[0] == Delivery(1, RaisedAlert(2, alert(2), NOW), webhook("a"), 0)
 
 
-def test_what_was_delivered_is_not_due_again(store: Store, outbox: Outbox) -> None:
+def test_what_was_delivered_is_not_due_again(store: Store, outbox: PostgresOutbox) -> None:
     outbox.register(webhook("a"))
     raise_alert(store, 1)
     outbox.delivered(outbox.due(NOW, 1)[0].id)
     assert outbox.due(LATER, 1) == []
 
 
-def test_what_failed_is_due_at_its_next_time(store: Store, outbox: Outbox) -> None:
+def test_what_failed_is_due_at_its_next_time(store: Store, outbox: PostgresOutbox) -> None:
     outbox.register(webhook("a"))
     raise_alert(store, 1)
     outbox.failed(outbox.due(NOW, 1)[0].id, "503", LATER)
@@ -81,7 +83,7 @@ def test_what_failed_is_due_at_its_next_time(store: Store, outbox: Outbox) -> No
     assert [each.attempts for each in outbox.due(LATER, 1)] == [1]
 
 
-def test_what_was_given_up_is_set_aside(store: Store, outbox: Outbox) -> None:
+def test_what_was_given_up_is_set_aside(store: Store, outbox: PostgresOutbox) -> None:
     outbox.register(webhook("a"))
     raise_alert(store, 1)
     outbox.failed(outbox.due(NOW, 1)[0].id, "410 Gone", None)
@@ -91,7 +93,7 @@ def test_what_was_given_up_is_set_aside(store: Store, outbox: Outbox) -> None:
     assert told == [("dead", "410 Gone")]
 
 
-def test_a_deleted_webhook_gets_nothing_more(store: Store, outbox: Outbox) -> None:
+def test_a_deleted_webhook_gets_nothing_more(store: Store, outbox: PostgresOutbox) -> None:
     outbox.register(webhook("a"))
     raise_alert(store, 1)
     assert outbox.delete("a")
@@ -101,7 +103,7 @@ def test_a_deleted_webhook_gets_nothing_more(store: Store, outbox: Outbox) -> No
 
 
 def test_webhooks_are_listed_as_registered_and_keep_their_secret_to_themselves(
-    outbox: Outbox,
+    outbox: PostgresOutbox,
 ) -> None:
     outbox.register(webhook("a"))
     assert outbox.webhooks() == [webhook("a")]
@@ -110,7 +112,7 @@ def test_webhooks_are_listed_as_registered_and_keep_their_secret_to_themselves(
         outbox.register(webhook("a"))
 
 
-def test_alerts_are_listed_newest_first_page_by_page(store: Store, outbox: Outbox) -> None:
+def test_alerts_are_listed_newest_first_page_by_page(store: Store, outbox: PostgresOutbox) -> None:
     for number in (1, 2, 3):
         raise_alert(store, number)
     database = engine(store.url)
@@ -120,7 +122,9 @@ def test_alerts_are_listed_newest_first_page_by_page(store: Store, outbox: Outbo
     database.dispose()
 
 
-def test_alerts_are_followed_from_where_a_reader_stands(store: Store, outbox: Outbox) -> None:
+def test_alerts_are_followed_from_where_a_reader_stands(
+    store: Store, outbox: PostgresOutbox
+) -> None:
     for number in (1, 2, 3):
         raise_alert(store, number)
     database = engine(store.url)
@@ -130,19 +134,21 @@ def test_alerts_are_followed_from_where_a_reader_stands(store: Store, outbox: Ou
     database.dispose()
 
 
-def test_webhooks_that_are_busy_can_be_left_out(store: Store, outbox: Outbox) -> None:
+def test_webhooks_that_are_busy_can_be_left_out(store: Store, outbox: PostgresOutbox) -> None:
     outbox.register(webhook("a"))
     outbox.register(webhook("b"))
     raise_alert(store, 1)
     assert ids(outbox.due(NOW, 10, ["a"])) == [("m1-1", "b")]
 
 
-def stored(outbox: Outbox) -> int:
+def stored(outbox: PostgresOutbox) -> int:
     with outbox._database.connect() as connection:
         return len(connection.execute(select(deliveries.c.id)).all())
 
 
-def test_a_webhook_gets_the_reports_of_the_queries_it_names(store: Store, outbox: Outbox) -> None:
+def test_a_webhook_gets_the_reports_of_the_queries_it_names(
+    store: Store, outbox: PostgresOutbox
+) -> None:
     outbox.register(webhook("a", "crowd", "it's, {odd}"))
     outbox.register(webhook("b", "crowd"))
     outbox.register(webhook("c"))
@@ -158,14 +164,16 @@ def test_a_webhook_gets_the_reports_of_the_queries_it_names(store: Store, outbox
     assert stored(outbox) == 3
 
 
-def test_reports_are_queued_with_the_alerts_of_their_commit(store: Store, outbox: Outbox) -> None:
+def test_reports_are_queued_with_the_alerts_of_their_commit(
+    store: Store, outbox: PostgresOutbox
+) -> None:
     outbox.register(webhook("a", "crowd"))
     report(store, 1, "crowd", (alert(1),))
     assert ids(outbox.due(NOW, 10)) == [("m1-1", "a"), ("crowd-1", "a")]
 
 
 def test_a_delivered_report_is_kept_no_longer_but_one_that_was_given_up_is(
-    store: Store, outbox: Outbox
+    store: Store, outbox: PostgresOutbox
 ) -> None:
     outbox.register(webhook("a", "crowd"))
     outbox.register(webhook("b", "crowd"))
@@ -181,7 +189,7 @@ def test_a_delivered_report_is_kept_no_longer_but_one_that_was_given_up_is(
     assert stored(outbox) == 1
 
 
-def test_a_report_that_is_not_committed_is_not_queued(store: Store, outbox: Outbox) -> None:
+def test_a_report_that_is_not_committed_is_not_queued(store: Store, outbox: PostgresOutbox) -> None:
     outbox.register(webhook("a", "crowd"))
     told = QueryReport("crowd", 1, Report("crowd", 1, Operation.RESULT, answer=True))
     status = MessageStatus(1, Status.ACCEPTED)
@@ -195,7 +203,7 @@ def test_a_report_that_is_not_committed_is_not_queued(store: Store, outbox: Outb
     assert ids(outbox.due(NOW, 10)) == [("crowd-1", "a")]
 
 
-def test_a_deleted_webhook_takes_its_reports_along(store: Store, outbox: Outbox) -> None:
+def test_a_deleted_webhook_takes_its_reports_along(store: Store, outbox: PostgresOutbox) -> None:
     outbox.register(webhook("a", "crowd"))
     report(store, 1, "crowd")
     assert outbox.delete("a")

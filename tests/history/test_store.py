@@ -14,7 +14,7 @@ from sensorstream.alerts.records import Webhook
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import engine
-from sensorstream.history.outbox import Outbox
+from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
 from sensorstream.history.records import Effects, JournalEntry, MessageStatus
 from sensorstream.history.store import Store
@@ -240,7 +240,7 @@ def test_the_watermark_never_passes_a_message_without_effects(store: Store) -> N
 
 def test_an_alert_and_its_deliveries_are_stored_together(store: Store, url: str) -> None:
     database = engine(url)
-    outbox = Outbox(database)
+    outbox = PostgresOutbox(database)
     outbox.register(Webhook("w1", "http://localhost/a", "secret", NOW))
     store.append([entry(1), entry(2)])
     with pytest.raises(HistoryError):

@@ -19,7 +19,7 @@ from typing import IO, Any
 import httpx
 import pytest
 
-from sensorstream.cli.receiver import Receiver
+from sensorstream.demo.receiver import Receiver
 from sensorstream.simulation.tracker import tracker_messages
 
 _CLI = [sys.executable, "-m", "sensorstream"]

@@ -39,13 +39,13 @@ def unmatched(xml: str, rules: str = RULES) -> Mapped:
         ),
         (
             "<Message><Event><Tracker type='Motion'/></Event></Message>",
-            "rule faces is the nearest: it asks for /Message/Event/Tracker[@type='Face'], "
-            "but /Message/Event/Tracker is not as in Tracker[@type='Face']",
+            "rule faces is the nearest: it expects /Message/Event/Tracker[@type='Face'], "
+            "but /Message/Event/Tracker does not match Tracker[@type='Face']",
         ),
         (
             "<Observation xmlns='urn:city' kind='noise'/>",
-            "rule city is the nearest: it asks for /c:Observation[@kind='traffic'], "
-            "but /c:Observation is not as in c:Observation[@kind='traffic']",
+            "rule city is the nearest: it expects /c:Observation[@kind='traffic'], "
+            "but /c:Observation does not match c:Observation[@kind='traffic']",
         ),
     ],
 )
@@ -65,8 +65,8 @@ def test_a_message_that_no_rule_matches_comes_with_the_likely_cause(xml: str, hi
         ("person/@di", "there is no person/@di: did you mean @id?"),
         ("person/id", "there is no person/id: id is an attribute, write @id"),
         ("person/@name", "there is no person/@name: name is an element, not an attribute"),
-        ("person[@id = '9']", "person is not as in person[@id = '9']"),
-        ("person[@id = '9']/name", "person is not as in person[@id = '9']"),
+        ("person[@id = '9']", "person does not match person[@id = '9']"),
+        ("person[@id = '9']/name", "person does not match person[@id = '9']"),
         ("person/name/first", "there is no person/name/first: found nothing"),
         ("person/place", "there is no person/place: did you mean c:place?"),
         ("person/c:name", "there is no person/c:name: did you mean name?"),
@@ -102,7 +102,7 @@ def test_from_several_nodes_the_names_of_all_are_known() -> None:
 def test_a_path_that_cannot_be_taken_apart_still_gives_a_hint() -> None:
     rules = "prefix : <http://e/>\nmapping m on message {//a | b} then insert individual :i a :C ."
     assert unmatched("<c/>", rules).hint == (
-        "the message's root element is c, which no rule asks for"
+        "the message's root element is c, which no rule expects"
     )
 
 

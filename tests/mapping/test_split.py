@@ -96,7 +96,7 @@ def test_a_message_that_no_rule_matches_is_named() -> None:
     assert values(mapped) == [(5, "7")]
     (warning,) = mapped.warnings
     assert warning == (
-        "message 2 of 2, at line 2: no mapping rule matched: rule m is the nearest: it asks for "
+        "message 2 of 2, at line 2: no mapping rule matched: rule m is the nearest: it expects "
         "/Message, but there is no /Message: did you mean Massage?"
     )
 

@@ -7,7 +7,7 @@ import pytest
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language import parse
 from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
-from sensorstream.mapping.reference import ReferenceData, reference_data
+from sensorstream.mapping.reference_data import ReferenceData, reference_data
 from sensorstream.model.datatypes import XSD, XSD_DATE_TIME, XSD_DECIMAL, XSD_INTEGER
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
@@ -286,10 +286,10 @@ def test_a_condition_may_use_value_functions() -> None:
 @pytest.mark.parametrize(
     ("value", "faults"),
     [
-        (":x {@a |> date iso}", ["65: date gives a time, which is no xsd:integer"]),
-        (":when {@a |> round}", ["68: round gives a number, which is no xsd:dateTime"]),
-        (":when {@a |> day iso}", ["68: day gives a date, which is no xsd:dateTime"]),
-        (":name {@a |> round}^^xsd:date", ["68: round gives a number, which is no xsd:date"]),
+        (":x {@a |> date iso}", ["65: date gives a time, which is not an xsd:integer"]),
+        (":when {@a |> round}", ["68: round gives a number, which is not an xsd:dateTime"]),
+        (":when {@a |> day iso}", ["68: day gives a date, which is not an xsd:dateTime"]),
+        (":name {@a |> round}^^xsd:date", ["68: round gives a number, which is not an xsd:date"]),
         (":name {@a |> date iso |> + 1}", ["80: + takes a text or a number, not a time"]),
         (":name {@a |> round |> date iso}", []),
         (":x {@a |> default 1.5}", ["65: the default is invalid: '1.5' is not an xsd:integer"]),

@@ -144,7 +144,7 @@ def test_blank_nodes_have_the_same_labels_every_time() -> None:
 def test_a_stylesheet_is_for_the_messages_that_its_path_leads_into() -> None:
     mapped = apply(stylesheet(PEOPLE), "<Other/>")
     assert mapped.matched == ()
-    assert "rule face is the nearest: it asks for /Message" in mapped.hint
+    assert "rule face is the nearest: it expects /Message" in mapped.hint
 
 
 def test_a_stylesheet_may_be_for_one_source() -> None:
@@ -214,7 +214,7 @@ def test_a_stylesheet_works_in_another_thread() -> None:
     ("content", "message", "line"),
     [
         (b"<a", "not well-formed XML", 1),
-        (b"<a/>", "a is no stylesheet: expected xsl:stylesheet", 1),
+        (b"<a/>", "a is not a stylesheet: expected xsl:stylesheet", 1),
         (b"<!DOCTYPE a><a/>", "a DOCTYPE is refused", 1),
         (stylesheet(PEOPLE).replace(b'"1.0"', b'"2.0"', 1), "version 2.0: expected XSLT 1.0", 5),
         (stylesheet('<xsl:include href="x.xsl"/>'), "xsl:include: expected all in one", 6),
@@ -279,8 +279,8 @@ def test_the_failures_of_one_message_do_not_show_in_the_next() -> None:
 @pytest.mark.parametrize(
     ("inside", "message"),
     [
-        ('<e:A rdf:about="a"/>', "its output is no RDF/XML: line "),
-        ('<e:A rdf:about="u:a" rdf:ID="b"/>', "its output is no RDF/XML: line "),
+        ('<e:A rdf:about="a"/>', "its output is not RDF/XML: line "),
+        ('<e:A rdf:about="u:a" rdf:ID="b"/>', "its output is not RDF/XML: line "),
         (
             f'<e:A rdf:about="u:a"><e:x rdf:datatype="{XSD}integer">z</e:x></e:A>',
             "<http://e/x>: 'z'",

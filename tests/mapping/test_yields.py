@@ -80,11 +80,11 @@ def test_a_stylesheet_for_another_source_says_so() -> None:
     for declared in ('source="b"', 'path="/m/p" source="b"'):
         (names,) = made(stylesheet(declared, ""))
         assert (names.matched, names.triples) == (False, 0)
-        assert names.cause == "neither the message nor its source, a, asks for it"
+        assert names.cause == "neither the message nor its source, a, selects it"
         (asked,) = made(stylesheet(declared, ""), source="b")
         assert asked.matched
 
 
 def test_a_stylesheet_whose_output_is_no_rdf_says_so() -> None:
     (names,) = made(stylesheet('path="/m"', "neither"))
-    assert "stylesheet names: its output is no Turtle" in names.error
+    assert "stylesheet names: its output is not Turtle" in names.error

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from sensorstream.errors import NotIncremental
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.compile import Compiler
-from sensorstream.network.expressions.compile import NotIncremental
 from sensorstream.network.network import Network
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.rows import Row

@@ -18,13 +18,13 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.aside import Aside
-from sensorstream.reasoning.closure import Closure
-from sensorstream.reasoning.dl.explain import Explainer
+from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, load_ontology, to_ntriples
 from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.reasoning.schema_closure import SchemaClosure
 
 EX = "http://sensorstream.example/tracking#"
 TRACKING = Path(__file__).parents[2] / "ontologies" / "tracking.ttl"
@@ -132,7 +132,7 @@ def make() -> Iterator[Make]:
 
 def plain(machine: Machine) -> set[Triple]:
     """What the plain profile derives from the window, from scratch."""
-    closure = Closure(load_ontology([TRACKING]).schema)
+    closure = SchemaClosure(load_ontology([TRACKING]).schema)
     window = tuple(machine.kb.triples(Origin.WINDOW))
     return set(closure.react(machine.kb, Delta(0, added=window)).added)
 

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -24,7 +24,10 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
-from sensorstream.app.queries import QueryView, ResultSet
+from sensorstream.app.application import Application, Part, ServedOntology
+from sensorstream.app.queries import Queries, QueryView, ResultSet
+from sensorstream.app.report_log import ReportLog
+from sensorstream.app.window_view import IndividualView, WindowView
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import (
@@ -39,11 +42,12 @@ from sensorstream.errors import (
     UnknownQuery,
 )
 from sensorstream.history.quarantine import Quarantined
+from sensorstream.history.read_only_sql import SqlResult
+from sensorstream.kb.snapshot import Results
 from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Alert, Message
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
-from sensorstream.server.application import QueryAnswer, ServedApplication
 from sensorstream.server.main import create_app
 from sensorstream.settings import ServerSettings, Settings
 
@@ -51,66 +55,17 @@ EX = "http://example.org/"
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class Table:
-    columns: tuple[str, ...]
-    rows: tuple[tuple[object, ...], ...]
-    truncated: bool = False
-
-
-@dataclass(frozen=True)
-class OntologyText:
-    content: bytes
-    media_type: str
-    origin: str
-
-
-@dataclass(frozen=True)
-class IndividualView:
-    name: str
-    types: tuple[str, ...]
-    entered: int
-    time: int
-    statements: int
-    message: str
-
-
-@dataclass(frozen=True)
-class WindowView:
-    kind: str
-    unit: str
-    elements: str
-    size: str
-    step: str
-    start: str
-    partition: str
-    partitions: int
-    total: int
-    pending: int
-    held: int
-    statements: int
-    inferred: int
-    individuals: tuple[IndividualView, ...]
-
-
-@dataclass(frozen=True)
-class Part:
-    name: str
-    ready: bool
-    detail: str = ""
-
-
-@dataclass
-class NoQueries:
+class NoQueries(Queries):
     """No continuous query runs, and none can be registered."""
 
-    feed: AlertFeed = field(default_factory=AlertFeed)
+    def __init__(self) -> None:
+        self.log = ReportLog()
 
     def register(self, text: str, name: str | None = None) -> QueryView:
         raise QueryConflict("no more queries may run")
 
-    def views(self) -> Sequence[QueryView]:
-        return ()
+    def views(self) -> list[QueryView]:
+        return []
 
     def runs(self, entry: str) -> bool:
         return False
@@ -137,34 +92,29 @@ class NoQueries:
         self.view(name)
 
 
-@dataclass
-class MemoryApplication:
-    """The served application over lists and an Oxigraph store.
+class MemoryApplication(Application):
+    """An application over lists and an Oxigraph store: every method that the server calls.
 
     The root of a message decides what happens: ``<Bad>`` is a mapping error, ``<Busy>`` finds
     no room, ``<Defect>`` hits a defect of ours; anything else is taken in.
     """
 
-    settings: Settings = field(
-        default_factory=lambda: Settings(
+    def __init__(self) -> None:
+        self.settings = Settings(
             Path("sensorstream.toml"), server=ServerSettings(max_message_bytes=4096)
         )
-    )
-    timeline: Timeline = Timeline.INTEGER
-    metrics: CollectorRegistry = field(default_factory=CollectorRegistry)
-    alert_feed: AlertFeed = field(default_factory=AlertFeed)
-    queries: NoQueries = field(default_factory=NoQueries)
-    store: ox.Store = field(default_factory=ox.Store)
-    received: list[Message] = field(default_factory=list)
-    kept: list[RaisedAlert] = field(default_factory=list)
-    hooks: list[Webhook] = field(default_factory=list)
-    table: Table = Table(("n",), ((1,),))
-    text: OntologyText = OntologyText(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
-    alive: bool = True
-    parts: tuple[Part, ...] = (Part("pipeline", True), Part("history", True))
-
-    def __post_init__(self) -> None:
-        messages = Counter("sensorstream_messages", "Messages.", registry=self.metrics)
+        self.alert_feed = AlertFeed()
+        self.queries = NoQueries()
+        self.store = ox.Store()
+        self.received: list[Message] = []
+        self.kept: list[RaisedAlert] = []
+        self.hooks: list[Webhook] = []
+        self.table = SqlResult(("n",), ((1,),))
+        self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
+        self.alive = True
+        self.parts = (Part("pipeline", True), Part("history", True))
+        self.registry = CollectorRegistry()
+        messages = Counter("sensorstream_messages", "Messages.", registry=self.registry)
         self._count = messages.inc
         for graph, name in (("window", "Ada"), ("static", "Room")):
             self.store.add(
@@ -175,6 +125,14 @@ class MemoryApplication:
                     ox.NamedNode(f"urn:sensorstream:{graph}"),
                 )
             )
+
+    @property
+    def timeline(self) -> Timeline:
+        return Timeline.INTEGER
+
+    @property
+    def metrics(self) -> CollectorRegistry:
+        return self.registry
 
     def submit(self, content: bytes, source: str) -> Future[Outcome]:
         future: Future[Outcome] = Future()
@@ -211,8 +169,8 @@ class MemoryApplication:
         )
 
     def query(
-        self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
-    ) -> QueryAnswer:
+        self, text: str, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()
+    ) -> Results:
         try:
             return self.store.query(
                 text,
@@ -223,7 +181,7 @@ class MemoryApplication:
         except (SyntaxError, ValueError) as error:
             raise QueryError(str(error), position=Position("query", 1, 1)) from None
 
-    def sql(self, text: str) -> Table:
+    def sql(self, text: str) -> SqlResult:
         if "broken" in text:
             raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
         if "away" in text:
@@ -264,7 +222,7 @@ class MemoryApplication:
 
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
         people = tuple(
-            IndividualView(f"{EX}human-{n}", (f"{EX}Human",), n, n + 1, 5, f"m{n}")
+            IndividualView(IRI(f"{EX}human-{n}"), (f"{EX}Human",), n, n + 1, 5, f"m{n}")
             for n in range(5)
         )
         page = people[offset : offset + limit]
@@ -291,14 +249,14 @@ class MemoryApplication:
     def held(self) -> int:
         return 2
 
-    def ontology(self) -> OntologyText:
+    def ontology(self) -> ServedOntology:
         return self.text
 
     def put_ontology(self, content: bytes, media_type: str) -> str:
         if b"clash" in content:
             found = Contradiction(("<urn:x:a> <urn:x:p> <urn:x:b> .",), ("A DisjointWith B",))
             raise OntologyConflict("the window contradicts it", contradiction=found)
-        self.text = OntologyText(content, media_type, "m9")
+        self.text = ServedOntology(content, media_type, "m9")
         return "m9"
 
     def healthy(self) -> bool:
@@ -318,10 +276,10 @@ class Served:
 
 
 @pytest.fixture(scope="session")
-def listen() -> Callable[[ServedApplication], Iterator[str]]:
+def listen() -> Callable[[Application], Iterator[str]]:
     """Serve an application from a thread by uvicorn, on a free port."""
 
-    def run(application: ServedApplication) -> Iterator[str]:
+    def run(application: Application) -> Iterator[str]:
         config = uvicorn.Config(
             create_app(application), log_level="critical", timeout_graceful_shutdown=5
         )
@@ -343,7 +301,7 @@ def listen() -> Callable[[ServedApplication], Iterator[str]]:
 
 
 @pytest.fixture(scope="session")
-def served(listen: Callable[[ServedApplication], Iterator[str]]) -> Iterator[Served]:
+def served(listen: Callable[[Application], Iterator[str]]) -> Iterator[Served]:
     application = MemoryApplication()
     for url in listen(application):
         with httpx.Client(base_url=url) as client:
@@ -364,9 +322,9 @@ def client(served: Served) -> httpx.Client:
 
 
 @pytest.fixture
-def odd_table() -> Table:
+def odd_table() -> SqlResult:
     """Every kind of value a database gives."""
-    return Table(
+    return SqlResult(
         ("a", "b", "c", "d", "e", "f", "g", "h"),
         (
             (1, 2.5, Decimal("3"), Decimal("3.25"), NOW, None, b"<x/>", True),

@@ -12,7 +12,6 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.resources import bundled
-from sensorstream.server.application import ServedApplication
 from sensorstream.settings import (
     FilterSettings,
     HistorySettings,
@@ -34,7 +33,7 @@ XML = {"content-type": "application/xml"}
 def web(
     tmp_path_factory: pytest.TempPathFactory,
     new_database: Callable[[], str],
-    listen: Callable[[ServedApplication], Iterator[str]],
+    listen: Callable[[Application], Iterator[str]],
 ) -> Iterator[httpx.Client]:
     """Lateness for one source, a filter, and a budget that a large batch exceeds."""
     folder: Path = tmp_path_factory.mktemp("deployment")

@@ -19,7 +19,6 @@ from standardwebhooks import Webhook as Verifier
 
 from sensorstream.app.application import Application
 from sensorstream.resources import bundled
-from sensorstream.server.application import ServedApplication
 from sensorstream.settings import (
     HistorySettings,
     OntologySettings,
@@ -40,7 +39,7 @@ UNSURE = b"""<Message><Event><Tracker type='FaceTracker'><TimeStamp value='%d'/>
 def url(
     tmp_path_factory: pytest.TempPathFactory,
     new_database: Callable[[], str],
-    listen: Callable[[ServedApplication], Iterator[str]],
+    listen: Callable[[Application], Iterator[str]],
 ) -> Iterator[str]:
     """The tracking deployment over a window of ten, listening."""
     folder: Path = tmp_path_factory.mktemp("deployment")

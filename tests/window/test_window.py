@@ -18,10 +18,10 @@ from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.memory import RuleMemory
-from sensorstream.window.reference import ReferencePartitions, ReferenceWindow
 from sensorstream.window.spec import Elements, Kind, Partition, Unit, WindowSpec
 from sensorstream.window.state import WindowState
 from sensorstream.window.window import Window, make_window
+from tests.window.reference import ReferencePartitions, ReferenceWindow
 
 P = IRI("http://e/p")
 Q = IRI("http://e/q")

@@ -1,5 +1,5 @@
-"""Value functions: what a value of a message goes through before it is stated."""
+"""Value functions: they change a value of a message before it is stated."""
 
-from sensorstream.mapping.functions.registry import Function, Kind, Tables, compile_call
+from sensorstream.mapping.functions.registry import Function, Tables, ValueKind, compile_call
 
-__all__ = ["Function", "Kind", "Tables", "compile_call"]
+__all__ = ["Function", "Tables", "ValueKind", "compile_call"]

@@ -1,4 +1,4 @@
-"""Value functions over times: from many ways of writing them to XSD's."""
+"""Value functions over times: from many formats to the XSD format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sensorstream.language.syntax import Argument
 from sensorstream.mapping.functions.numbers import read_number
 
 Read: TypeAlias = Callable[[str], datetime]
-"""The time a text writes, without zone if it writes none; ``ValueError`` if it is another form."""
+"""The time of a text, without zone if the text has no zone; ``ValueError`` for another format."""
 
 _YEARS: Final = ("%Y", "%y", "%G", "%c", "%x")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -22,8 +22,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 def moment(formats: Sequence[Argument], zone: Argument | None) -> Callable[[str], str]:
     """The first format that fits, as ``xsd:dateTime`` in UTC.
 
-    A time without a zone is one of ``zone`` (UTC without it); of a clock hour that comes twice
-    the first. A date without a time is its midnight.
+    A time without a zone is in ``zone`` (default UTC); of a clock hour that occurs twice, the
+    first. A date without a time means midnight.
 
     Raises:
         LanguageError: not a format of ``strptime``, or not a time zone.
@@ -90,7 +90,7 @@ def _reader(written: Argument) -> Read:
         raise LanguageError(
             f"the format '{form}' has no year: expected %Y or %y", position=written.position
         )
-    # The zone is looked at by whoever asked.
+    # The caller handles the zone.
     return lambda text: datetime.strptime(text, form)  # noqa: DTZ007
 
 

@@ -1,4 +1,4 @@
-"""Value functions over numbers: exact decimals, 28 significant digits where a division ends not."""
+"""Value functions over numbers: exact decimals; 28 digits for a division without finite result."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 EachNumber: TypeAlias = Callable[[Decimal], Decimal]
 
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
-"""XSD's decimals and doubles; the bound on the exponent bounds the digits that come out."""
+"""XSD's decimals and doubles; the limit on the exponent limits the digits of the result."""
 
 
 def read_number(text: str) -> Decimal:
-    """The number that a text writes in XSD's way.
+    """The number of a text in XSD's format.
 
     Raises:
-        TermError: it writes none.
+        TermError: the text is not a number.
     """
     if not _NUMBER.fullmatch(text):
         raise TermError(f"'{text}' is not a number: expected e.g. 7.4")
@@ -33,7 +33,7 @@ def read_number(text: str) -> Decimal:
 
 
 def write_number(number: Decimal) -> str:
-    """A number without exponent and without needless zeros: ``72``, not ``72.0``."""
+    """A number without exponent and without unnecessary zeros: ``72``, not ``72.0``."""
     written = format(number, "f")
     if "." in written:
         written = written.rstrip("0").rstrip(".")
@@ -57,7 +57,7 @@ def arithmetic(operator: str, operand: Decimal, position: Position) -> EachNumbe
 
 
 def rounded(digits: int) -> EachNumber:
-    """To so many digits behind the point; halves away from zero."""
+    """Round to so many digits after the point; halves away from zero."""
     place = Decimal(1).scaleb(-digits)
 
     def of(number: Decimal) -> Decimal:
@@ -70,9 +70,9 @@ def rounded(digits: int) -> EachNumber:
 
 
 def formatted(decimal: str, thousands: str) -> Callable[[str], str]:
-    """A number as people write it, in XSD's way: ``1.234,5`` becomes ``1234.5``.
+    """A number from a local format to XSD's format: ``1.234,5`` becomes ``1234.5``.
 
-    ``thousands`` must part groups of three, if it is there at all; a space stands for any.
+    ``thousands`` must separate groups of three, if it occurs; a space means any white space.
     """
     group = r"[\s\u00a0\u202f]" if thousands == " " else re.escape(thousands)
     whole = rf"[0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+" if thousands else "[0-9]+"
@@ -93,7 +93,7 @@ def conversion(source: str, target: str, position: Position) -> EachNumber:
     """From one unit to another, exactly.
 
     Raises:
-        LanguageError: a unit that pint does not know, or two of different dimensions.
+        LanguageError: pint does not have the unit, or the two have different dimensions.
     """
     import pint
 
@@ -106,7 +106,7 @@ def conversion(source: str, target: str, position: Position) -> EachNumber:
             hint = f"did you mean {close[0]}?" if close else "expected one of pint's"
             raise LanguageError(f"unknown unit '{unit}': {hint}", position=position) from None
         except Exception:
-            # Its parser raises whatever comes up.
+            # Its parser raises many kinds of exceptions.
             raise LanguageError(
                 f"'{unit}' is not a unit: expected e.g. km/h", position=position
             ) from None
@@ -134,7 +134,7 @@ def conversion(source: str, target: str, position: Position) -> EachNumber:
 
 @cache
 def _registry() -> UnitRegistry[Fraction]:
-    # Most of a second, which only deployments that convert units pay, when their rules are read.
+    # Takes most of a second, only in deployments that convert units, when their rules are read.
     import pint
 
     return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)

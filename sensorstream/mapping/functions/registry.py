@@ -1,4 +1,4 @@
-"""The value functions by name: what each takes, and what it makes of values."""
+"""The value functions by name, with the kinds of values that they take and return."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Values: TypeAlias = Callable[[list[str]], list[str]]
 """From the values before to the values after; ``TermError`` for one that is invalid."""
 
 
-class Kind(Enum):
-    """What is known of a value before any message comes."""
+class ValueKind(Enum):
+    """The kind of a value, known when the rules are compiled."""
 
     ANY = "a text"
     NUMBER = "a number"
@@ -31,15 +31,15 @@ class Kind(Enum):
     DAY = "a date"
 
 
-_READS_NUMBERS: Final = frozenset((Kind.ANY, Kind.NUMBER))
+_READS_NUMBERS: Final = frozenset((ValueKind.ANY, ValueKind.NUMBER))
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A compiled call: what it may be given, what it gives, and how."""
+    """A compiled call: the kinds it takes, the kind it returns, and the function."""
 
-    takes: frozenset[Kind]
-    gives: Kind
+    takes: frozenset[ValueKind]
+    gives: ValueKind
     run: Values
 
 
@@ -120,14 +120,18 @@ _FORMATS: Final = rf"{_FORMAT}(?: or {_FORMAT})*"
 # Every function over one value, lifted to all values of an XPath
 
 
-def _each(call: Call, takes: Iterable[Kind], gives: Kind, one: Callable[[str], str]) -> Function:
+def _each(
+    call: Call, takes: Iterable[ValueKind], gives: ValueKind, one: Callable[[str], str]
+) -> Function:
     return _function(call, takes, gives, lambda text: (one(text),))
 
 
-def _function(call: Call, takes: Iterable[Kind], gives: Kind, one: texts.EachText) -> Function:
+def _function(
+    call: Call, takes: Iterable[ValueKind], gives: ValueKind, one: texts.EachText
+) -> Function:
     def run(values: list[str]) -> list[str]:
         try:
-            # What is empty counts as missing, as it does where an XPath finds it.
+            # An empty text counts as missing, as in the result of an XPath.
             return [made for value in values for made in one(value) if made.strip()]
         except TermError as error:
             raise TermError(f"{call.function}: {error.message}") from None
@@ -136,14 +140,14 @@ def _function(call: Call, takes: Iterable[Kind], gives: Kind, one: texts.EachTex
 
 
 def _text(call: Call, one: texts.EachText) -> Function:
-    return _function(call, Kind, Kind.ANY, one)
+    return _function(call, ValueKind, ValueKind.ANY, one)
 
 
 def _on_numbers(call: Call, one: numbers.EachNumber) -> Function:
     def written(text: str) -> str:
         return numbers.write_number(one(numbers.read_number(text)))
 
-    return _each(call, _READS_NUMBERS, Kind.NUMBER, written)
+    return _each(call, _READS_NUMBERS, ValueKind.NUMBER, written)
 
 
 # One function each
@@ -205,7 +209,7 @@ def _lookup(call: Call, tables: Tables) -> Function:
 
 def _default(call: Call, _: Tables) -> Function:
     (given,) = call.arguments
-    return Function(frozenset(Kind), Kind.ANY, lambda values: values or [given.text])
+    return Function(frozenset(ValueKind), ValueKind.ANY, lambda values: values or [given.text])
 
 
 def _number(call: Call, _: Tables) -> Function:
@@ -227,7 +231,7 @@ def _number(call: Call, _: Tables) -> Function:
         )
     if not given:
         return _on_numbers(call, lambda number: number)
-    return _each(call, _READS_NUMBERS, Kind.NUMBER, numbers.formatted(decimal, thousands))
+    return _each(call, _READS_NUMBERS, ValueKind.NUMBER, numbers.formatted(decimal, thousands))
 
 
 def _round(call: Call, _: Tables) -> Function:
@@ -255,11 +259,11 @@ def _date(call: Call, _: Tables) -> Function:
     zone = given.pop() if len(given) > 1 and given[-2].text == "in" else None
     if zone is not None:
         given.pop()
-    return _each(call, _READS_NUMBERS, Kind.TIME, dates.moment(_formats(given), zone))
+    return _each(call, _READS_NUMBERS, ValueKind.TIME, dates.moment(_formats(given), zone))
 
 
 def _day(call: Call, _: Tables) -> Function:
-    return _each(call, _READS_NUMBERS, Kind.DAY, dates.day(_formats(call.arguments)))
+    return _each(call, _READS_NUMBERS, ValueKind.DAY, dates.day(_formats(call.arguments)))
 
 
 def _formats(given: Sequence[Argument]) -> Sequence[Argument]:

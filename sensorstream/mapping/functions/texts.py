@@ -1,7 +1,7 @@
-"""Value functions over texts. Each maps one text to the texts that come out, maybe none.
+"""Value functions over texts. Each maps one text to zero or more texts.
 
 Regular expressions are RE2's: they take time linear in the text, whatever the expression, so no
-message can stall the engine. RE2 has no back-references and no look-around.
+message can block the engine. RE2 has no back-references and no look-around.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def upper(text: str) -> tuple[str, ...]:
 
 
 def title(text: str) -> tuple[str, ...]:
-    """Each word's first letter as a capital, the others small; a word goes to white space."""
+    """Each word's first letter as a capital, the others small; a word ends at white space."""
     return (" ".join(word[:1].upper() + word[1:].lower() for word in text.split(" ")),)
 
 
@@ -46,7 +46,7 @@ def replace(written: str, by: str, position: Position) -> EachText:
     r"""Every match replaced; ``\1`` to ``\9`` in ``by`` are the groups, ``\0`` the match.
 
     Raises:
-        LanguageError: not an expression of RE2, or a group that it has not.
+        LanguageError: not an expression of RE2, or a reference to a missing group.
     """
     expression = _expression(written, position)
     for reference in _REFERENCE.finditer(by):
@@ -69,7 +69,7 @@ def replace(written: str, by: str, position: Position) -> EachText:
 
 
 def extract(written: str, position: Position) -> EachText:
-    """The first group of the first match, or the match where there is no group.
+    """The first group of the first match, or the whole match if there is no group.
 
     Raises:
         LanguageError: not an expression of RE2.
@@ -101,7 +101,7 @@ def match(written: str, position: Position) -> EachText:
 
 
 def split(separator: str) -> EachText:
-    """The pieces between separators, as values of their own."""
+    """The pieces between separators, as separate values."""
     return lambda text: tuple(text.split(separator))
 
 
@@ -122,7 +122,7 @@ def substring(first: int, last: int | None) -> EachText:
 
 
 def lookup(table: Mapping[str, str]) -> EachText:
-    """What a table has for the text; nothing for a key it lacks."""
+    """The value of a table for the text; nothing if the table lacks the key."""
 
     def found(text: str) -> tuple[str, ...]:
         value = table.get(text)

@@ -1,4 +1,4 @@
-"""RML: mappings in RDF (http://w3id.org/rml/), the standard way in beside the rule language."""
+"""RML: mappings in RDF (http://w3id.org/rml/), the standard alternative to the rule language."""
 
 from sensorstream.mapping.rml.compile import compile_maps, compile_rml
 from sensorstream.mapping.rml.reader import read_rml

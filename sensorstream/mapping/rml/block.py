@@ -1,7 +1,6 @@
-"""What each node of a mapping document may say, and how it is asked.
+"""The properties that each node of a mapping document may have, and access to them.
 
-Nothing of RML's own vocabulary is passed over in silence: what a node has beside what is listed
-here is an error.
+No term of RML's own vocabulary is ignored: a property that is not listed here is an error.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ class Block:
     place: Position
 
     def word(self, node: Term, where: str, name: IRI, words: Sequence[str]) -> str:
-        """One of some words, the first of them if the property is not there."""
+        """One of some words; the first one if the property is missing."""
         written = self.graph.values(node, name)
         if not written:
             return words[0]
@@ -94,7 +93,7 @@ class Block:
         return value.lexical if isinstance(value, Literal) else str(value)
 
     def only(self, node: Term, kind: str, where: str) -> None:
-        """Nothing of RML's own vocabulary is passed over in silence."""
+        """Report all terms of RML's own vocabulary that are not supported here."""
         for predicate in self.graph.own_properties(node):
             if predicate not in _ALLOWED[kind]:
                 listed = ", ".join(short(each) for each in _ALLOWED[kind])

@@ -1,22 +1,22 @@
-"""Everything that can be wrong with a mapping that reads well: its XPaths, names and constants."""
+"""Checks a mapping after it is read: its XPaths, names and constants."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sensorstream.errors import LanguageError, Position, TermError
+from sensorstream.errors import LanguageError, NotMovable, Position, TermError
 from sensorstream.language import syntax
 from sensorstream.language.vocabulary import unknown_names
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place
 from sensorstream.mapping import xpath
 from sensorstream.mapping.rml.model import (
-    Constant,
+    ConstantTerm,
     RmlMapping,
     TermMap,
     TriplesMap,
 )
-from sensorstream.mapping.rml.paths import NotMovable, absolute, from_document
+from sensorstream.mapping.rml.paths import absolute, from_document
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, iri
@@ -66,12 +66,12 @@ def _at(triples_map: TriplesMap, found: Iterator[LanguageError]) -> Iterator[Lan
 def _constants(triples_map: TriplesMap) -> Iterator[LanguageError]:
     for term_map in nodes((triples_map.subject, triples_map.properties), TermMap):
         try:
-            if isinstance(term_map.expression, Constant) and term_map.type == "Literal":
+            if isinstance(term_map.expression, ConstantTerm) and term_map.type == "Literal":
                 term = term_map.expression.term
                 assert isinstance(term, Literal)
                 literal_maker(term.datatype, term.language)(term.lexical)
             match term_map.language:
-                case TermMap(expression=Constant(term=Literal() as tag)):
+                case TermMap(expression=ConstantTerm(term=Literal() as tag)):
                     literal_maker(None, tag.lexical)("")
         except TermError as error:
             message = f"{term_map.where}: {error.message}"
@@ -124,7 +124,7 @@ def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:
 
 def _constant(term_map: TermMap) -> IRI | None:
     match term_map.expression:
-        case Constant(term=IRI() as term):
+        case ConstantTerm(term=IRI() as term):
             return term
     return None
 

@@ -1,7 +1,7 @@
-"""RML mappings to the same plan that rules become.
+"""Compiles RML mappings to the same kind of plan as rules.
 
-Source: RML-Core, "The Output Dataset". What differs on purpose is in ``docs/rml.md``: values lose
-their outer white space, and an invalid term rejects the message.
+Source: RML-Core, "The Output Dataset". Intended differences are listed in ``docs/rml.md``: values
+lose their outer white space, and an invalid term rejects the message.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from sensorstream.mapping.document import Element
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.plan import Harvest, PlannedRule
 from sensorstream.mapping.rml.check import faults
-from sensorstream.mapping.rml.expressions import Expressions, Row, Terms
+from sensorstream.mapping.rml.expressions import RmlExpressions, Row, Terms
 from sensorstream.mapping.rml.model import (
     Expression,
-    Join,
+    JoinCondition,
     ParentMap,
     PredicateObjects,
     RmlMapping,
@@ -54,7 +54,7 @@ def compile_rml(
 
 
 def compile_maps(mapping: RmlMapping, timeline: Timeline) -> tuple[PlannedRule, ...]:
-    """Each triples map of a faultless document as a rule of its own, to tell what it makes."""
+    """Each triples map of a document without faults as a separate rule, to report its results."""
     shared = {each.rule: 0 for each in mapping.maps}
     for each in mapping.maps:
         shared[each.rule] += 1
@@ -90,7 +90,7 @@ class _MapCompiler:
         self._map = triples_map
         self._mapping = mapping
         self._timeline = timeline
-        self._expressions = Expressions(triples_map)
+        self._expressions = RmlExpressions(triples_map)
         self._terms = TermCompiler(triples_map, self._expressions)
 
     def run(self) -> Callable[[Element, Harvest], bool]:
@@ -212,7 +212,7 @@ class _MapCompiler:
         return joined
 
     def _key(
-        self, joins: Sequence[Join], side: Callable[[Join], Expression]
+        self, joins: Sequence[JoinCondition], side: Callable[[JoinCondition], Expression]
     ) -> Callable[[Row], Iterable[tuple[str, ...]]]:
         finds = tuple(self._expressions.values(side(join), str) for join in joins)
         return lambda row: product(*(find(row) for find in finds))

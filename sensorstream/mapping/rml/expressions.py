@@ -1,4 +1,4 @@
-"""What the expressions of one triples map find in an iteration."""
+"""The results of the expressions of one triples map in an iteration."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sensorstream.mapping import xpath
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.plan import Harvest
 from sensorstream.mapping.rml.model import (
-    Constant,
+    ConstantTerm,
     Expression,
     ParentMap,
     Reference,
-    Template,
+    StringTemplate,
     TriplesMap,
 )
 from sensorstream.mapping.rml.paths import from_document
@@ -33,7 +33,7 @@ class Row:
     node: Element
     root: Element
     harvest: Harvest
-    # The subjects of parent maps by the values they are joined on, built when first asked for.
+    # The subjects of parent maps by the values they are joined on, built at the first use.
     parents: dict[ParentMap, dict[tuple[str, ...], list[Subject]]] = field(default_factory=dict)
 
     def at(self, node: Element) -> Row:
@@ -45,7 +45,7 @@ Texts: TypeAlias = Callable[[Row], list[str]]
 Terms: TypeAlias = Callable[[Row], Iterable[Term]]
 
 
-class Expressions:
+class RmlExpressions:
     """Compiles the expressions of one triples map; its methods return closures."""
 
     def __init__(self, triples_map: TriplesMap) -> None:
@@ -55,16 +55,16 @@ class Expressions:
     def values(self, expression: Expression, change: Callable[[str], str]) -> Texts:
         """The texts of an expression; ``change`` is applied to what fills a template."""
         match expression:
-            case Constant(term=term):
+            case ConstantTerm(term=term):
                 constant = [term.lexical if isinstance(term, Literal) else str(term)]
                 return lambda row: constant
             case Reference(xpath=hole):
                 return self.texts(hole)
-            case Template(parts=parts):
+            case StringTemplate(parts=parts):
                 return self.template(parts, change)
 
     def template(self, parts: Sequence[Part], change: Callable[[str], str]) -> Texts:
-        """Every combination of the values of the references; one written twice is one value."""
+        """Every combination of values of the references; equal references have the same value."""
         written: dict[str, Hole] = {}
         for part in parts:
             if isinstance(part, Hole):

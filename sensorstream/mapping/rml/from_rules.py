@@ -1,7 +1,7 @@
-"""Mapping rules to RML, as far as RML can say the same.
+"""Translates mapping rules to RML, as far as RML can express them.
 
-What it cannot say is refused rule by rule, with the reason. The annotations of our own namespace
-keep what other processors of RML may pass over: the time, the update, the policies.
+A rule that RML cannot express is refused, with the reason. Annotations in SensorStream's namespace
+hold what other RML processors may ignore: time, update, policies.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn
 
-from sensorstream.errors import LanguageError, Position
+from sensorstream.errors import LanguageError, NotMovable, Position
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import datatype_of
 from sensorstream.mapping.rml.model import (
-    Constant,
+    ConstantTerm,
     Expression,
     LogicalSource,
     PredicateObjects,
     Reference,
     RmlMapping,
-    Template,
+    StringTemplate,
     TermMap,
     TriplesMap,
 )
-from sensorstream.mapping.rml.paths import NotMovable, moved, steps_down
+from sensorstream.mapping.rml.paths import moved, steps_down
 from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
@@ -39,8 +39,8 @@ def from_rules(
 ) -> tuple[RmlMapping, tuple[LanguageError, ...]]:
     """The mapping rules of a checked file as triples maps, one for each individual.
 
-    Also the reasons why some rules are not among them. Datatypes that the ontology tells are
-    written out, since RML knows no ontology.
+    Also the reasons why some rules are not among them. Datatypes that the ontology states are
+    written out, since RML uses no ontology.
     """
     maps: list[TriplesMap] = []
     refused: list[LanguageError] = []
@@ -122,7 +122,7 @@ class _Exporter:
         return syntax.Hole(path, position=message.position)
 
     def _expression(self, hole: syntax.Hole) -> syntax.Hole:
-        """An XPath as it is meant from the innermost node."""
+        """An XPath, relative to the innermost node."""
         self._plain(hole)
         return syntax.Hole(self._move(self._up, hole), position=hole.position)
 
@@ -142,7 +142,7 @@ class _Exporter:
         assert not isinstance(action.name, syntax.Variable)
         subject = self._named(action.name)
         if any(nodes(action.name, syntax.Hole)):
-            # A rule does not pass over an individual without a name.
+            # A rule does not ignore an individual without a name.
             subject = replace(subject, missing="reject")
         return TriplesMap(
             key=key,
@@ -157,14 +157,14 @@ class _Exporter:
 
     def _named(self, name: syntax.Name | syntax.BlankName) -> TermMap:
         if isinstance(name, syntax.BlankName):
-            return TermMap(Template(self._parts(name.parts)), "BlankNode")
+            return TermMap(StringTemplate(self._parts(name.parts)), "BlankNode")
         if name.is_constant:
-            return TermMap(Constant(self._file.resolve(name)), "IRI")
+            return TermMap(ConstantTerm(self._file.resolve(name)), "IRI")
         head = "" if name.prefix is None else self._file.prefix_map[name.prefix]
-        return TermMap(Template(self._parts((head, *name.parts))), "IRI")
+        return TermMap(StringTemplate(self._parts((head, *name.parts))), "IRI")
 
     def _parts(self, parts: Sequence[syntax.Part]) -> tuple[syntax.Part, ...]:
-        """The parts with their XPaths moved, no two texts side by side and none empty."""
+        """The parts with their XPaths moved; no part is empty and no two texts are adjacent."""
         made: list[syntax.Part] = []
         for part in parts:
             if isinstance(part, syntax.Hole):
@@ -179,7 +179,7 @@ class _Exporter:
 
     def _property(self, values: syntax.PropertyValues) -> PredicateObjects:
         name = self._file.resolve(values.property)
-        predicate = TermMap(Constant(name), "IRI")
+        predicate = TermMap(ConstantTerm(name), "IRI")
         return PredicateObjects((predicate,), tuple(self._value(name, v) for v in values.values))
 
     def _value(self, name: IRI, value: syntax.Value) -> TermMap:
@@ -187,10 +187,10 @@ class _Exporter:
             case syntax.XPathValue(xpath=hole):
                 return self._literal(name, value, Reference(self._expression(hole)))
             case syntax.TextValue(text=text):
-                return self._literal(name, value, Template(self._parts(text.parts)))
+                return self._literal(name, value, StringTemplate(self._parts(text.parts)))
             case syntax.Number(text=text):
                 kind = self._datatype(name, value)
-                return TermMap(Constant(Literal(text, kind or XSD_STRING)), "Literal")
+                return TermMap(ConstantTerm(Literal(text, kind or XSD_STRING)), "Literal")
             case syntax.Name() | syntax.BlankName():
                 return self._named(value)
             case syntax.Fallback():
@@ -208,22 +208,22 @@ class _Exporter:
         self, name: IRI, value: syntax.XPathValue | syntax.TextValue, expression: Expression
     ) -> TermMap:
         if value.language is not None:
-            tag = TermMap(Constant(Literal(value.language)), "Literal")
+            tag = TermMap(ConstantTerm(Literal(value.language)), "Literal")
             return _constant_text(TermMap(expression, "Literal", language=tag))
         kind = self._datatype(name, value)
-        datatype = None if kind is None else TermMap(Constant(IRI(kind)), "IRI")
+        datatype = None if kind is None else TermMap(ConstantTerm(IRI(kind)), "IRI")
         return _constant_text(TermMap(expression, "Literal", datatype=datatype))
 
     def _datatype(
         self, name: IRI, value: syntax.XPathValue | syntax.TextValue | syntax.Number
     ) -> str | None:
         kind = datatype_of(self._file, name, value, self._schema)
-        # Any literal is a string unless it says otherwise.
+        # A literal without datatype is a string.
         return None if kind == XSD_STRING or (kind or "").startswith((RDF, RDFS)) else kind
 
     def _fallback(self, name: IRI, value: syntax.Fallback) -> TermMap:
         made = replace(self._value(name, value.value), if_valid=value.if_valid)
-        if isinstance(made.expression, Constant):  # it is never missing
+        if isinstance(made.expression, ConstantTerm):  # it is never missing
             return replace(made, if_valid=False)
         match value.otherwise:
             case None:
@@ -237,19 +237,19 @@ class _Exporter:
 def _constant_text(term_map: TermMap) -> TermMap:
     """Text without references is a constant."""
     match term_map:
-        case TermMap(expression=Template(parts=parts), datatype=datatype, language=language) if (
-            not any(isinstance(part, syntax.Hole) for part in parts)
-        ):
+        case TermMap(
+            expression=StringTemplate(parts=parts), datatype=datatype, language=language
+        ) if not any(isinstance(part, syntax.Hole) for part in parts):
             text = "".join(part for part in parts if isinstance(part, str))
             kind, tag = _text_of(datatype), _text_of(language)
-            return TermMap(Constant(Literal(text, kind or XSD_STRING, tag)), "Literal")
+            return TermMap(ConstantTerm(Literal(text, kind or XSD_STRING, tag)), "Literal")
     return term_map
 
 
 def _text_of(term_map: TermMap | None) -> str | None:
     match term_map:
-        case TermMap(expression=Constant(term=Literal() as term)):
+        case TermMap(expression=ConstantTerm(term=Literal() as term)):
             return term.lexical
-        case TermMap(expression=Constant(term=IRI() as term)):
+        case TermMap(expression=ConstantTerm(term=IRI() as term)):
             return str(term)
     return None

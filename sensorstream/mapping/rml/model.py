@@ -1,4 +1,4 @@
-"""An RML mapping, read: what RML-Core calls triples maps and term maps."""
+"""An RML mapping as data: triples maps and term maps of RML-Core."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TermType: TypeAlias = Literal["IRI", "URI", "UnsafeIRI", "UnsafeURI", "BlankNode
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ConstantTerm:
     """``rml:constant``: the same term for every iteration."""
 
     term: IRI | LiteralTerm
@@ -23,31 +23,31 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """``rml:reference``: what an XPath finds; every value is one."""
+    """``rml:reference``: every value that an XPath finds."""
 
     xpath: Hole
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class StringTemplate:
     """``rml:template``: text with references; several values of several references multiply."""
 
     parts: tuple[Part, ...]
 
 
 Missing: TypeAlias = Literal["skip", "skip individual", "reject"]
-"""What it means that a term map made no term: nothing, no subject, or a rejected message."""
+"""The effect of a term map without a term: nothing, no subject, or a rejected message."""
 
-Expression: TypeAlias = Constant | Reference | Template
+Expression: TypeAlias = ConstantTerm | Reference | StringTemplate
 
 
 @dataclass(frozen=True, slots=True)
 class TermMap:
     """A rule that makes terms.
 
-    ``expression`` is None only for blank nodes: a new one for each iteration then. ``datatype``
-    and ``language`` belong to literals, and at most one of them is there. ``if_valid`` takes an
-    invalid value for a missing one. ``where`` names the map in errors.
+    ``expression`` is None only for blank nodes: then each iteration has a new one. ``datatype`` and
+    ``language`` belong to literals; at most one of them is given. ``if_valid`` treats an invalid
+    value as a missing one. ``where`` names the map in errors.
     """
 
     expression: Expression | None
@@ -61,7 +61,7 @@ class TermMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class JoinCondition:
     """``rml:joinCondition``: child and parent have a value in common."""
 
     child: Expression
@@ -76,7 +76,7 @@ class ParentMap:
     """
 
     parent: str
-    joins: tuple[Join, ...]
+    joins: tuple[JoinCondition, ...]
     where: str = field(default="", compare=False)
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 
@@ -91,7 +91,7 @@ class PredicateObjects:
 
 @dataclass(frozen=True, slots=True)
 class LogicalSource:
-    """``rml:logicalSource``. ``name`` (a file's path, most often) is for people only.
+    """``rml:logicalSource``. ``name`` (usually the path of a file) is for information only.
 
     ``iterator`` is an absolute path; each node that it finds is an iteration.
     """

@@ -1,6 +1,6 @@
 """XPath expressions moved to another context node.
 
-RML knows no variables: whatever an expression finds, it finds from the node of its iteration. A
+RML has no variables: every expression starts at the node of its iteration. A
 rule's ``$person/@x`` beside ``TimeStamp/@value`` becomes ``@x`` beside ``../TimeStamp/@value``.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Final
+
+from sensorstream.errors import NotMovable
 
 _NC: Final = r"[^\W\d][\w.-]*"
 _TOKEN: Final = re.compile(
@@ -29,7 +31,7 @@ _TOKEN: Final = re.compile(
 _NODE_TESTS: Final = frozenset(("comment", "text", "processing-instruction", "node"))
 _WORD_OPERATORS: Final = frozenset(("and", "or", "div", "mod"))
 _OF_THE_CONTEXT: Final = frozenset(("position", "last"))
-# A path that goes down step by step: its length says how to come back up.
+# A path that goes down step by step: its length gives the way back up.
 _DOWNWARD: Final = re.compile(
     rf"""(?:\$(?P<variable>{_NC})/)?
     (?P<steps>(?:(?:{_NC}:)?(?:{_NC}|\*)(?:\[(?:[^\[\]"']|"[^"]*"|'[^']*')*\])*
@@ -39,17 +41,13 @@ _DOWNWARD: Final = re.compile(
 _PREDICATE: Final = re.compile(r"""\[(?:[^\[\]"']|"[^"]*"|'[^']*')*\]""")
 
 
-class NotMovable(ValueError):
-    """Why an expression cannot be moved."""
-
-
 def absolute(path: str) -> str:
-    """A path as it is meant at the document node: RML's iterators may leave out the first slash."""
+    """A path relative to the document node: RML's iterators may omit the first slash."""
     return moved(path, "/", {}) if path != "/" else "/*"
 
 
 def from_document(expression: str) -> str:
-    """An expression as it is meant at the document node, where lxml starts at the root element."""
+    """An expression relative to the document node; lxml starts at the root element."""
     return moved(expression, "/", {})
 
 
@@ -57,11 +55,11 @@ def steps_down(path: str) -> tuple[str | None, int]:
     """The variable that a path starts at, and how many elements deep it leads.
 
     Raises:
-        NotMovable: it is no path of plain steps from parent to child.
+        NotMovable: the path has steps other than plain steps from parent to child.
     """
     match = _DOWNWARD.match(path)
     if match is None:
-        raise NotMovable(f"'{path}' is no path of plain child steps")
+        raise NotMovable(f"'{path}' is not a path of plain child steps")
     return match["variable"], len(_PREDICATE.sub("", match["steps"]).strip("/").split("/"))
 
 
@@ -87,7 +85,7 @@ def moved(expression: str, prefix: str, variables: Mapping[str, str]) -> str:
                 raise NotMovable(f"${match['variable']} stands in a predicate of '{expression}'")
             out.append(variables[match["variable"]])
         elif kind == "slash" and before == "variable" and out[-1] == "." and text == "/":
-            out.pop()  # what is found from the context node itself needs no dot
+            out.pop()  # a path from the context node itself needs no dot
         elif kind == "function" and text.strip() in _OF_THE_CONTEXT and not in_predicate:
             raise NotMovable(f"{text.strip()}() of '{expression}' asks where its context stands")
         elif operand and not in_predicate and _starts_path(kind, text):

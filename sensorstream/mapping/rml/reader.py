@@ -1,4 +1,4 @@
-"""Turtle to an RML mapping, with an error for all that SensorStream would not do.
+"""Reads an RML mapping from Turtle, with an error for everything that is not supported.
 
 Source: RML-Core (http://w3id.org/rml/core/spec) and the XPath part of the RML-IO-Registry.
 """
@@ -24,7 +24,7 @@ from sensorstream.mapping.rml.block import (
     rml,
 )
 from sensorstream.mapping.rml.model import (
-    Join,
+    JoinCondition,
     LogicalSource,
     ParentMap,
     PredicateObjects,
@@ -40,16 +40,16 @@ from sensorstream.model.vocabulary import RDF_TYPE
 
 (_TRIPLES_MAP,) = rml("TriplesMap")
 _MARKS: Final = rml("logicalSource", "subjectMap", "subject", "logicalTable")
-"""What only triples maps have, for those that do not say that they are one."""
+"""Properties that only triples maps have, to find triples maps without a type."""
 
 
 def read_rml(text: str, file: str = "") -> RmlMapping:
     """The mapping that a Turtle document describes; ``file`` names it in errors.
 
     Raises:
-        LanguageError: not Turtle, or a map that breaks RML-Core or asks for what SensorStream
-            does not have (other reference formulations, named graphs, functions). It names the
-            map and what was expected.
+        LanguageError: not Turtle, or a map that violates RML-Core or needs an unsupported feature
+            (other reference formulations, named graphs, functions). It names the map and what was
+            expected.
     """
     graph = MappingGraph(text, file)
     listed: dict[Subject, None] = dict.fromkeys(graph.instances(_TRIPLES_MAP))
@@ -179,7 +179,7 @@ class _Reader:
         return LogicalSource(self._source_name(node), iterator, tuple(namespaces.items()))
 
     def _source_name(self, node: Term) -> str:
-        """What the document calls its source; messages come from anywhere."""
+        """The name of the source in the document; messages come from any source."""
         for source in self._block.graph.values(node, *rml("source")):
             paths = self._block.graph.values(source, *rml("path"))
             if isinstance(source, BlankNode):
@@ -241,7 +241,7 @@ class _Reader:
             self._block.place,
         )
 
-    def _join(self, node: Term, where: str) -> Join:
+    def _join(self, node: Term, where: str) -> JoinCondition:
         where = f"{where}, join condition"
         self._block.only(node, "join condition", where)
         sides = []
@@ -260,7 +260,7 @@ class _Reader:
                 sides.append(Reference(self._block.hole(short_form[0].lexical)))
             else:
                 raise self._block.error(where, f"rml:{side}: expected an XPath in quotes")
-        return Join(*sides)
+        return JoinCondition(*sides)
 
 
 def _check_parent(

@@ -1,4 +1,4 @@
-"""Term maps and expression maps, read.
+"""Reads term maps and expression maps.
 
 Source: RML-Core, "Term Maps" and "Generating values with expressions".
 """
@@ -10,11 +10,11 @@ from typing import Final, cast, get_args
 from sensorstream.errors import LanguageError
 from sensorstream.mapping.rml.block import EXPRESSION, INVALID, MISSING, Block, rml
 from sensorstream.mapping.rml.model import (
-    Constant,
+    ConstantTerm,
     Expression,
     Missing,
     Reference,
-    Template,
+    StringTemplate,
     TermMap,
     TermType,
 )
@@ -48,7 +48,7 @@ class TermReader:
             )
         is_literal = isinstance(term, Literal)
         return TermMap(
-            Constant(term),
+            ConstantTerm(term),
             "Literal" if is_literal else "IRI",
             where=where,
             position=self._block.place,
@@ -61,7 +61,7 @@ class TermReader:
         datatype = self._inner(node, where, "datatype")
         language = self._inner(node, where, "language")
         written = graph.values(node, *rml("termType"))
-        if isinstance(expression, Constant):
+        if isinstance(expression, ConstantTerm):
             return self.constant(expression.term, kind, where.rpartition(",")[0])
         if len(written) > 1:
             raise self._block.error(where, "two term types: expected one rml:termType")
@@ -105,7 +105,7 @@ class TermReader:
             return None
         where = f"{where}, language map"
         for term in constants:
-            return self._tag(Constant(term), where) if isinstance(term, Literal | IRI) else None
+            return self._tag(ConstantTerm(term), where) if isinstance(term, Literal | IRI) else None
         for each in maps:
             self._block.only(each, "language map", where)
             expression = self.expression(each, where)
@@ -115,7 +115,7 @@ class TermReader:
         return None
 
     def _tag(self, expression: Expression, where: str) -> TermMap:
-        if isinstance(expression, Constant) and not isinstance(expression.term, Literal):
+        if isinstance(expression, ConstantTerm) and not isinstance(expression.term, Literal):
             raise self._block.error(where, 'expected a language tag in quotes, such as "en"')
         return TermMap(expression, "Literal", where=where, position=self._block.place)
 
@@ -130,7 +130,7 @@ class TermReader:
                 raise self._block.error(
                     where, "a blank node cannot be constant: expected rml:termType rml:BlankNode"
                 )
-            return Constant(term)
+            return ConstantTerm(term)
         for term in (*reference, *template):
             if not isinstance(term, Literal):
                 shown = self._block.graph.shown(term)
@@ -139,7 +139,7 @@ class TermReader:
                 return Reference(self._block.hole(term.lexical))
             place = self._block.graph.position_of_text(term.lexical, self._block.node)
             try:
-                return Template(parse_template(term.lexical, place))
+                return StringTemplate(parse_template(term.lexical, place))
             except LanguageError as error:
                 raise LanguageError(f"{where}: {error.message}", position=error.position) from None
         return None

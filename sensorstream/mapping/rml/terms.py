@@ -1,4 +1,4 @@
-"""Term maps to functions from iterations to terms.
+"""Compiles term maps to functions from iterations to terms.
 
 Source: RML-Core, "Generated RDF Term of a Term Map".
 """
@@ -13,12 +13,12 @@ from typing import Final
 
 from sensorstream.errors import MappingError, TermError
 from sensorstream.language.syntax import Hole
-from sensorstream.mapping.rml.expressions import Expressions, Row, Terms, Texts
+from sensorstream.mapping.rml.expressions import RmlExpressions, Row, Terms, Texts
 from sensorstream.mapping.rml.model import (
-    Constant,
+    ConstantTerm,
     Expression,
     Reference,
-    Template,
+    StringTemplate,
     TermMap,
     TriplesMap,
 )
@@ -32,7 +32,7 @@ _CACHED_IRIS: Final = 1024
 class TermCompiler:
     """Compiles the term maps of one triples map; its methods return closures."""
 
-    def __init__(self, triples_map: TriplesMap, expressions: Expressions) -> None:
+    def __init__(self, triples_map: TriplesMap, expressions: RmlExpressions) -> None:
         self._base = triples_map.base
         self._iterator = triples_map.source.iterator
         self._expressions = expressions
@@ -55,7 +55,7 @@ class TermCompiler:
 
     def _terms(self, term_map: TermMap) -> Terms:
         expression = term_map.expression
-        if isinstance(expression, Constant):
+        if isinstance(expression, ConstantTerm):
             constant = (expression.term,)
             return lambda row: constant
         if term_map.type == "Literal":
@@ -85,7 +85,7 @@ class TermCompiler:
     def _blank_nodes(self, term_map: TermMap) -> Terms:
         expression = term_map.expression
         if expression is None:
-            # A label of its own for every iteration, the same whenever that iteration is asked.
+            # Each iteration has its own label, the same at every evaluation.
             inner = term_map.where
 
             def new(row: Row) -> Iterable[Term]:
@@ -112,9 +112,9 @@ class TermCompiler:
     def _made(
         self, term_map: TermMap, find: Texts, make: Callable[[Row, str], Iterable[Term]]
     ) -> Terms:
-        """The terms that the texts make.
+        """The terms of the texts.
 
-        An invalid one rejects the message, or takes the others with it: as with ``if valid``.
+        An invalid text rejects the message or, with ``if valid``, leaves out all of them.
         """
 
         def terms(row: Row) -> Iterable[Term]:
@@ -140,7 +140,7 @@ class TermCompiler:
         if language is None:
             return lambda row: (None,)
         assert language.expression is not None
-        if isinstance(language.expression, Constant):
+        if isinstance(language.expression, ConstantTerm):
             constant = language.expression.term
             assert isinstance(constant, Literal)
             tags = (constant.lexical,)
@@ -157,7 +157,7 @@ def _first_hole(expression: Expression | None) -> Hole | None:
     match expression:
         case Reference(xpath=hole):
             return hole
-        case Template(parts=parts):
+        case StringTemplate(parts=parts):
             return next((part for part in parts if isinstance(part, Hole)), None)
         case _:
             return None

@@ -1,4 +1,4 @@
-"""RML to mapping rules, as far as the rule language can say the same."""
+"""Translates RML to mapping rules, as far as the rule language can express it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
 from sensorstream.mapping import xpath
 from sensorstream.mapping.rml.model import (
-    Constant,
+    ConstantTerm,
     ParentMap,
     PredicateObjects,
     Reference,
     RmlMapping,
-    Template,
+    StringTemplate,
     TermMap,
     TriplesMap,
 )
@@ -40,8 +40,8 @@ def to_rules(
 ) -> tuple[syntax.RuleFile, tuple[LanguageError, ...]]:
     """The triples maps of a checked mapping as rules, one for each rule's name and iterator.
 
-    Also the reasons why some maps are not among them. A string whose property has another range
-    in the ontology says so, since a rule would take the range for its datatype.
+    Also the reasons why some maps are not among them. A string whose property has another range in
+    the ontology gets an explicit datatype, since a rule would take the range as its datatype.
     """
     rules: list[syntax.MappingRule] = []
     refused: list[LanguageError] = []
@@ -52,7 +52,7 @@ def to_rules(
                 if namespaces.get(prefix, uri) != uri:
                     _refuse(each, f"'{prefix}' for two namespaces in one file")
             if not (each.classes or each.properties):
-                continue  # it says nothing itself
+                continue  # it has no statements itself
             rule = _Importer(mapping, each, schema).rule()
         except LanguageError as error:
             refused.append(error)
@@ -117,7 +117,7 @@ class _Importer:
         return syntax.MappingRule(each.rule, message, (), self._guards(subject), (action,))
 
     def _guards(self, subject: syntax.Name | syntax.BlankName) -> tuple[syntax.Hole, ...]:
-        """A rule rejects a message whose individual has no name; RML passes over it."""
+        """A rule rejects a message whose individual has no name; RML ignores the individual."""
         if self._map.subject.if_valid:
             self._refuse("ss:invalid on a subject")
         if self._map.subject.missing == "reject":
@@ -140,7 +140,7 @@ class _Importer:
         made = []
         for predicate in values.predicates:
             match predicate.expression:
-                case Constant(term=IRI() as name):
+                case ConstantTerm(term=IRI() as name):
                     terms = tuple(self._value(name, each) for each in values.objects)
                     made.append(syntax.PropertyValues(self._constant_name(name), terms))
                 case _:
@@ -161,7 +161,7 @@ class _Importer:
 
     def _literal(self, name: IRI, value: TermMap) -> syntax.XPathValue | syntax.TextValue:
         match value.expression:
-            case Constant(term=Literal() as term):
+            case ConstantTerm(term=Literal() as term):
                 kind, tag = term.datatype, term.language
             case _:
                 kind, tag = self._constant_kind(value), self._constant_tag(value)
@@ -169,9 +169,9 @@ class _Importer:
         match value.expression:
             case Reference(xpath=hole):
                 return syntax.XPathValue(self._hole(hole), datatype, tag)
-            case Template(parts=parts):
+            case StringTemplate(parts=parts):
                 return syntax.TextValue(syntax.Template(self._parts(parts)), datatype, tag)
-            case Constant(term=Literal() as term):
+            case ConstantTerm(term=Literal() as term):
                 text = (term.lexical,) if term.lexical else ()
                 return syntax.TextValue(syntax.Template(text), datatype, tag)
         raise AssertionError("a literal has an expression")
@@ -180,7 +180,7 @@ class _Importer:
         match value.datatype:
             case None:
                 return XSD_STRING
-            case TermMap(expression=Constant(term=IRI() as kind)):
+            case TermMap(expression=ConstantTerm(term=IRI() as kind)):
                 return kind
         self._refuse("a datatype that the message gives")
 
@@ -188,7 +188,7 @@ class _Importer:
         match value.language:
             case None:
                 return None
-            case TermMap(expression=Constant(term=Literal(lexical=tag))) if _TAG.match(tag):
+            case TermMap(expression=ConstantTerm(term=Literal(lexical=tag))) if _TAG.match(tag):
                 return tag
         self._refuse("a language that the message gives")
 
@@ -202,11 +202,11 @@ class _Importer:
 
     def _name(self, term_map: TermMap) -> syntax.Name | syntax.BlankName:
         match term_map:
-            case TermMap(expression=Constant(term=IRI() as term)):
+            case TermMap(expression=ConstantTerm(term=IRI() as term)):
                 return self._constant_name(term)
-            case TermMap(expression=Template(parts=parts), type="IRI"):
+            case TermMap(expression=StringTemplate(parts=parts), type="IRI"):
                 return self._name_of_parts(self._with_base(self._parts(parts)))
-            case TermMap(expression=Template(parts=parts), type="BlankNode"):
+            case TermMap(expression=StringTemplate(parts=parts), type="BlankNode"):
                 if not all(_LABEL_PART.match(part) for part in parts if isinstance(part, str)):
                     self._refuse("such a label of a blank node")
                 return syntax.BlankName(self._parts(parts))
@@ -217,7 +217,7 @@ class _Importer:
         self._refuse(f"a name of term type rml:{term_map.type} that is not an encoded template")
 
     def _with_base(self, parts: tuple[syntax.Part, ...]) -> tuple[syntax.Part, ...]:
-        """What is filled in has no colon, so it is the text before that makes an IRI absolute."""
+        """The values have no colon, so the text before them must make the IRI absolute."""
         first = parts[0] if parts and isinstance(parts[0], str) else ""
         if _SCHEME.match(first):
             return parts

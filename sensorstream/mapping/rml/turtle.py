@@ -1,6 +1,6 @@
-"""A mapping document as a graph one can walk, with places for error messages.
+"""A mapping document as a graph, with positions for error messages.
 
-No Turtle parser tells where a triple stands, so places are looked up in the text afterwards: a
+Turtle parsers give no position of a triple, so positions are searched in the text afterwards: a
 triples map at the line that begins with its name, an XPath at its quotes below that line.
 """
 
@@ -19,18 +19,18 @@ from sensorstream.mapping.rml.vocabulary import OWN, modern, short
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.vocabulary import RDF_TYPE
 
-# Names need a base to be resolved against; it is cut off again where they are shown.
+# Names need a base; it is removed again in messages.
 _NO_BASE: Final = "urn:sensorstream:document"
 
 
 class MappingGraph:
-    """The triples of a document, with the older names of RML's vocabulary made today's."""
+    """The triples of a document; older names of RML's vocabulary are replaced."""
 
     def __init__(self, text: str, file: str) -> None:
         """Parse Turtle.
 
         Raises:
-            LanguageError: it is no Turtle.
+            LanguageError: the text is not Turtle.
         """
         self.file = file
         self._text = text
@@ -64,19 +64,19 @@ class MappingGraph:
         return (node for node, about in self._nodes.items() if kind in about.get(RDF_TYPE, ()))
 
     def values(self, node: Term, *predicates: IRI) -> list[Term]:
-        """What a node has for some properties, in the order of the document."""
+        """The values of a node for some properties, in the order of the document."""
         about = self._nodes.get(node, {}) if isinstance(node, IRI | BlankNode) else {}
         return [value for predicate in predicates for value in about.get(predicate, ())]
 
     def own_properties(self, node: Term) -> Iterable[IRI]:
-        """The properties of a node that are of RML's vocabulary, or ours."""
+        """The properties of a node in RML's or SensorStream's vocabulary."""
         about = self._nodes.get(node, {}) if isinstance(node, IRI | BlankNode) else {}
         return [predicate for predicate in about if predicate.startswith(OWN)]
 
     # Names and places for people
 
     def shown(self, node: Term) -> str:
-        """A node as the document would write it."""
+        """A node in the notation of the document."""
         if isinstance(node, Literal):
             return f'"{node.lexical}"'
         if isinstance(node, BlankNode):

@@ -1,4 +1,4 @@
-"""The names of RML: today's, and those that most files in the world still use.
+"""The names of RML: the present ones, and the older ones that most files still use.
 
 Source: RML-Core and RML-IO-Registry (W3C community group, http://w3id.org/rml/); the first RML
 (http://semweb.mmlab.be/ns/rml#), which extends R2RML (W3C, 2012).
@@ -24,7 +24,7 @@ OWN: Final = (RML, SENSORSTREAM)
 
 
 def modern(iri: str) -> IRI:
-    """The name that RML-Core has for a name of the older vocabularies; others stay."""
+    """The RML-Core name for a name of the older vocabularies; other names are unchanged."""
     for older in _OLDER:
         if iri.startswith(older):
             local = iri.removeprefix(older)
@@ -34,7 +34,7 @@ def modern(iri: str) -> IRI:
 
 
 def short(iri: str) -> str:
-    """A name of RML or of our own as files write it, with the usual prefix."""
+    """A name of RML or SensorStream with its usual prefix."""
     for prefix, namespace in (("rml", RML), ("ss", SENSORSTREAM)):
         if iri.startswith(namespace):
             return f"{prefix}:{iri.removeprefix(namespace)}"

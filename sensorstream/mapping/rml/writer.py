@@ -1,4 +1,4 @@
-"""An RML mapping as Turtle, in RML-Core's vocabulary."""
+"""Writes an RML mapping as Turtle, in RML-Core's vocabulary."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Final
 
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.rml.model import (
-    Constant,
+    ConstantTerm,
     Expression,
-    Join,
+    JoinCondition,
     LogicalSource,
     ParentMap,
     PredicateObjects,
     Reference,
     RmlMapping,
-    Template,
+    StringTemplate,
     TermMap,
     TriplesMap,
 )
@@ -29,7 +29,7 @@ _LOCAL: Final = re.compile(r"[A-Za-z_](?:[\w-]*\w)?\Z", re.ASCII)
 
 
 def print_rml(mapping: RmlMapping) -> str:
-    """Turtle; ``read_rml`` of it gives an equal mapping, but for places and names of sources."""
+    """Turtle; ``read_rml`` of it gives an equal mapping, without positions and names of sources."""
     prefixes = {name: iri for name, iri in mapping.prefixes if name not in ("rml", "ss")}
     prefixes |= {"rml": RML, "ss": SENSORSTREAM}
     head = "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in prefixes.items())
@@ -45,7 +45,7 @@ class _Writer:
 
     def triples_map(self, each: TriplesMap) -> str:
         subject = [*self._term_parts(each.subject)]
-        if each.subject.type != "IRI" and not isinstance(each.subject.expression, Constant):
+        if each.subject.type != "IRI" and not isinstance(each.subject.expression, ConstantTerm):
             subject.append(f"rml:termType rml:{each.subject.type}")
         subject += [f"rml:class {self._iri(name)}" for name in each.classes]
         if each.at is not None:
@@ -91,7 +91,7 @@ class _Writer:
         return _node([*self._each("predicate", values.predicates), *self._objects(values.objects)])
 
     def _objects(self, objects: Sequence[TermMap | ParentMap]) -> Iterator[str]:
-        """Constants have shortcuts, which are read first: so only at the front."""
+        """Constants have shortcuts, which are read first: so only at the beginning."""
         front = True
         for each in objects:
             if isinstance(each, ParentMap):
@@ -108,13 +108,13 @@ class _Writer:
             yield self._either(what, each, shortcut=front)
 
     def _either(self, what: str, term_map: TermMap, *, shortcut: bool = True) -> str:
-        """The constant shortcut where it says all, else the map."""
+        """The constant shortcut if it is sufficient, else the map."""
         expression = term_map.expression
-        if isinstance(expression, Constant) and shortcut and _is_plain(term_map):
+        if isinstance(expression, ConstantTerm) and shortcut and _is_plain(term_map):
             return f"rml:{what} {self._term(expression.term)}"
         parts = [*self._term_parts(term_map)]
         default = "Literal" if _is_literal(what, term_map) else "IRI"
-        if term_map.type != default and not isinstance(expression, Constant):
+        if term_map.type != default and not isinstance(expression, ConstantTerm):
             parts.append(f"rml:termType rml:{term_map.type}")
         return f"rml:{what}Map {_node(parts)}"
 
@@ -124,7 +124,7 @@ class _Writer:
             [f"rml:parentTriplesMap {self._iri(IRI(value.parent))}", *joins]
         )
 
-    def _join(self, join: Join) -> str:
+    def _join(self, join: JoinCondition) -> str:
         return _node(
             [
                 f"rml:{side} {_text(expression.xpath.text)}"
@@ -144,11 +144,11 @@ class _Writer:
 
     def _expression(self, expression: Expression) -> str:
         match expression:
-            case Constant(term=term):
+            case ConstantTerm(term=term):
                 return f"rml:constant {self._term(term)}"
             case Reference(xpath=Hole(text=text)):
                 return f"rml:reference {_text(text)}"
-            case Template(parts=parts):
+            case StringTemplate(parts=parts):
                 return f"rml:template {_text(print_template(parts))}"
 
     def _term(self, term: IRI | Literal) -> str:
@@ -168,7 +168,7 @@ class _Writer:
 
 def _is_plain(term_map: TermMap) -> bool:
     """Whether the map is a constant and nothing else."""
-    return isinstance(term_map.expression, Constant) and not any(_policies(term_map))
+    return isinstance(term_map.expression, ConstantTerm) and not any(_policies(term_map))
 
 
 def _policies(term_map: TermMap) -> Iterator[str]:

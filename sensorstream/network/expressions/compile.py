@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal, DivisionByZero, InvalidOperation
 from typing import TypeAlias, TypeVar
 
-from sensorstream.errors import SensorStreamError
+from sensorstream.errors import NotIncremental
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.functions import (
     CASTS,
@@ -47,12 +47,6 @@ from sensorstream.sparql.walk import replaced
 
 _Node = TypeVar("_Node")
 Value: TypeAlias = Callable[[Row], Term | None]
-
-
-class NotIncremental(SensorStreamError):
-    """A part of a query whose answer cannot be kept in step; it is evaluated anew instead."""
-
-    code = "not-incremental"
 
 
 def value_of(expression: Expression, places: Mapping[str, int]) -> Value:

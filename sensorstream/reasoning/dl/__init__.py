@@ -1,1 +1,1 @@
-"""Complete description logic reasoning: HermiT or Pellet, resident in a process of its own."""
+"""Complete description logic reasoning: HermiT or Pellet, resident in a separate process."""

@@ -1,7 +1,7 @@
-"""Comparing what was inferred step by step with what HermiT finds when it starts from nothing.
+"""Compares the incremental inferences with those of a new run of HermiT over everything.
 
-Nothing is shared with the way that inferences usually take: no islands, no memory of earlier
-answers, no definitions decided last. It is as slow as that, and meant to run in the background.
+It uses none of the usual optimisations: no islands, no cache of earlier answers, no definitions
+decided last. It is therefore slow and runs in the background.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _AT_ONCE: Final = 100
 class Differences:
     """What an audit found: entailed but not inferred, and inferred but not entailed.
 
-    ``contradiction`` tells that the window has no model at all.
+    ``contradiction``: the window has no model.
     """
 
     missing: tuple[Triple, ...] = ()
@@ -84,7 +84,7 @@ def audit(
     """Compare types, values and equality in a copy of the knowledge base with a run of HermiT.
 
     Args:
-        ontology: the one that the copy was inferred with.
+        ontology: the ontology of the inferences in the copy.
         marks: every triple of the copy, and the graphs that hold it.
         java: the home of a Java runtime, or "".
         heap: memory for Java, in MiB.
@@ -110,11 +110,11 @@ def compare(
     seconds: float,
     clock: Clock,
 ) -> Differences:
-    """As :func:`audit`, by a process that runs already.
+    """As :func:`audit`, with a process that runs already.
 
-    What HermiT lists decides where to look. Where axioms can make individuals equal, it may list
-    too much. So a difference counts only if a search for a model in which the statement is false
-    says so too, and there everything inferred is put to that test.
+    The list of HermiT gives the candidates. If axioms can make individuals equal, the list may be
+    too long. So a difference counts only if a search for a model in which the statement is false
+    confirms it, and in that case everything inferred is tested in this way.
     """
     end = clock.counter() + seconds
     terminology = Terminology.of(ontology)
@@ -156,7 +156,7 @@ def compare(
 def _verified(
     process: JavaProcess, expected: Mapping[Triple, bool], end: float, clock: Clock
 ) -> set[Triple]:
-    """The triples that follow where that is expected, and those that do not where it is not."""
+    """Of the expected triples those that follow, and of the others those that do not follow."""
     wrong: set[Triple] = set()
     triples = list(expected)
     for first in range(0, len(triples), _AT_ONCE):
@@ -169,7 +169,7 @@ def _verified(
                 raise ReasonerError(f"the audit: {answer.error}")
         except ReasonerError:
             if wrong:
-                break  # what is certain so far is worth telling
+                break  # report what is certain so far
             raise
         wrong.update(t for t, holds in zip(part, answer.holds, strict=True) if holds == expected[t])
     return wrong
@@ -185,7 +185,7 @@ def _is_compared(triple: Triple, schema: Schema) -> bool:
 
 
 def _meaning(triple: Triple) -> tuple[object, ...]:
-    """Equal for triples that say the same: HermiT writes values in its own way."""
+    """Equal for triples with the same meaning: HermiT has its own notation of values."""
     s, p, o = triple
     if not isinstance(o, Literal):
         return triple
@@ -215,7 +215,7 @@ def _document(ontology: Ontology, terminology: Terminology, window: Iterable[Tri
 
 
 def _is_value(triple: Triple, schema: Schema) -> bool:
-    """Whether a triple with a literal says something in OWL's terms, or is the engine's affair."""
+    """Whether a triple with a literal is an assertion for OWL, not an annotation."""
     _, p, o = triple
     assert isinstance(o, Literal)
     if p not in schema.datatype_properties or o.datatype not in DATATYPES:
@@ -228,7 +228,7 @@ def _is_value(triple: Triple, schema: Schema) -> bool:
 
 
 def _forth(term: Term) -> Term:
-    """A term as HermiT can be told: by name, and without space around numbers."""
+    """A term in a form that HermiT accepts: with a name, without space around numbers."""
     if isinstance(term, BlankNode):
         return IRI(_BLANK + term[2:])
     if isinstance(term, Literal) and term.datatype not in (XSD_STRING, RDF_LANG_STRING):

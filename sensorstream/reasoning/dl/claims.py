@@ -1,4 +1,4 @@
-"""Inferred triples, each with a count of what implies it: the last reason gone takes it along."""
+"""Inferred triples, each with the number of its reasons: without reasons it is removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sensorstream.model.timeline import Instant
 
 
 class Claims:
-    """A counted set of triples that tells how it changed; O(1) a change."""
+    """A counted set of triples that records its changes; O(1) per change."""
 
     __slots__ = ("_before", "_counts")
 
@@ -19,14 +19,14 @@ class Claims:
         self._before: dict[Triple, bool] = {}
 
     def add(self, triples: Iterable[Triple]) -> None:
-        """One reason more for each."""
+        """Add one reason to each."""
         for triple in triples:
             count = self._counts.get(triple, 0)
             self._before.setdefault(triple, count > 0)
             self._counts[triple] = count + 1
 
     def drop(self, triples: Iterable[Triple]) -> None:
-        """One reason less for each."""
+        """Remove one reason from each."""
         for triple in triples:
             count = self._counts[triple]
             self._before.setdefault(triple, True)
@@ -36,7 +36,7 @@ class Claims:
                 self._counts[triple] = count - 1
 
     def changes(self, time: Instant) -> Delta:
-        """What came and went since the last call."""
+        """The triples that were added and removed since the last call."""
         before, self._before = self._before, {}
         return Delta(
             time,
@@ -45,6 +45,6 @@ class Claims:
         )
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove everything."""
         self._counts.clear()
         self._before.clear()

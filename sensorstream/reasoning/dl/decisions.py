@@ -1,4 +1,4 @@
-"""Deciding the definitions that were set aside, incrementally."""
+"""Decides the definitions that were set aside, incrementally."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _NONE: Final[frozenset[IRI]] = frozenset()
 
 
 class Decisions:
-    """Which set-aside definitions hold of which individual.
+    """Which of the definitions set aside hold for which individual.
 
-    Kept per individual are only the types that some definition asks about.
+    Per individual only the types that some definition uses are kept.
     """
 
     __slots__ = ("_definitions", "_relevant", "_seen", "names", "terminology")
@@ -33,8 +33,8 @@ class Decisions:
     def are_spoilt_by(self, triples: Iterable[Triple]) -> bool:
         """Whether an assertion makes it unsound to decide the definitions last.
 
-        Equality makes neighbours of strangers; a definition that is asserted, not derived,
-        says something about the neighbours.
+        Equality makes individuals neighbours that are not linked; a definition that is asserted,
+        not derived, implies facts about the neighbours.
         """
         return any(p == OWL_SAME_AS or (p == RDF_TYPE and o in self.names) for _, p, o in triples)
 
@@ -44,8 +44,8 @@ class Decisions:
         """Take in the entailed types of changed individuals.
 
         Returns:
-            For each of them, and for whoever looks at one whose types changed, the names of
-            all definitions that hold.
+            For each of them, and for each individual with a neighbour whose types changed, the
+            names of all definitions that hold.
         """
         affected = dict.fromkeys(found)
         for node, types in found.items():
@@ -79,7 +79,7 @@ class Decisions:
 def _neighbours(
     kb: KnowledgeBase, node: Subject, sight: Sight, *, backward: bool = False
 ) -> Iterator[Subject]:
-    # Nothing stands above these properties, so every triple of theirs is an assertion.
+    # No triple of these properties can be derived, so each of them is an assertion.
     for way in sight.ways:
         if way.forward != backward:
             for _, _, other in kb.match(node, way.role, None):

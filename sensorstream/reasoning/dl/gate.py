@@ -1,4 +1,4 @@
-"""Which axioms let individuals reach each other without a link between them.
+"""Which axioms let individuals affect each other without a link between them.
 
 docs/reasoning.md has the arguments. Source: OWL 2 Direct Semantics, section 2.3; OWL 2
 Structural Specification, section 9.5 (keys); SWRL, section 3.
@@ -64,7 +64,7 @@ class Axioms:
         return found
 
     def cells(self, head: Term) -> Iterator[Term]:
-        """The nodes of an RDF list, its end left out; one that bites its tail ends there."""
+        """The nodes of an RDF list without its end; a cyclic list ends where it repeats."""
         seen: set[Term] = set()
         cell: Term | None = head
         while cell is not None and cell not in seen and self.value(cell, RDF_FIRST) is not None:
@@ -93,7 +93,7 @@ def named_individuals(axioms: Axioms) -> set[Subject]:
 
 
 def why_whole(axioms: Axioms, objects: frozenset[IRI]) -> tuple[str, ...]:
-    """Why every question must be about the whole window; empty where islands are sound.
+    """The reasons why every question must be about the whole window; empty if islands are sound.
 
     ``objects`` are the object properties.
     """
@@ -119,7 +119,7 @@ def has_keys(axioms: Axioms) -> bool:
 
 
 def without_named(axioms: Axioms) -> tuple[Triple, ...]:
-    """The axioms as they read where no named individual is: each nominal is empty there."""
+    """The axioms without named individuals: each nominal is empty."""
     gone: set[Term] = {*axioms.typed(_ALL_DIFFERENT), *axioms.typed(_NEGATIVE)}
     lists = [o for node in gone for _, p, o in axioms.about(node) if p in _MEMBERS]
     kept: list[Triple] = []

@@ -1,13 +1,13 @@
-"""HermiT, resident: the axioms are classified once, individuals are slots used again and again.
+"""HermiT, resident: the axioms are classified once, individuals are slots that are reused.
 
-An IRI that HermiT has not seen makes it clausify everything anew, so individuals are asked
-about under the names of slots that exist from the start. Idle slots cost a little; therefore
-there are reasoners with 1, 4, 16, … slots, each made when first needed.
+A new IRI makes HermiT clausify everything anew, so individuals get the names of slots that exist
+from the start. Unused slots cost a little time; therefore there are reasoners with 1, 4, 16, …
+slots, each made at its first use.
 
-HermiT reads types off a model and marks those that hold by chance, to test them. It forgets the
-mark where two names are one individual in that model by chance: it then gives each the types of
-the other, although other models keep them apart. The probing classes of equality
-(:mod:`.probes`) tell that this may have happened, and then every type is tested.
+HermiT reads types from one model and marks those that may hold only there, to test them. The mark
+is lost if two names are one individual in that model only: HermiT then gives each the types of the
+other, although they are different in other models. The probing classes of equality
+(:mod:`.probes`) detect that this may have happened, and then every type is tested.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SLOT = "urn:sensorstream:slot:"
 _GROWTH = 4
 _NAME = re.compile("<([^>]+)>")
 _Fact: TypeAlias = tuple[Any, ...]
-"""Kind of assertion, individual, and what is asserted of it."""
+"""Kind of assertion, individual, and the assertion about it."""
 
 
 class Hermit:
@@ -53,24 +53,25 @@ class Hermit:
         return bool(self._with_slots(1).reasoner.isConsistent())
 
     def types(self, island: IslandFacts) -> Types | None:
-        """The named classes of each member; None when there is no model."""
+        """The named classes of each member; None if there is no model."""
         if any(one == other for one, other in island.different):
-            # To OWLAPI that is a set of one individual, of which nothing is said.
+            # For OWLAPI that is a set of one individual, which states nothing.
             return None
         slots = self._with_slots(len(island.names))
         try:
             return self._types(slots, island)
         except BaseException:
-            # A change that HermiT refused stays pending in it: such a reasoner is spent.
+            # A change that HermiT refused stays pending in it: the reasoner cannot be used any
+            # more.
             self._slots = {size: each for size, each in self._slots.items() if each is not slots}
             raise
 
     def _types(self, slots: _Slots, island: IslandFacts) -> Types | None:
         before, wanted = slots.asserted, dict.fromkeys(_facts(island))
         gone = before.keys() - wanted.keys()
-        # Messages are much alike: what stays asserted need not be taken out and put in again.
-        # But two ways to write one value are one axiom to OWLAPI, so whatever stays next to
-        # something that goes is asserted anew.
+        # Messages are similar: assertions that stay need not be removed and added again. But two
+        # notations of one value are one axiom for OWLAPI, so assertions that stay beside a removed
+        # one are asserted again.
         beside = {fact[:3] for fact in gone}
         slots.asserted = {
             fact: before.get(fact) or self._axiom(fact, slots.individuals) for fact in wanted
@@ -92,7 +93,7 @@ class Hermit:
                 for number, name in enumerate(island.names)
             ]
         except self._jpype.JClass("java.lang.NullPointerException"):
-            # Asked for types where there is no model, HermiT finds that out and stumbles.
+            # HermiT raises an error when asked for types where there is no model.
             if slots.reasoner.isConsistent():
                 raise
         # One search for a model answers both questions, if this one comes last.
@@ -109,18 +110,18 @@ class Hermit:
 
     def _holds(self, slots: _Slots, member: Any, name: str) -> bool:
         of_class = self._named(self._classes, self._factory.getOWLClass, name)
-        # Twice negated, a class is an expression to HermiT, which it tests by refutation.
+        # A class that is negated twice is an expression for HermiT, which it tests by refutation.
         expression = self._factory.getOWLObjectComplementOf(of_class.getObjectComplementOf())
         return bool(slots.reasoner.hasType(member, expression, False))
 
     def _may_be_another(self, types: list[str], name: str | None, told: set[str]) -> bool:
-        """Whether the model at hand makes an individual equal to another one that has a name."""
+        """Whether HermiT's present model makes an individual equal to another named individual."""
         if not self._tags:
             return False
         own = {each for each in told if each.startswith(TAG)}
         if name is not None:
             own.add(IS + name)
-        # One that has no tag may be equal to another without: nothing would show it.
+        # Two individuals without tags may be equal, and nothing would show it.
         return not told.intersection(own) or any(
             each.startswith((TAG, IS)) and each not in own for each in types
         )
@@ -184,9 +185,9 @@ class Hermit:
             thing = factory.getOWLClassAssertionAxiom(factory.getOWLThing(), each)
             manager.addAxiom(ontology, thing)
         configuration = java("org.semanticweb.HermiT.Configuration")()
-        # Values of such datatypes are left out by the owner; axioms may still speak of them.
+        # The owner leaves values of such datatypes out; axioms may still use them.
         configuration.ignoreUnsupportedDatatypes = True
-        # A contradiction is asked for; HermiT would look for a model once more to raise it.
+        # HermiT would search for a model once more only to raise the contradiction.
         configuration.throwInconsistentOntologyException = False
         reasoner = java("org.semanticweb.HermiT.Reasoner")(configuration, ontology)
         inference = java("org.semanticweb.owlapi.reasoner.InferenceType")
@@ -206,7 +207,7 @@ def _facts(island: IslandFacts) -> Iterator[_Fact]:
         yield "value", who[number], *value
     for kind, pairs in (("same", island.same), ("different", island.different)):
         for one, other in pairs:
-            # Both are symmetric, and everybody is the same as himself.
+            # Both are symmetric, and each individual is the same as itself.
             if kind != "same" or one != other:
                 yield kind, who[min(one, other)], who[max(one, other)]
 

@@ -1,7 +1,7 @@
-"""Islands: the individuals that the asserted graphs connect, and what is asserted of them.
+"""Islands: individuals that the asserted graphs connect, with the assertions about them.
 
-Where the disjoint union of models is a model, what is entailed of an individual depends on its
-own island alone (docs/reasoning.md has the argument, and says where that is).
+If the disjoint union of models is a model, the entailments about an individual depend only on its
+own island (docs/reasoning.md has the argument and the condition).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.protocol import IslandFacts
-from sensorstream.reasoning.dl.terminology import Ends, Terminology
+from sensorstream.reasoning.dl.terminology import PropertyEnds, Terminology
 
 _ASSERTED: Final = int(Origin.STATIC | Origin.WINDOW)
 _EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
-_NO_ENDS: Final = Ends()
+_NO_ENDS: Final = PropertyEnds()
 # The datatype map of OWL 2 (Structural Specification, section 4), which both reasoners have.
 DATATYPES: Final = NUMERIC_TYPES | {
     *(f"{XSD}{name}" for name in ("normalizedString", "token", "language", "Name", "NCName")),
@@ -67,7 +67,7 @@ class Islands:
         ]
 
     def touched(self, delta: Delta) -> dict[Subject, None]:
-        """The individuals whose island a change of the window touches, gone ones included."""
+        """The individuals whose island a change of the window touches, removed ones included."""
         nodes: dict[Subject, None] = {}
         for triples in (delta.added, delta.removed):
             for s, p, o in triples:
@@ -77,7 +77,7 @@ class Islands:
         return nodes
 
     def around(self, nodes: Iterable[Subject]) -> Iterator[Island]:
-        """The islands of those ``nodes`` that exist; every island once.
+        """The islands of those ``nodes`` that exist; each island once.
 
         Raises:
             Inconsistent: a literal is not in its datatype's lexical space.
@@ -90,7 +90,7 @@ class Islands:
                 yield island
 
     def joined(self, start: Iterable[Subject]) -> Island:
-        """Some individuals and all that is connected with them, as one island.
+        """Some individuals and everything that is connected with them, as one island.
 
         Raises:
             Inconsistent: a literal is not in its datatype's lexical space.
@@ -128,7 +128,7 @@ class Islands:
         return any(t[1] in self._joining and self._is_asserted(t) for t in into)
 
     def _members(self, start: Iterable[Subject]) -> dict[Subject, list[Triple]]:
-        """Everything connected with ``start``, each with what is asserted of it."""
+        """Everything connected with ``start``, each individual with the assertions about it."""
         joins = self._joins
         members: dict[Subject, list[Triple]] = {}
         ahead = list(start)
@@ -172,7 +172,7 @@ class Islands:
 
 
 def _checked(triple: Triple, value: Literal) -> tuple[str, str, str | None]:
-    """A literal as the reasoner takes it: one that is invalid would break its state."""
+    """A literal in the form of the reasoner; an invalid one would damage its state."""
     try:
         _ = value.value
     except TermError as error:
@@ -185,7 +185,7 @@ def _checked(triple: Triple, value: Literal) -> tuple[str, str, str | None]:
 
 
 def names(members: Iterable[Subject], limit: int = 5) -> str:
-    """The first members of an island, for people."""
+    """The first members of an island, as text."""
     listed = [m.n3 if isinstance(m, IRI | BlankNode) else str(m) for m in members]
     more = f" and {len(listed) - limit} more" if len(listed) > limit else ""
     return ", ".join(listed[:limit]) + more

@@ -1,7 +1,7 @@
 """Justifications: minimal sets of axioms that contradict given assertions, by HermiT.
 
-Runs in a process with a Java virtual machine. The contraction is black-box: a set of axioms is
-put to a fresh HermiT, which says whether it has a model with the assertions.
+Runs in a process with a Java virtual machine. The contraction is black-box: a new HermiT decides
+whether a set of axioms has a model with the assertions.
 
 Source: M. Horridge, Justification Based Explanation in Ontologies (2011), chapter 3.
 """
@@ -46,8 +46,8 @@ class Justifier:
     def justify(self, triples: str, seconds: float) -> Explained:
         """A minimal set of axioms without a model together with the triples.
 
-        ``triples`` declare the properties and classes that they use. If time runs out there is
-        no answer: a set that is not minimal would blame the innocent.
+        ``triples`` declare the properties and classes that they use. After the time limit there is
+        no answer: a set that is not minimal would name axioms that are not involved.
         """
         asserted = self._read(triples)
         end = time.monotonic() + seconds
@@ -72,7 +72,7 @@ class Justifier:
         return Explained([self._written(axiom) for axiom in found])
 
     def _suspects(self, names: frozenset[str], conflicts: Any) -> list[Any] | None:
-        """Few axioms that conflict: those found last time, or those near the names used."""
+        """A few axioms that conflict: those of the last contradiction, or near the names used."""
         known = self._found.get(names)
         if known is not None and conflicts(known):
             return known
@@ -91,7 +91,7 @@ class Justifier:
             left = [a for a in left if a not in set(step)]
             for axiom in step:
                 reached |= self._names[axiom]
-        # An axiom that shares no name with the others may still bound the number of things.
+        # An axiom that shares no name with the others may still limit the number of individuals.
         return self._logical if conflicts(self._logical) else None
 
     def _is_consistent(self, axioms: Sequence[Any]) -> bool:
@@ -118,7 +118,7 @@ class Justifier:
 
 
 def _names(axiom: Any) -> frozenset[str]:
-    """The classes, properties and individuals that an axiom speaks of; datatypes join nothing."""
+    """The classes, properties and individuals in an axiom; datatypes do not connect axioms."""
     return frozenset(
         str(each.getIRI())
         for each in axiom.getSignature()

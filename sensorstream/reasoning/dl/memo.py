@@ -1,9 +1,9 @@
-"""Islands of equal shape have equal answers, so a shape that was asked about is remembered.
+"""A cache of answers: islands of equal shape have equal answers.
 
-The shape of an island is all that is asserted of it, with members by number and each value by
-its class (:mod:`.value_classes`). Members are numbered by what is said of them and of their
-neighbours; where that leaves a choice, equal islands may get different shapes and are asked
-about twice, but different islands never get the same one.
+The shape of an island consists of its assertions, with a number for each member and a class for
+each value (:mod:`.value_classes`). Members are ordered by the assertions about them and their
+neighbours; if the order is not unique, equal islands may get different shapes and are asked about
+twice, but different islands never get the same shape.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
 Answer: TypeAlias = Sequence[Entailed] | None
-"""What follows of each member; None if the island contradicts the axioms."""
+"""The entailments about each member; None if the island contradicts the axioms."""
 
 _ROUNDS = 2
 _LARGEST = 64
@@ -34,7 +34,7 @@ class Shape:
 
 
 class Memo:
-    """The answers to the shapes asked about last; ``hits`` and ``misses`` count look-ups."""
+    """The answers for the shapes used last; ``hits`` and ``misses`` count look-ups."""
 
     __slots__ = ("_answers", "_classes", "_size", "hits", "misses")
 
@@ -46,14 +46,14 @@ class Memo:
         self.misses = 0
 
     def shape(self, facts: IslandFacts, unnamed: bool) -> Shape | None:
-        """The shape of an island; None for one that is too large to come again."""
+        """The shape of an island; None if it is so large that it will probably not occur again."""
         count = len(facts.names)
         if count > _LARGEST or not self._size:
             return None
         of = self._classes.of
         values = {(n, p, of(text, kind, language)) for n, p, text, kind, language in facts.values}
         if count == 1:
-            # Sets: what is said twice is said once.
+            # Sets, because repeated assertions have no effect.
             told = (frozenset(facts.types), frozenset(values), frozenset(facts.links))
             return Shape((unnamed, facts.names[0], *told, bool(facts.different)), None)
         order = _order(facts, values)
@@ -72,7 +72,7 @@ class Memo:
         )
 
     def look_up(self, shape: Shape | None) -> tuple[Answer] | None:
-        """The answer, in brackets because "contradiction" is one; None if there is none yet."""
+        """A 1-tuple, because an answer of None means contradiction; None if not known yet."""
         if shape is None or shape.key not in self._answers:
             self.misses += 1
             return None
@@ -88,7 +88,7 @@ class Memo:
         return (members,)
 
     def store(self, shape: Shape, answer: Answer) -> None:
-        """Remember an answer; the one that was not asked for longest is forgotten."""
+        """Store an answer; the least recently used one is removed."""
         if answer is not None and shape.order is not None:
             place = [0] * len(shape.order)
             for number, member in enumerate(shape.order):
@@ -111,7 +111,7 @@ def _renumbered(entailed: Entailed, place: Sequence[int]) -> Entailed:
 
 
 def _order(facts: IslandFacts, values: set[tuple[int, str, Hashable]]) -> list[int]:
-    """The members, by what is told of them and of those around them."""
+    """The members, ordered by the assertions about them and their neighbours."""
     told: list[list[str]] = [[name or ""] for name in facts.names]
     for n, name in facts.types:
         told[n].append(name)

@@ -1,9 +1,9 @@
-"""Definitions that look at neighbours, set aside so that islands shrink to single individuals.
+"""Sets aside definitions that refer to neighbours, so that islands are single individuals.
 
 ``CongestedSensor ≡ TrafficSensor and (madeObservation some Congestion)`` makes one island of a
-sensor and all its observations. A class that is defined once and used by no other axiom says
-nothing about other classes (its definition is a conservative extension), so it may be decided
-last: from the types of an individual and of its neighbours. docs/reasoning.md has the argument.
+sensor and all its observations. A class that is defined once and used by no other axiom has no
+effect on other classes (its definition is a conservative extension), so it may be decided last:
+from the types of an individual and of its neighbours. docs/reasoning.md has the argument.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from sensorstream.model.vocabulary import (
     RDF_REST,
     RDF_TYPE,
 )
-from sensorstream.reasoning.dl.terminology import Ends, Terminology, mentions
+from sensorstream.reasoning.dl.terminology import PropertyEnds, Terminology, mentions
 
 # A property and one inverse; inverses of inverses would be the property again.
 _WAYS: Final = 2
-# What can make two names one individual, whereupon neighbours are no longer what was asserted.
+# Axioms that can make two names one individual: then neighbours are not only the asserted ones.
 _EQUATING: Final = frozenset(
     {
         *(f"{OWL}{word}" for word in ("maxCardinality", "cardinality", "qualifiedCardinality")),
@@ -57,7 +57,7 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """``name`` holds of whoever is of all ``own`` classes and has all ``sights``."""
+    """``name`` holds for an individual that is in all ``own`` classes and has all ``sights``."""
 
     name: IRI
     own: frozenset[IRI]
@@ -66,14 +66,14 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """A terminology in which nothing links, and the definitions that were set aside."""
+    """A terminology without linking properties, and the definitions that were set aside."""
 
     terminology: Terminology
     definitions: tuple[Definition, ...]
 
 
 def set_apart(terminology: Terminology) -> Apart | None:
-    """Set definitions aside if nothing links the individuals then; None if something does."""
+    """Set definitions aside if no property links individuals then; None if one still does."""
     if terminology.whole or terminology.named:
         return None
     if any(not _EQUATING.isdisjoint(t) for t in terminology.axioms):
@@ -84,9 +84,9 @@ def set_apart(terminology: Terminology) -> Apart | None:
     mentioned, ends = mentions(t for t in rest if not _tells_inverse(t))
     if roles & mentioned or any(len(reader.ways(role)) > _WAYS for role in roles):
         return None
-    # Whatever is said of the ends of a property is said of its inverse's, the other way round.
+    # An axiom about the ends of a property also holds for its inverse, with ends exchanged.
     local = {
-        role: Ends(
+        role: PropertyEnds(
             frozenset[IRI]().union(*(_end(ends, step, step.forward) for step in ways)),
             frozenset[IRI]().union(*(_end(ends, step, not step.forward) for step in ways)),
         )
@@ -101,8 +101,8 @@ def _tells_inverse(triple: Triple) -> bool:
     return p == OWL_INVERSE_OF and isinstance(s, IRI) and isinstance(o, IRI) and s != o
 
 
-def _end(ends: dict[IRI, Ends], step: Step, subject: bool) -> frozenset[IRI]:
-    told = ends.get(step.role, Ends())
+def _end(ends: dict[IRI, PropertyEnds], step: Step, subject: bool) -> frozenset[IRI]:
+    told = ends.get(step.role, PropertyEnds())
     return told.subject if subject else told.object
 
 
@@ -130,7 +130,7 @@ class _Reader:
         return found, [t for t in self._terminology.axioms if t not in aside]
 
     def ways(self, role: IRI) -> tuple[Step, ...]:
-        """The property itself, and its told inverses backwards."""
+        """The property itself, and its stated inverses backwards."""
         inverses: set[IRI] = set()
         for s, p, o in self._terminology.axioms:
             if _tells_inverse((s, p, o)) and role in (s, o):
@@ -173,7 +173,7 @@ class _Reader:
         return values[0] if len(values) == 1 else None
 
     def _below(self, expression: Term) -> Iterable[Triple]:
-        """The triples that write an expression."""
+        """The triples of an expression."""
         if isinstance(expression, BlankNode):
             for triple in self._about.get(expression, ()):
                 yield triple

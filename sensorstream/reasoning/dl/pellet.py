@@ -1,9 +1,8 @@
-"""Pellet, resident: the axioms are classified once; each island is asked of a fresh copy.
+"""Pellet, resident: the axioms are classified once; each island is tested in a new copy.
 
-A resident knowledge base keeps every individual it ever saw, so each question gets a copy
-without individuals but those that axioms name. ``getTypes`` would realise everything: classes
-are tested one by one instead, from the top of the hierarchy down, and never below one that does
-not hold.
+Pellet never removes an individual from a knowledge base, so each question gets a copy with only the
+individuals that axioms name. ``getTypes`` would realise everything: instead, classes are tested one
+by one, from the top of the hierarchy down, and never below a class that does not hold.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ class Pellet:
         self._terms = java("org.mindswap.pellet.utils.ATermUtils")
         self._known: dict[str, Any] = {}
         self._consistent = bool(self._base.isConsistent())
-        # What axioms say of an individual (it is of an enumeration, differs from another) is
-        # among the assertions, which an empty copy is without.
+        # Axioms about an individual (member of an enumeration, different from another) are among
+        # the assertions, which an empty copy does not have.
         self._names_nobody = bool(self._base.getIndividuals().isEmpty())
         self._top: list[_Class] = []
         if self._consistent:
@@ -53,7 +52,7 @@ class Pellet:
         return self._consistent
 
     def types(self, island: IslandFacts) -> Types | None:
-        """The named classes of each member; None when there is no model."""
+        """The named classes of each member; None if there is no model."""
         kb = self._base.copy(self._names_nobody)
         members = [self._term(name or f"{_SLOT}{n}") for n, name in enumerate(island.names)]
         for member in members:
@@ -91,7 +90,7 @@ class Pellet:
         return [name for each in found.values() for name in each.names]
 
     def _hierarchy(self) -> list[_Class]:
-        """The classified hierarchy, equivalent classes as one, from its top down."""
+        """The classified hierarchy, equivalent classes as one, from the top down."""
         terms = self._terms
         made: dict[str, _Class] = {}
 

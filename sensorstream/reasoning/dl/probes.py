@@ -1,9 +1,9 @@
 """Fresh classes that turn questions about links, values and equality into questions of type.
 
-Tell the reasoner that individual b is of a class ``Tag`` of which nothing else is said. In the
-models where b alone is a ``Tag``, an individual is one exactly if it is b. So a = b follows if
+Assert that individual b is in a new class ``Tag``, without any other axiom. In the models where
+only b is a ``Tag``, an individual is a ``Tag`` exactly if it is b. So a = b follows if
 and only if ``Tag(a)`` does, and ``R(a, b)`` if and only if a is of ``∃R.Tag``; a value v of a
-property D follows if and only if ``∃D.{v}`` does. One question about types answers them all.
+property D follows if and only if ``∃D.{v}`` does. So one question about types answers all of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.roles import Roles
 
 PREFIX: Final = "urn:sensorstream:class:"
-"""Prefix of the names of classes that are ours."""
+"""Prefix of the names of probing classes."""
 
 TAG: Final = f"{PREFIX}tag-"
 """Prefix of the classes that stand for one member of an island."""
@@ -47,7 +47,7 @@ _NONE: Final[frozenset[IRI]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Entailed:
-    """What follows of one member of an island; members are numbers."""
+    """The entailments about one member of an island; members are numbers."""
 
     types: frozenset[IRI] = frozenset()
     links: frozenset[tuple[IRI, int]] = frozenset()
@@ -59,8 +59,8 @@ class Entailed:
 class Probes:
     """The probing classes of one terminology.
 
-    ``roles`` are the object properties whose values are asked for; ``equality`` tells whether
-    axioms can make individuals equal. The mappings say what each class means.
+    ``roles`` are the object properties whose values are queried; ``equality``: whether axioms can
+    make individuals equal. The mappings give the meaning of each class.
     """
 
     roles: tuple[IRI, ...] = ()
@@ -115,7 +115,7 @@ class Probes:
         return cls(asked, equality, tuple(axioms), tags, sights, told)
 
     def questions(self, facts: IslandFacts) -> list[IslandFacts]:
-        """What to ask the reasoner about an island."""
+        """The questions to the reasoner about an island."""
         if not self.tags:
             return [facts]
         names = list(self.tags)
@@ -134,7 +134,7 @@ class Probes:
         ]
 
     def read(self, answers: list[list[list[str]]], facts: IslandFacts) -> list[Entailed]:
-        """What the answers to :meth:`questions` say of every member."""
+        """The entailments about every member, from the answers to :meth:`questions`."""
         equal = None if self.equality else _told_equal(facts)
         return [
             self._member([answer[n] for answer in answers], n, equal)
@@ -176,7 +176,7 @@ def _is_one(name: IRI, individual: Subject, number: int) -> Iterator[Triple]:
 
 
 def _told_equal(facts: IslandFacts) -> list[frozenset[int]]:
-    """For each member the others it is told to be, directly or over several."""
+    """For each member the others that are stated to be the same, directly or transitively."""
     group = {n: {n} for n in range(len(facts.names))}
     for one, other in facts.same:
         if group[one] is not group[other]:
@@ -189,10 +189,10 @@ def _told_equal(facts: IslandFacts) -> list[frozenset[int]]:
 def written_values(
     axioms: Axioms, roles: Roles, data: frozenset[IRI]
 ) -> Iterator[tuple[IRI, Literal]]:
-    """The values that axioms can force upon a datatype property, each with the property.
+    """The values that axioms can imply for a datatype property, each with the property.
 
-    A value that follows and is not asserted is one that axioms write: in ``owl:hasValue`` of a
-    property at or below it, or in an enumeration, whose members any axiom may narrow to one.
+    An implied value that is not asserted occurs in the axioms: in ``owl:hasValue`` of the property
+    or a subproperty, or in an enumeration, which other axioms may reduce to one member.
     """
     found: dict[tuple[IRI, Literal], None] = {}
     for s, p, o in axioms.triples:
@@ -210,7 +210,7 @@ def written_values(
 def triples_of(
     entailed: Entailed, number: int, members: tuple[Subject, ...], same_as: IRI
 ) -> Iterator[Triple]:
-    """The property values and equalities that follow of one member."""
+    """The implied property values and equalities of one member."""
     node = members[number]
     for role, other in entailed.links:
         yield node, role, members[other]

@@ -1,4 +1,4 @@
-"""The owner's side of the reasoner's process: starts it, asks it, and never waits for ever."""
+"""The owner's side of the reasoner's process: starts it and sends requests with a time limit."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sensorstream.errors import ReasonerError
 from sensorstream.reasoning.dl.protocol import (
     HEADER,
     Answer,
-    Ask,
+    AskTypes,
     IslandFacts,
-    Load,
+    LoadAxioms,
     Message,
     Types,
     decode,
@@ -34,13 +34,13 @@ _TOLD_BYTES: Final = 2000
 class JavaProcess:
     """A process with a Java virtual machine that answers one request at a time.
 
-    It is started when first needed; after a failure it is gone, and may be started again.
+    It is started at its first use; after a failure it is ended, and may be started again.
     """
 
     def __init__(
         self, name: str, *, java: str = "", heap: int = HEAP, nice: int = 0, clock: Clock
     ) -> None:
-        """``name`` is what errors call it; the rest as for :class:`Worker`."""
+        """``name`` is used in errors; the other arguments are those of :class:`Worker`."""
         self._name = name
         self._java = java
         self._heap = heap
@@ -51,7 +51,7 @@ class JavaProcess:
 
     @property
     def pid(self) -> int | None:
-        """The process, while there is one."""
+        """The process, if it runs."""
         return None if self._process is None else self._process.pid
 
     def launch(self) -> None:
@@ -69,7 +69,7 @@ class JavaProcess:
             stdout=subprocess.PIPE,
             stderr=self._said,
             bufsize=0,
-            # Ctrl-C is for the owner, which then closes this process in good order.
+            # Ctrl-C goes to the owner only, which then closes this process.
             start_new_session=True,
         )
         assert self._process.stdin is not None
@@ -79,7 +79,7 @@ class JavaProcess:
         """The answer to a request.
 
         Raises:
-            ReasonerError: no answer within the time limit, or the process died; it is gone.
+            ReasonerError: no answer within the time limit, or the process died; it is ended.
         """
         deadline = self._clock.counter() + seconds
         try:
@@ -94,7 +94,7 @@ class JavaProcess:
             raise ReasonerError(f"the process of {self._name} ended{told}") from None
 
     def close(self) -> None:
-        """End the process; doing it twice is fine."""
+        """End the process; a second call does nothing."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -118,7 +118,7 @@ class JavaProcess:
                 select.select([], [pipe], [], self._remaining(deadline))
 
     def _receive(self, deadline: float) -> bytes:
-        """The body of the one frame that is due: nothing follows it unasked."""
+        """The body of the answer's frame; no other frame can follow."""
         assert self._process is not None
         assert self._process.stdout is not None
         pipe = self._process.stdout.fileno()
@@ -151,10 +151,10 @@ class JavaProcess:
 
 
 class Worker:
-    """One reasoner in a process of its own, started when first needed.
+    """One reasoner in a separate process, started at its first use.
 
-    A question carries all that is known of its islands, so a process that died or hung is
-    replaced by a new one at the next question, and nothing is lost.
+    A question contains all assertions of its islands, so a process that died or hung is replaced by
+    a new one at the next question without loss.
     """
 
     def __init__(
@@ -170,10 +170,10 @@ class Worker:
     ) -> None:
         """``java`` is the home of a Java runtime ("" = the one that comes with SensorStream).
 
-        ``timeout`` bounds one question, in seconds; starting may take two minutes more. ``heap``
-        bounds the memory of Java's objects, in MiB. ``nice`` lowers the process's priority.
+        ``timeout`` limits one question, in seconds; the start may take two minutes more. ``heap``
+        limits the memory of Java's objects, in MiB. ``nice`` lowers the process's priority.
         """
-        self._load = Load(reasoner, axioms.decode())
+        self._load = LoadAxioms(reasoner, axioms.decode())
         self._timeout = timeout
         self._name = {"hermit": "HermiT", "pellet": "Pellet"}.get(reasoner, reasoner)
         self._process = JavaProcess(
@@ -187,7 +187,7 @@ class Worker:
         return self._process.pid
 
     def start(self) -> bool:
-        """Have the axioms classified; whether they have a model.
+        """Classify the axioms; returns whether they have a model.
 
         A process that runs already is kept.
 
@@ -207,19 +207,19 @@ class Worker:
     def ask(self, islands: list[IslandFacts], *, unnamed: bool = False) -> list[Types | None]:
         """For each island the types of its members, or None where it has no model.
 
-        ``unnamed``: by the axioms as they read where no individual is that they name.
+        ``unnamed``: use the axioms without the individuals that they name.
 
         Raises:
             ReasonerError: no answer within the time limit, or the process died.
         """
         self.start()
-        return self._exchange(Ask(islands, unnamed), self._timeout)
+        return self._exchange(AskTypes(islands, unnamed), self._timeout)
 
     def close(self) -> None:
         """End the process; doing it twice is fine."""
         self._process.close()
 
-    def _exchange(self, request: Load | Ask, seconds: float) -> list[Types | None]:
+    def _exchange(self, request: LoadAxioms | AskTypes, seconds: float) -> list[Types | None]:
         answer = self._process.exchange(request, seconds)
         assert isinstance(answer, Answer)
         if answer.error:

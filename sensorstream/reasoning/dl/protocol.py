@@ -1,7 +1,7 @@
-"""What the reasoner's process and its owner say to each other.
+"""The messages between the reasoner's process and its owner.
 
 A frame is four bytes of length (big-endian) and that many bytes of JSON. Requests and answers
-alternate; the owner asks.
+alternate; the owner sends the requests.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Statement: TypeAlias = tuple[str, str, str]
 class IslandFacts:
     """The assertions about some individuals, numbered from 0.
 
-    ``names`` holds the IRI of each individual that an axiom names, None for all others: their
-    names mean nothing to the reasoner. ``values`` are (individual, property, lexical form,
+    ``names`` holds the IRI of each individual that an axiom names, None for all others: their names
+    have no meaning for the reasoner. ``values`` are (individual, property, lexical form,
     datatype, language or None).
     """
 
@@ -38,7 +38,7 @@ class IslandFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class LoadAxioms:
     """Start the reasoner with these axioms (N-Triples)."""
 
     reasoner: str
@@ -46,10 +46,10 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class AskTypes:
     """What are the types of every member of these islands?
 
-    ``unnamed`` asks it of the axioms as they read where no individual is that they name.
+    ``unnamed``: use the axioms without the individuals that they name.
     """
 
     islands: list[IslandFacts]
@@ -60,8 +60,8 @@ class Ask:
 class Answer:
     """One entry per island asked; None means the island contradicts the axioms.
 
-    Answers a :class:`Load` too: with one empty entry, or None where the axioms contradict
-    themselves. ``error`` says what went wrong instead, "" when nothing did.
+    Answers a :class:`LoadAxioms` too: with one empty entry, or None where the axioms contradict
+    themselves. ``error`` describes a failure; "" if there was none.
     """
 
     islands: list[Types | None]
@@ -81,7 +81,7 @@ class Explain:
 class Explained:
     """A minimal set of axioms in Manchester syntax; None if it was not found in time.
 
-    ``consistent`` tells that there is none: axioms and triples have a model together.
+    ``consistent``: there is no such set, axioms and triples have a model together.
     """
 
     axioms: list[str] | None
@@ -93,8 +93,8 @@ class Explained:
 class Realise:
     """What follows about the individuals of this document (N-Triples)?
 
-    Values of datatype properties are listed where they are asserted of a property below or of
-    an equal individual, and those of ``values``: (property, literal), as N-Triples.
+    Listed values of datatype properties are those asserted with a subproperty or for an equal
+    individual, and those of ``values``: (property, literal), as N-Triples.
     """
 
     document: str
@@ -103,7 +103,7 @@ class Realise:
 
 @dataclass(frozen=True, slots=True)
 class Realised:
-    """Types, property values and equalities, as HermiT lists them: some may not follow.
+    """Types, property values and equalities from HermiT's lists: some may not be entailed.
 
     None means that the document has no model.
     """
@@ -128,16 +128,16 @@ class Verified:
 
 
 Message: TypeAlias = (
-    Load | Ask | Answer | Explain | Explained | Realise | Realised | Verify | Verified
+    LoadAxioms | AskTypes | Answer | Explain | Explained | Realise | Realised | Verify | Verified
 )
 
 
 def encode(message: Message) -> bytes:
     """The frame of one message."""
     body: Any
-    if isinstance(message, Load):
+    if isinstance(message, LoadAxioms):
         body = ["load", message.reasoner, message.axioms]
-    elif isinstance(message, Ask):
+    elif isinstance(message, AskTypes):
         body = [
             "ask",
             [(i.names, i.types, i.links, i.values, i.same, i.different) for i in message.islands],
@@ -165,9 +165,9 @@ def decode(body: bytes) -> Message:
     """The message in one frame's body."""
     match json.loads(body):
         case ["load", reasoner, axioms]:
-            return Load(reasoner, axioms)
+            return LoadAxioms(reasoner, axioms)
         case ["ask", islands, unnamed]:
-            return Ask([IslandFacts(*each) for each in islands], unnamed)
+            return AskTypes([IslandFacts(*each) for each in islands], unnamed)
         case ["answer", islands, error]:
             return Answer(islands, error)
         case ["explain", axioms, triples, seconds]:
@@ -183,7 +183,7 @@ def decode(body: bytes) -> Message:
         case ["verified", holds, error]:
             return Verified(holds, error)
         case other:
-            raise ValueError(f"'{str(other)[:80]}' is no message of the protocol")
+            raise ValueError(f"'{str(other)[:80]}' is not a message of the protocol")
 
 
 def _statements(read: list[list[str]]) -> list[Statement]:
@@ -191,7 +191,7 @@ def _statements(read: list[list[str]]) -> list[Statement]:
 
 
 def read(receive: Callable[[int], bytes]) -> Message | None:
-    """One message from ``receive(n)``, which gives n bytes or b"" at the end; None there."""
+    """One message from ``receive(n)``, which returns n bytes, or b"" at the end (then: None)."""
     header = receive(HEADER.size)
     if not header:
         return None

@@ -1,4 +1,4 @@
-"""Asking the reasoner's process about islands, as few times as possible."""
+"""Asks the reasoner's process about islands, with as few requests as possible."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
-# The time limit is for one exchange, so a big change is several.
+# The time limit is per exchange, so a large change is split.
 _AT_ONCE: Final = 64
 
 
 class Questions:
-    """What follows for the members of islands, asked of a process or remembered."""
+    """The entailments about the members of islands, from the process or from the cache."""
 
     __slots__ = ("_probes", "_worker", "memo")
 

@@ -1,4 +1,4 @@
-"""All that HermiT derives about the individuals of one document, in one run from nothing.
+"""Everything that HermiT derives about the individuals of one document, in one new run.
 
 Runs in a process with a Java virtual machine.
 """
@@ -22,11 +22,11 @@ _SAME: Final = f"<{OWL_SAME_AS}>"
 class Realisation:
     """HermiT over one N-Triples document.
 
-    :attr:`consistent` tells whether the document has a model; only then can more be asked.
+    :attr:`consistent`: whether the document has a model; only then other questions are allowed.
     """
 
     def __init__(self, document: str, values: Iterable[tuple[str, str]]) -> None:
-        """``values`` are (property, literal), both as N-Triples: asked of every individual."""
+        """``values`` are (property, literal), both as N-Triples: tested for every individual."""
         import jpype
 
         self._jpype = jpype
@@ -41,7 +41,7 @@ class Realisation:
         )
         self._links = [p for p in self._ontology.getObjectPropertiesInSignature() if _is_named(p)]
         self._data = [p for p in self._ontology.getDataPropertiesInSignature() if _is_named(p)]
-        # A class above all that have a value makes the question about it one about types.
+        # A superclass of all individuals with a value turns the question into one about types.
         self._values: dict[str, tuple[str, str]] = {}
         for number, (prop, value) in enumerate(values):
             name = f"{_VALUE}{number}"
@@ -56,9 +56,9 @@ class Realisation:
         self.consistent = bool(self._reasoner.isConsistent())
 
     def statements(self) -> Iterator[Statement]:
-        """What HermiT lists of every named individual: types, values and equalities.
+        """HermiT's lists for every named individual: types, values and equalities.
 
-        Where individuals can be equal it may list too much, see :meth:`holds`, or no values by
+        If individuals can be equal, it may list too much (see :meth:`holds`), or no values of
         object properties.
         """
         reasoner = self._reasoner
@@ -81,20 +81,21 @@ class Realisation:
                     for other in reasoner.getObjectPropertyValues(one, role).getFlattened():
                         yield _name(one), _name(role), _name(other)
         except self._jpype.JClass("java.util.ConcurrentModificationException"):
-            # HermiT's list of links stumbles over some equal individuals: there is none then.
+            # HermiT's list of links fails for some equal individuals: then there is no list.
             return
 
     def holds(self, statement: Statement) -> bool:
         """Whether the document has no model in which the statement is false.
 
-        :meth:`statements` reads some answers off one model. This never does: each question is a
-        search for a counter-model.
+        :meth:`statements` reads some answers from one model. This method does not: each question is
+        a search for a counter-model.
         """
         subject, predicate, value = statement
         individual = self._factory.getOWLNamedIndividual(self._iri.create(subject[1:-1]))
         if predicate == _TYPE:
             of_class = self._factory.getOWLClass(self._iri.create(value[1:-1]))
-            # HermiT looks a class up and tests an expression: twice negated, it is one.
+            # HermiT looks a class up but tests an expression: a class negated twice is an
+            # expression.
             negated = of_class.getObjectComplementOf()
             expression = self._factory.getOWLObjectComplementOf(negated)
         elif predicate == _SAME:

@@ -11,7 +11,6 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Subject, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
-from sensorstream.reasoning.closure import Closure
 from sensorstream.reasoning.dl.claims import Claims
 from sensorstream.reasoning.dl.decisions import Decisions
 from sensorstream.reasoning.dl.islands import Island, Islands, names
@@ -22,8 +21,9 @@ from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.sharing import Sharing
 from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.schema_closure import SchemaClosure
 
-# What one of these graphs holds is no news.
+# Triples in one of these graphs are not new.
 _KNOWN: Final = int(Origin.STATIC | Origin.WINDOW | Origin.STATIC_INFERRED)
 _REMEMBERED: Final = 4096
 _NO_TYPES: Final[frozenset[IRI]] = frozenset()
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class _Findings:
-    """What the reasoner says of the individuals that a change concerns, gone ones included."""
+    """The answers about the individuals that a change affects, removed ones included."""
 
     types: dict[Subject, frozenset[IRI]]
     triples: dict[Subject, frozenset[Triple]] = field(default_factory=dict)
@@ -43,12 +43,12 @@ class _Findings:
 
 
 class DlReasoner:
-    """Keeps all that follows of every individual: its classes, its values, its other names.
+    """Keeps all entailments about every individual: its classes, values and other names.
 
     Per change the reasoner's process is asked about the islands of the changed individuals.
     Islands that named individuals, or ``terminology.whole``, may reach are asked about
-    together: they are the *mainland*. Answers to islands of equal shape are remembered;
-    ``remembered`` bounds how many (0: none).
+    together: they are the *mainland*. Answers for islands of equal shape are cached; ``remembered``
+    limits how many (0: none).
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class DlReasoner:
         self._terminology = terminology
         self._worker = worker
         self._questions = Questions(terminology, worker, remembered)
-        self._closure = Closure(terminology.schema, types=False)
+        self._closure = SchemaClosure(terminology.schema, types=False)
         self._decisions = _decisions(terminology)
         self._types: dict[Subject, frozenset[IRI]] = {}
         self._triples: dict[Subject, frozenset[Triple]] = {}
@@ -68,11 +68,11 @@ class DlReasoner:
 
     @property
     def memo(self) -> Memo:
-        """The remembered answers, which count their hits and misses."""
+        """The cache of answers, with counts of hits and misses."""
         return self._questions.memo
 
     def start(self, kb: KnowledgeBase) -> None:
-        """Classify the axioms and derive what follows of the static individuals.
+        """Classify the axioms and derive the entailments about the static individuals.
 
         Raises:
             OntologyError: the axioms, or the static individuals with them, have no model.
@@ -151,8 +151,8 @@ class DlReasoner:
             self._decisions = None
 
     def _find(self, kb: KnowledgeBase, nodes: dict[Subject, None]) -> _Findings:
-        """What follows of the nodes and of all that their islands hold."""
-        # A node that is in no island any more has no types.
+        """The entailments about the nodes and all other members of their islands."""
+        # A node that is in no island now has no types.
         found = _Findings(dict.fromkeys(nodes, _NO_TYPES), mainland=self._mainland)
         if not nodes:
             return found
@@ -173,7 +173,7 @@ class DlReasoner:
     def _parted(
         self, islands: Iterable[Island]
     ) -> tuple[list[tuple[Island, Answer]], list[Island]]:
-        """The islands that stand alone, with what follows of them; and those that do not."""
+        """The independent islands, with the entailments about them; and the other islands."""
         named = self._terminology.named
         if self._terminology.whole:
             return [], list(islands)
@@ -187,8 +187,8 @@ class DlReasoner:
         for island, answer in zip(alone, answers, strict=True):
             if answer is None:
                 raise _inconsistent(island)
-        # What follows even if there are no named individuals cannot depend on them, and no
-        # model of this island can concern them: docs/reasoning.md has the argument.
+        # Entailments without named individuals cannot depend on these, and no model of this island
+        # can affect them (docs/reasoning.md has the argument).
         elsewhere = self._questions.ask(alone, unnamed=True)
         for island, answer, without in zip(alone, answers, elsewhere, strict=True):
             if without is not None and list(without) == list(answer or ()):
@@ -200,7 +200,7 @@ class DlReasoner:
     def _decide(
         self, kb: KnowledgeBase, found: Mapping[Subject, frozenset[IRI]]
     ) -> dict[Subject, frozenset[IRI]]:
-        """What to infer of the nodes found, and of those that look at them."""
+        """The inferences about the nodes found, and about their neighbours with definitions."""
         inferred = {node: _new_types(kb, node, types) for node, types in found.items()}
         decisions = self._decisions
         if decisions is None:
@@ -211,7 +211,7 @@ class DlReasoner:
         return inferred
 
     def _share(self, kb: KnowledgeBase, delta: Delta, found: _Findings) -> None:
-        """Keep what names of one individual share in step with the names and with the delta."""
+        """Update the triples that the names of one individual share."""
         before = {node: self._names[node] for node in found.types if node in self._names}
         if not before and not found.names and not self._names:
             return
@@ -281,7 +281,7 @@ def _typed(node: Subject, types: frozenset[IRI]) -> list[Triple]:
 
 
 def _put(held: dict[Subject, frozenset[_T]], node: Subject, value: frozenset[_T]) -> None:
-    """Set an entry, or drop it where there is nothing to hold."""
+    """Set an entry, or remove it if the value is empty."""
     if value:
         held[node] = value
     else:

@@ -1,8 +1,8 @@
-"""What one triple of a property implies by itself, and the properties that need a reasoner.
+"""The triples that one triple implies alone, and the properties that need a reasoner.
 
 Hierarchies, equivalences, inverses and symmetry are *linear*: a triple implies triples, one
-at a time. Where nothing can make individuals equal, all other property values that follow
-come through transitivity, chains, reflexivity and self restrictions (docs/reasoning.md).
+at a time. If no axiom can make individuals equal, all other implied property values come from
+transitivity, chains, reflexivity and self restrictions (docs/reasoning.md).
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _BACKWARD: Final = "^"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A property along which a triple holds too, or (not ``forward``) its converse does."""
+    """A property for which a triple holds too or, if not ``forward``, its converse."""
 
     role: IRI
     forward: bool
 
 
 class Roles:
-    """The told hierarchy of properties, inverses included."""
+    """The stated hierarchy of properties, inverses included."""
 
     __slots__ = ("_above", "_ways")
 
@@ -79,7 +79,7 @@ class Roles:
         }
 
     def conclusions(self, triple: Triple) -> Iterator[Triple]:
-        """All that one triple implies by the told hierarchy, itself left out."""
+        """All other triples that one triple implies by the stated hierarchy."""
         s, p, o = triple
         for way in self._ways.get(p, ()):
             if way.forward:
@@ -88,7 +88,7 @@ class Roles:
                 yield (o, way.role, s)
 
     def above(self, names: set[IRI]) -> set[IRI]:
-        """The properties and all that stand above them or their inverses."""
+        """The properties and all superproperties of them or of their inverses."""
         found = set(names)
         for name in names:
             for signed in (name, _converse(name)):
@@ -112,9 +112,9 @@ def complex_roles(axioms: Axioms) -> set[IRI]:
 
 
 def counts_individuals(axioms: Axioms, values: frozenset[IRI]) -> bool:
-    """Whether some axiom bounds how many neighbours an individual has.
+    """Whether some axiom limits the number of neighbours of an individual.
 
-    ``values`` are the datatype properties: counting values makes no two individuals equal.
+    ``values`` are the datatype properties: a limit on values makes no individuals equal.
     """
     for s, p, o in axioms.triples:
         if p in _COUNTS and axioms.value(s, OWL_ON_PROPERTY) not in values:
@@ -125,7 +125,7 @@ def counts_individuals(axioms: Axioms, values: frozenset[IRI]) -> bool:
 
 
 def leaves_a_choice(axioms: Axioms, values: frozenset[IRI]) -> bool:
-    """Whether some bound above one lets models differ in which neighbours are equal."""
+    """Whether some limit above one lets models differ in which neighbours are equal."""
     return any(
         p in _COUNTS
         and isinstance(o, Literal)

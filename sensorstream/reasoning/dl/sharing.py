@@ -1,4 +1,4 @@
-"""Names of one individual share what is asserted of any of them."""
+"""The names of one individual share the assertions about any of them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sensorstream.reasoning.dl.terminology import Terminology
 _ASSERTED: Final = int(Origin.STATIC | Origin.WINDOW)
 
 Names: TypeAlias = Mapping[Subject, frozenset[Subject]]
-"""Of each individual that has several names, for each name all of them."""
+"""For each name of an individual with several names, all its names."""
 
 
 class Sharing:
     """The property values that follow from equality alone.
 
-    Left out are the properties that the reasoner is asked about, which knows of the equality.
-    Values may come from another island, by a property that links nobody.
+    Properties that the reasoner answers are left out, because it knows the equality. Values may
+    come from another island, through a property that does not link.
     """
 
     __slots__ = ("_kb", "_properties", "_roles")
@@ -32,20 +32,20 @@ class Sharing:
         self._properties -= frozenset(terminology.probes.roles)
 
     def affected(self, nodes: Iterable[Subject], before: Names, after: Names) -> set[Subject]:
-        """The names whose shares may change when those of ``nodes`` or their assertions do."""
+        """The names whose shared triples may change when ``nodes`` or their assertions change."""
         found: set[Subject] = set()
         for node in nodes:
             for names in (before, after):
                 for name in names.get(node, ()):
                     found.add(name)
-                    # What is shared with an object depends on the names of the subject.
+                    # The triples shared with an object depend on the names of the subject.
                     for _, p, o in self._kb.match(name, None, None):
                         if p in self._properties and not isinstance(o, Literal):
                             found.update(after.get(o, ()))
         return found
 
     def of(self, node: Subject, names: Names) -> Iterator[Triple]:
-        """What one name shares with the others of its individual."""
+        """The triples that one name shares with the other names of its individual."""
         for other in names.get(node, frozenset()) - {node}:
             for _, p, o in self._asserted(self._kb.match(other, None, None)):
                 yield from self._with_conclusions((node, p, o))

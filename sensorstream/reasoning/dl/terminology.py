@@ -1,4 +1,4 @@
-"""The axioms of an ontology, parted from its individuals, and what islands may rely on.
+"""The axioms of an ontology, separated from its individuals, and the conditions for islands.
 
 Source: OWL 2 Mapping to RDF Graphs, section 3.2; OWL 2 Direct Semantics, section 2.
 """
@@ -61,8 +61,8 @@ _NONE: Final[frozenset[IRI]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """What a property implies for its ends, where that is all that is said of it."""
+class PropertyEnds:
+    """The classes of the ends of a property, if there are no other axioms about it."""
 
     subject: frozenset[IRI] = frozenset()
     object: frozenset[IRI] = frozenset()
@@ -72,12 +72,12 @@ class Ends:
 class Terminology:
     """Axioms for the reasoner, and how assertions about individuals reach it.
 
-    A *linking* property joins two individuals into one island. A *local* one has no axiom but
-    named domains and ranges: its ends are told their types instead, and stay apart. One that
-    is neither says nothing. ``named`` are the individuals that axioms name, ``whole`` gives
-    the reasons why islands would be unsound here ("" where they are sound).
+    A *linking* property joins two individuals into one island. A *local* one has no axioms except
+    named domains and ranges: its ends get these types instead, and stay in separate islands. Other
+    properties have no effect. ``named`` are the individuals that axioms name, ``whole`` gives the
+    reasons why islands would be unsound ("" if they are sound).
 
-    ``roles`` is the told hierarchy of properties, ``probes`` ask for all that it leaves open;
+    ``roles`` is the stated hierarchy of properties, ``probes`` are the classes for everything else;
     their axioms are among the others.
     """
 
@@ -86,7 +86,7 @@ class Terminology:
     individuals: tuple[Subject, ...]
     helpers: dict[Term, IRI]
     linking: frozenset[IRI]
-    local: dict[IRI, Ends]
+    local: dict[IRI, PropertyEnds]
     data: frozenset[IRI]
     named: frozenset[Subject]
     whole: str
@@ -95,7 +95,7 @@ class Terminology:
 
     @classmethod
     def of(cls, ontology: Ontology) -> Terminology:
-        """Part the axioms from the rest."""
+        """Separate the axioms from the assertions."""
         schema = ontology.schema
         properties = schema.object_properties | schema.datatype_properties
         axioms: list[Triple] = []
@@ -123,8 +123,8 @@ class Terminology:
         told = Axioms(axioms)
         named = frozenset(named_individuals(told))
         if named or leaves_a_choice(told, data):
-            # An individual that is one or another of two has the values that both have, even by
-            # properties of which nothing else is said.
+            # An individual that equals one of two others has the values that both have, even for
+            # properties without any axiom.
             linking = schema.object_properties
         roles = Roles(told)
         probes = _probes(told, roles, linking, data, named)
@@ -154,7 +154,7 @@ def _probes(
     data: frozenset[IRI],
     named: frozenset[Subject],
 ) -> Probes:
-    """What must be asked beside types: all that triples do not imply one by one."""
+    """The probes beside types: for everything that single triples do not imply."""
     equality = (
         bool(named) or has_keys(axioms) or has_rules(axioms) or counts_individuals(axioms, data)
     )
@@ -173,22 +173,22 @@ def _is_axiom(triple: Triple) -> bool:
     return p.startswith(_AXIOM_SPACES)
 
 
-def mentions(axioms: Iterable[Triple]) -> tuple[set[IRI], dict[IRI, Ends]]:
-    """The names with an axiom beyond declaration and named ends; and those ends."""
+def mentions(axioms: Iterable[Triple]) -> tuple[set[IRI], dict[IRI, PropertyEnds]]:
+    """The names with an axiom other than declaration and named ends; and those ends."""
     mentioned: set[IRI] = set()
-    ends: dict[IRI, Ends] = {}
+    ends: dict[IRI, PropertyEnds] = {}
     for s, p, o in axioms:
         if isinstance(o, IRI) and p not in {RDFS_DOMAIN, RDFS_RANGE}:
             mentioned.add(o)
         if not isinstance(s, IRI) or (p == RDF_TYPE and o in _DECLARATIONS):
             continue
         if p in {RDFS_DOMAIN, RDFS_RANGE} and isinstance(o, IRI):
-            told = ends.get(s, Ends())
+            told = ends.get(s, PropertyEnds())
             name = _NONE if o == OWL_THING else frozenset({o})
             if p == RDFS_DOMAIN:
-                ends[s] = Ends(told.subject | name, told.object)
+                ends[s] = PropertyEnds(told.subject | name, told.object)
             else:
-                ends[s] = Ends(told.subject, told.object | name)
+                ends[s] = PropertyEnds(told.subject, told.object | name)
         else:
             mentioned.add(s)
     return mentioned, ends

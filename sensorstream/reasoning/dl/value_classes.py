@@ -1,9 +1,9 @@
-"""Values that no axiom can tell apart.
+"""Classes of values that no axiom can distinguish.
 
 Data ranges are built from datatypes, facets and enumerations with union, intersection and
-complement. Two values that lie alike with regard to every number and text the axioms write,
-and to every datatype, are in the same ranges. Where axioms compare values with each other, by
-counting them or as keys, every value is a class of its own.
+complement. Two values with the same order relative to every number and text in the axioms, and in
+the same datatypes, are in the same ranges. If axioms compare values with each other (by counting
+them, or as keys), every value is a separate class.
 
 Source: OWL 2 Structural Specification, sections 4 and 7 (value spaces of different primitive
 datatypes are disjoint; integers are decimals).
@@ -32,7 +32,7 @@ from sensorstream.model.vocabulary import OWL, OWL_ON_PROPERTY, RDF, RDF_TYPE
 from sensorstream.reasoning.dl.gate import Axioms, has_keys, has_rules
 
 _EXACT: Final = INTEGER_TYPES | {XSD_DECIMAL}
-# Where the bounded integer types of XSD begin and end.
+# The bounds of the integer types of XSD.
 _BOUNDS: Final = (
     *(bound for bits in (8, 16, 32, 64) for bound in (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)),
     *(2**bits - 1 for bits in (8, 16, 32, 64)),
@@ -67,7 +67,7 @@ class ValueClasses:
     def __init__(self, axioms: Axioms, objects: frozenset[IRI]) -> None:
         self._by_value = _compares_values(axioms, objects)
         terms = {term for triple in axioms.triples for term in triple}
-        # What is no valid literal is not compared with.
+        # Literals that are not valid are not compared.
         written = [] if self._by_value else [t for t in terms if isinstance(t, Literal)]
         exact = {_number(t) for t in written if t.datatype in _EXACT}
         if not terms.isdisjoint(INTEGER_TYPES - {XSD_INTEGER}):
@@ -85,7 +85,7 @@ class ValueClasses:
         if datatype in _EXACT:
             try:
                 number = int(lexical) if datatype != XSD_DECIMAL else Decimal(lexical)
-            except ValueError:  # more digits than Python reads
+            except ValueError:  # more digits than Python accepts
                 return lexical, datatype
             place = bisect_left(self._exact, number), bisect_right(self._exact, number)
             return datatype, number == round(number), place
@@ -120,6 +120,6 @@ def _compares_values(axioms: Axioms, objects: frozenset[IRI]) -> bool:
         for triple in axioms.triples:
             if isinstance(triple[2], Literal):
                 _ = triple[2].value
-    except (TermError, ValueError):  # not valid, or more digits than Python reads
+    except (TermError, ValueError):  # not valid, or more digits than Python accepts
         return True
     return False

@@ -1,7 +1,7 @@
 """The reasoner's process: ``python -m sensorstream.reasoning.dl.worker JAVA_HOME MIB NICE``.
 
-It reads requests from standard input and writes answers to what was its standard output; what
-Java libraries print goes to standard error. It ends when its owner does, whichever way.
+It reads requests from standard input and writes answers to the original standard output; the output
+of Java libraries goes to standard error. It ends when its owner ends, in any way.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from sensorstream.reasoning.dl.gate import read_without_named
 from sensorstream.reasoning.dl.justification import Justifier
 from sensorstream.reasoning.dl.protocol import (
     Answer,
-    Ask,
+    AskTypes,
     Explain,
     Explained,
     IslandFacts,
-    Load,
+    LoadAxioms,
     Realise,
     Realised,
     Types,
@@ -36,7 +36,7 @@ from sensorstream.reasoning.dl.realisation import Realisation
 _STACK_BYTES = 256 * 1024 * 1024
 
 
-class Engine(Protocol):
+class OntologyReasoner(Protocol):
     """HermiT or Pellet over one ontology."""
 
     def is_consistent(self) -> bool:
@@ -48,7 +48,7 @@ class Engine(Protocol):
 
 def main() -> None:
     """Serve until standard input ends."""
-    # The answers' own descriptor: a library that prints cannot break a frame.
+    # A separate descriptor for answers: a library that prints cannot damage a frame.
     answers = os.dup(1)
     os.dup2(2, 1)
     home, heap, nice = sys.argv[1:]
@@ -65,18 +65,18 @@ def main() -> None:
 def start_java(home: Path, heap: int) -> None:
     """Start the JVM in this process, with HermiT and Pellet on its class path.
 
-    ``heap`` bounds the memory of its objects, in MiB; a JVM that needs more ends at once.
+    ``heap`` limits the memory of its objects, in MiB; a JVM that needs more ends.
     """
     import jpype
     import owlready2
 
     jars = Path(owlready2.__file__).parent
     jpype.startJVM(
-        # Signals are this process's affair; a small collector suits a small heap.
+        # This process handles signals itself; a simple collector is enough for a small heap.
         "-Xrs",
         "-XX:+UseSerialGC",
         f"-Xmx{heap}m",
-        # What a reasoner answers after an allocation failed somewhere inside is worth nothing.
+        # The answers of a reasoner after a failed allocation cannot be trusted.
         "-XX:+ExitOnOutOfMemoryError",
         "--enable-native-access=ALL-UNNAMED",
         jvmpath=str(next((home / "lib" / "server").glob("libjvm.*"))),
@@ -88,10 +88,10 @@ def start_java(home: Path, heap: int) -> None:
     )
 
 
-def load(request: Load) -> dict[bool, Engine]:
-    """The reasoner that was asked for, with its axioms classified.
+def load_axioms(request: LoadAxioms) -> dict[bool, OntologyReasoner]:
+    """The requested reasoner, with its axioms classified.
 
-    Under True there is one for the axioms without the individuals that they name, if any.
+    The key True has one for the axioms without the individuals that they name, if any.
     """
     made = _engine(request.reasoner)
     axioms = request.axioms.encode()
@@ -102,7 +102,7 @@ def load(request: Load) -> dict[bool, Engine]:
     return engines
 
 
-def _engine(reasoner: str) -> Callable[[bytes], Engine]:
+def _engine(reasoner: str) -> Callable[[bytes], OntologyReasoner]:
     if reasoner == "pellet":
         from sensorstream.reasoning.dl.pellet import Pellet
 
@@ -114,7 +114,7 @@ def _engine(reasoner: str) -> Callable[[bytes], Engine]:
 
 def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> None:
     """Answer requests until there are no more."""
-    engines: dict[bool, Engine] = {}
+    engines: dict[bool, OntologyReasoner] = {}
     justifier: Justifier | None = None
     realisation: Realisation | None = None
     while (request := read(receive)) is not None:
@@ -142,14 +142,14 @@ def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> N
                 send(encode(Explained(None, error=_told(error))))
             continue
         try:
-            if isinstance(request, Load):
-                engines = load(request)
+            if isinstance(request, LoadAxioms):
+                engines = load_axioms(request)
                 answer = Answer([[] if engines[False].is_consistent() else None])
             else:
-                assert isinstance(request, Ask)
+                assert isinstance(request, AskTypes)
                 engine = engines[request.unnamed]
                 answer = Answer([engine.types(island) for island in request.islands])
-        except Exception as error:  # Java's exceptions too: the owner decides what they mean
+        except Exception as error:  # also Java's exceptions: the owner decides what they mean
             answer = Answer([], _told(error))
         send(encode(answer))
 
@@ -174,9 +174,9 @@ def _serve_and_exit(answers: int) -> None:
 
 
 def _wait_for_hang_up() -> None:
-    """Return when the other end of standard input is closed, however busy Java may be."""
+    """Return when the other end of standard input is closed, even while Java is busy."""
     poll = select.poll()
-    poll.register(0, 0)  # no event but those that are always reported: hang-up and error
+    poll.register(0, 0)  # only the events that are always reported: hang-up and error
     poll.poll()
 
 

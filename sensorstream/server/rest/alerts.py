@@ -1,4 +1,4 @@
-"""``GET /alerts`` and ``GET /alerts/stream``: what was raised, as a list and live."""
+"""``GET /alerts`` and ``GET /alerts/stream``: the raised alerts, as a list and as a live stream."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pydantic import BaseModel
 from sensorstream.alerts.cloudevents import alert_data
 from sensorstream.alerts.feed import Subscription
 from sensorstream.alerts.records import RaisedAlert
+from sensorstream.app.application import Application
 from sensorstream.server.answers import RaisedAlertBody
-from sensorstream.server.application import ServedApplication
 
 _PAGE: Final = 100
-_LOOK_AGAIN: Final = 30.0  # seconds; a missed announcement delays an alert, never loses it
+_LOOK_AGAIN: Final = 30.0  # seconds; a missed notification delays an alert, it is not lost
 
 
 class AlertsBody(BaseModel):
@@ -28,7 +28,7 @@ class AlertsBody(BaseModel):
     next: str | None
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The alerts resource."""
     routes = APIRouter(tags=["alerts"])
 
@@ -47,8 +47,8 @@ def router(application: ServedApplication) -> APIRouter:
         return JSONResponse({"alerts": [told(each) for each in found], "next": following})
 
     async def subscribed() -> AsyncIterator[Subscription]:
-        # A dependency ends with its request; a generator that a leaving client abandons ends
-        # when the garbage collector finds it.
+        # A dependency ends with its request; the generator of a client that leaves ends only when
+        # the garbage collector finds it.
         with application.alert_feed.subscribe() as subscription:
             yield subscription
 

@@ -1,4 +1,4 @@
-"""``/healthz``, ``/readyz`` and ``/metrics``: for those who run the server."""
+"""``/healthz``, ``/readyz`` and ``/metrics``: for operators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from prometheus_client.exposition import choose_encoder
 from pydantic import BaseModel
 
-from sensorstream.server.application import ServedApplication
+from sensorstream.app.application import Application
 from sensorstream.server.problems import http_problem, respond
 
 
@@ -34,7 +34,7 @@ class AliveBody(BaseModel):
     held: int
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The operators' resources."""
     routes = APIRouter(tags=["operation"])
 

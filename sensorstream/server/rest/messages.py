@@ -1,4 +1,4 @@
-"""``POST /messages`` and ``POST /messages/batch``: messages come in."""
+"""``POST /messages`` and ``POST /messages/batch``: take messages in."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import MessageTooLarge, SensorStreamError
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.answers import OutcomeBody, outcome_answer
-from sensorstream.server.application import ServedApplication
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.problems import ProblemBody, problem_of
 
@@ -28,14 +28,14 @@ Source = Annotated[str, Query(max_length=200, description="Where the message com
 
 
 class BatchEntryBody(BaseModel):
-    """One message of a batch: its outcome, or the problem it met."""
+    """One message of a batch: its outcome or its problem."""
 
     outcome: OutcomeBody | None = None
     problem: ProblemBody | None = None
 
 
 class BatchBody(BaseModel):
-    """What became of a batch; ``results`` stand in the order of the messages."""
+    """The outcome of a batch; ``results`` are in the order of the messages."""
 
     accepted: int
     failed: int
@@ -47,7 +47,7 @@ def _text_body(*media_types: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-def router(application: ServedApplication, max_message_bytes: int) -> APIRouter:
+def router(application: Application, max_message_bytes: int) -> APIRouter:
     """The messages resource."""
     routes = APIRouter(tags=["messages"])
 
@@ -72,7 +72,7 @@ def router(application: ServedApplication, max_message_bytes: int) -> APIRouter:
         ),
     )
     async def post_batch(request: Request, source: Source = "rest") -> JSONResponse:
-        """Take XML documents in, in order; each succeeds or fails for itself.
+        """Take XML documents in, in order; each succeeds or fails independently.
 
         The body is a JSON array of strings, or one JSON string a line (NDJSON).
         """
@@ -118,9 +118,7 @@ def _batch(body: bytes, content_type: str) -> list[str]:
     return texts
 
 
-def _enter(
-    application: ServedApplication, text: str, source: str, limit: int
-) -> asyncio.Future[Outcome]:
+def _enter(application: Application, text: str, source: str, limit: int) -> asyncio.Future[Outcome]:
     content = text.encode(errors="replace")
     if len(content) > limit:
         refused: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()

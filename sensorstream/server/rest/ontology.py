@@ -1,4 +1,4 @@
-"""``/ontology``: what is in force, and another one in its place."""
+"""``/ontology``: read the ontology in force, or replace it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
+from sensorstream.app.application import Application
 from sensorstream.reasoning.ontology import MEDIA_TYPES
-from sensorstream.server.application import ServedApplication
 from sensorstream.server.negotiation import media_type_of
 
 _TEXT: Final[dict[str, Any]] = {each: {"schema": {"type": "string"}} for each in MEDIA_TYPES}
@@ -22,7 +22,7 @@ class ChangedBody(BaseModel):
     change: str = Field(description="the journal's id of the change", examples=["m17"])
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The ontology resource."""
     routes = APIRouter(tags=["ontology"])
 
@@ -51,7 +51,8 @@ def router(application: ServedApplication) -> APIRouter:
         media_type = media_type_of(request.headers.get("content-type", ""))
         if media_type not in MEDIA_TYPES:
             raise HTTPException(
-                415, f"'{media_type}' is no ontology: expected one of {', '.join(MEDIA_TYPES)}"
+                415,
+                f"'{media_type}' is not an ontology: expected one of {', '.join(MEDIA_TYPES)}",
             )
         content = await request.body()
         change = await run_in_threadpool(application.put_ontology, content, media_type)

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
+from sensorstream.app.application import Application
 from sensorstream.errors import Contradiction
-from sensorstream.server.application import ServedApplication
 from sensorstream.server.problems import ContradictionBody
 
 
@@ -33,7 +33,7 @@ class QuarantineBody(BaseModel):
     next: str | None
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The quarantine resource."""
     routes = APIRouter(tags=["messages"])
 

@@ -1,4 +1,4 @@
-"""``/queries``: continuous queries, and what they report."""
+"""``/queries``: continuous queries and their reports."""
 
 from __future__ import annotations
 
@@ -18,13 +18,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.alerts.cloudevents import plain_time, query_report_data
 from sensorstream.alerts.feed import Subscription
+from sensorstream.app.application import Application
+from sensorstream.app.queries import QueryView, ResultSet
+from sensorstream.engine.queries import QueryReport
 from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
-from sensorstream.server.application import (
-    ServedApplication,
-    ServedQuery,
-    ServedReport,
-    ServedResultSet,
-)
 from sensorstream.server.negotiation import choose, media_type_of
 from sensorstream.server.results import GRAPHS, SOLUTIONS, results_response
 from sensorstream.streams.report_data import bindings
@@ -71,7 +68,7 @@ class StepsBody(BaseModel):
 
 
 class EncodedNames:
-    """ASGI middleware: paths of queries stay percent-encoded, for names are IRIs with slashes."""
+    """ASGI middleware: paths of queries stay percent-encoded; names may be IRIs with slashes."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -84,11 +81,11 @@ class EncodedNames:
         await self._app(scope, receive, send)
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The resource of continuous queries."""
     routes = APIRouter(prefix=_PATH, tags=["queries"])
 
-    def told(query: ServedQuery) -> QueryBody:
+    def told(query: QueryView) -> QueryBody:
         def time(instant: int | None) -> int | str | None:
             return None if instant is None else plain_time(instant, application.timeline)
 
@@ -107,7 +104,7 @@ def router(application: ServedApplication) -> APIRouter:
         )
 
     async def subscribed() -> AsyncIterator[Subscription]:
-        # A dependency ends with its request, whatever becomes of the generator.
+        # A dependency ends with its request, even if the generator does not.
         with application.queries.feed.subscribe() as subscription:
             yield subscription
 
@@ -153,7 +150,7 @@ def router(application: ServedApplication) -> APIRouter:
 
     @routes.delete("/{name}", summary="Remove a continuous query", status_code=204)
     def delete_query(name: Name) -> Response:
-        """Stop a query; those who follow it are told so."""
+        """Stop a query; its followers get an `end` event."""
         application.queries.remove(unquote(name))
         return Response(status_code=204)
 
@@ -191,18 +188,18 @@ def router(application: ServedApplication) -> APIRouter:
 
     @routes.delete("/{name}/step", summary="End the record of instants", status_code=204)
     def end_record(name: Name) -> Response:
-        """Record what the operators do no longer."""
+        """Stop recording the operators."""
         application.queries.end_record(unquote(name))
         return Response(status_code=204)
 
     return routes
 
 
-def _results(application: ServedApplication, name: str, accept: str) -> Response:
+def _results(application: Application, name: str, accept: str) -> Response:
     return results_response(_answer(application.queries.results(name)), accept)
 
 
-def _answer(found: ServedResultSet) -> ox.QuerySolutions | ox.QueryBoolean | list[ox.Triple]:
+def _answer(found: ResultSet) -> ox.QuerySolutions | ox.QueryBoolean | list[ox.Triple]:
     if found.triples is not None:
         return [
             ox.Triple(subject_to_oxigraph(s), ox.NamedNode(p), to_oxigraph(o))
@@ -216,19 +213,19 @@ def _answer(found: ServedResultSet) -> ox.QuerySolutions | ox.QueryBoolean | lis
 
 
 async def _follow(
-    application: ServedApplication,
-    query: ServedQuery,
+    application: Application,
+    query: QueryView,
     last_event_id: str | None,
     subscription: Subscription,
 ) -> AsyncIterator[bytes]:
     """Reports after the last one that the client has, or from now on.
 
-    A client that is slow, or was away for long, is told how many it has missed.
+    A client that is slow, or was away for long, gets the number of missed reports.
     """
     queries, cursor = application.queries, query.reported
     if last_event_id is not None:
         entry, _, number = last_event_id.rpartition("-")
-        # Another registration of the name had numbers of its own.
+        # Another registration of the same name has its own numbers.
         cursor = int(number) if entry == query.entry and number.isdigit() else 0
     yield format_sse_event(comment="listening", retry=_RETRY)
     while not queries.feed.closed:
@@ -249,6 +246,6 @@ async def _follow(
             yield format_sse_event(comment="still listening")
 
 
-def _data(application: ServedApplication, report: ServedReport) -> str:
+def _data(application: Application, report: QueryReport) -> str:
     data = query_report_data(report.id, report.report, application.timeline)
     return json.dumps(data, ensure_ascii=False)

@@ -13,8 +13,8 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
+from sensorstream.app.application import Application
 from sensorstream.errors import QueryError
-from sensorstream.server.application import ServedApplication
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.results import GRAPHS, SOLUTIONS, results_response
 
@@ -37,7 +37,7 @@ class _Request:
     named_graphs: Sequence[str]
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The SPARQL endpoint; queries run in worker threads, a few at once."""
     routes = APIRouter(tags=["sparql"])
     limiter = anyio.CapacityLimiter(_AT_ONCE)
@@ -131,7 +131,7 @@ def _read(parameters: Mapping[str, Sequence[str]]) -> _Request:
     )
 
 
-def _answer(application: ServedApplication, asked: _Request, accept: str) -> Response:
+def _answer(application: Application, asked: _Request, accept: str) -> Response:
     """Run and write out in one thread: Oxigraph's answers may not change threads.
 
     Not even to be freed, so no exception that leaves may hold one in its frames.

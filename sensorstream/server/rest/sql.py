@@ -13,7 +13,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from sensorstream.server.application import ServedApplication
+from sensorstream.app.application import Application
 
 
 class SqlBody(BaseModel):
@@ -25,14 +25,14 @@ class SqlBody(BaseModel):
 
 
 class TableBody(BaseModel):
-    """The answer; ``truncated`` tells that the row limit cut rows off."""
+    """The answer; ``truncated``: the row limit was reached and rows are missing."""
 
     columns: list[str]
     rows: list[list[Any]]
     truncated: bool
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The SQL resource."""
     routes = APIRouter(tags=["history"])
 
@@ -56,7 +56,7 @@ def router(application: ServedApplication) -> APIRouter:
 
 
 def _plain(value: object) -> Any:
-    """A database value as JSON has it."""
+    """A database value as a JSON value."""
     match value:
         case None | bool() | int() | str():
             return value

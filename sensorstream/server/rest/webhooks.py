@@ -1,4 +1,4 @@
-"""``/webhooks``: who is told of alerts, and of what continuous queries report."""
+"""``/webhooks``: receivers of alerts and of reports of continuous queries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream.alerts.records import Webhook
-from sensorstream.server.application import ServedApplication
+from sensorstream.app.application import Application
 
 
 class NewWebhookBody(BaseModel):
@@ -48,7 +48,7 @@ class WebhooksBody(BaseModel):
     webhooks: list[WebhookBody]
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The webhooks resource."""
     routes = APIRouter(prefix="/webhooks", tags=["webhooks"])
 
@@ -67,7 +67,7 @@ def router(application: ServedApplication) -> APIRouter:
 
     @routes.get("", summary="List webhooks")
     def list_webhooks() -> WebhooksBody:
-        """All registered webhooks; secrets are not told again."""
+        """All registered webhooks, without their secrets."""
         return WebhooksBody(webhooks=[_body(each) for each in application.webhooks()])
 
     @routes.get("/{webhook_id}", summary="Look up a webhook")
@@ -80,7 +80,7 @@ def router(application: ServedApplication) -> APIRouter:
 
     @routes.delete("/{webhook_id}", summary="Remove a webhook", status_code=204)
     def delete_webhook(webhook_id: str) -> Response:
-        """Stop delivering to a webhook; what was not delivered yet is dropped."""
+        """Stop delivering to a webhook; pending deliveries are dropped."""
         if not application.delete_webhook(webhook_id):
             raise _unknown(webhook_id)
         return Response(status_code=204)

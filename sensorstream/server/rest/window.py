@@ -1,4 +1,4 @@
-"""``GET /window``: who is in the window now."""
+"""``GET /window``: the individuals in the window."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from sensorstream.alerts.cloudevents import plain_time
-from sensorstream.server.application import ServedApplication
+from sensorstream.app.application import Application
 
 
 class IndividualBody(BaseModel):
@@ -42,7 +42,7 @@ class WindowBody(BaseModel):
     next: str | None = Field(description="path of the next page, if any")
 
 
-def router(application: ServedApplication) -> APIRouter:
+def router(application: Application) -> APIRouter:
     """The window resource."""
     routes = APIRouter(tags=["window"])
 

@@ -1,4 +1,4 @@
-"""SOAP 1.1 and 1.2, by hand: one operation, document/literal wrapped."""
+"""SOAP 1.1 and 1.2, without a library: one operation, document/literal wrapped."""
 
 from sensorstream.server.soap.endpoint import router
 

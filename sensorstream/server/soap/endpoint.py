@@ -1,4 +1,4 @@
-"""``/soap``: the same as ``POST /messages``, for those who speak SOAP."""
+"""``/soap``: the same as ``POST /messages``, for SOAP clients."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from xml.sax.saxutils import escape
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
+from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import MessageTooLarge, SensorStreamError
 from sensorstream.server.answers import outcome_answer
-from sensorstream.server.application import ServedApplication
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.problems import problem_of, unexpected
 from sensorstream.server.soap.envelope import (
@@ -31,11 +31,11 @@ _log = logging.getLogger(__name__)
 _WSDL: Final = Path(__file__).with_name("service.wsdl")
 _TYPES: Final = {version.media_type: version for version in Version}
 _XML: Final = {"schema": {"type": "string", "format": "xml"}}
-# A document that comes as text has lost its bytes: what it says of its encoding is stale.
+# A document that comes as text is decoded already: its encoding declaration no longer applies.
 _DECLARATION: Final = re.compile(r"\s*<\?xml\s[^>]*\?>")
 
 
-def router(application: ServedApplication, max_message_bytes: int) -> APIRouter:
+def router(application: Application, max_message_bytes: int) -> APIRouter:
     """The SOAP endpoint and its WSDL."""
     routes = APIRouter(tags=["messages"])
 
@@ -51,7 +51,7 @@ def router(application: ServedApplication, max_message_bytes: int) -> APIRouter:
         },
     )
     def wsdl(request: Request) -> Response:
-        """Answers at `/soap?wsdl`; the service's address is the one asked at."""
+        """Answers at `/soap?wsdl`; the service's address is that of the request."""
         if "wsdl" not in {name.lower() for name in request.query_params}:
             raise HTTPException(404, "the description of the service is at /soap?wsdl")
         address = escape(str(request.url.replace(query="")), {'"': "&quot;"})

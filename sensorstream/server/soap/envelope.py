@@ -41,12 +41,12 @@ class Version(Enum):
 
     @property
     def sender(self) -> str:
-        """The fault code that blames the sender."""
+        """The fault code for errors of the sender."""
         return "Client" if self is Version.SOAP_11 else "Sender"
 
     @property
     def receiver(self) -> str:
-        """The fault code that blames us."""
+        """The fault code for errors of the server."""
         return "Server" if self is Version.SOAP_11 else "Receiver"
 
 
@@ -61,7 +61,7 @@ _OURS: Final = {
 
 
 class Fault(Exception):
-    """A request that is answered by a fault. ``code`` is a local name of the envelope's."""
+    """A request that is answered by a fault. ``code`` is a name of the envelope's namespace."""
 
     def __init__(
         self, version: Version, code: str, problem: Problem, not_understood: Sequence[str] = ()
@@ -80,10 +80,11 @@ def _client_problem(detail: str) -> Problem:
 def read_message(body: bytes, assumed: Version) -> tuple[Version, str]:
     """The version of a ``postMessage`` request, and the message in it.
 
-    ``assumed`` is the version to answer in where the body does not tell its own.
+    ``assumed`` is the version of the answer if the body has no readable version.
 
     Raises:
-        Fault: not an envelope we can read, a header we must understand, or another operation.
+        Fault: the envelope cannot be read, a header must be understood, or the operation is
+            unknown.
     """
     envelope = _parse(body, assumed)
     name = etree.QName(envelope)
@@ -151,7 +152,7 @@ def fault(told: Fault) -> bytes:
 
 
 def element_of(name: str, value: object) -> etree._Element:
-    """A value as an element of our namespace; lists repeat, mappings nest."""
+    """A value as an element of the service's namespace; lists repeat, mappings nest."""
     element = etree.Element(f"{{{NAMESPACE}}}{name}", nsmap={"ss": NAMESPACE})
     if isinstance(value, dict):
         for key, each in value.items():
@@ -178,7 +179,7 @@ def _parse(body: bytes, assumed: Version) -> etree._Element:
 
 
 def _refuse_unknown_headers(envelope: etree._Element, version: Version) -> None:
-    """We understand no header: refuse those we must (SOAP 1.1, 4.2.3; SOAP 1.2, 5.2.3)."""
+    """No header is supported: refuse those marked mustUnderstand (SOAP 1.1, 4.2.3; 1.2, 5.2.3)."""
     role = version.name_of("actor" if version is Version.SOAP_11 else "role")
     unknown = tuple(
         str(block.tag)

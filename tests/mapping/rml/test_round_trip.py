@@ -248,7 +248,7 @@ def test_what_rml_cannot_say_is_refused_with_its_place(rule: str, reason: str) -
     ("loops", "reason"),
     [
         ("for each $a in {x} for each $b in {y}", "loops side by side"),
-        ("for each $a in {//x}", "'//x' is no path of plain child steps"),
+        ("for each $a in {//x}", "'//x' is not a path of plain child steps"),
         ("for each $a in {x} if {b[. = $a/c]}", "$a stands in a predicate of"),
     ],
 )

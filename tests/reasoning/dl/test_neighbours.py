@@ -4,7 +4,7 @@ import pytest
 
 from sensorstream.model.terms import IRI
 from sensorstream.reasoning.dl.neighbours import Apart, Definition, Sight, Step, set_apart
-from sensorstream.reasoning.dl.terminology import Ends, Terminology
+from sensorstream.reasoning.dl.terminology import PropertyEnds, Terminology
 from sensorstream.reasoning.ontology import load_ontology
 
 ONTOLOGY = """
@@ -45,8 +45,8 @@ def test_what_is_told_of_a_property_is_told_of_its_inverse(tmp_path: Path) -> No
     assert found is not None
     assert not found.terminology.linking
     a, b = frozenset({x("A")}), frozenset({x("B")})
-    assert found.terminology.local[x("p")] == Ends(a, b)
-    assert found.terminology.local[x("r")] == Ends(b, a)
+    assert found.terminology.local[x("p")] == PropertyEnds(a, b)
+    assert found.terminology.local[x("r")] == PropertyEnds(b, a)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import pytest
 from sensorstream.reasoning.dl.protocol import (
     HEADER,
     Answer,
-    Ask,
+    AskTypes,
     IslandFacts,
-    Load,
+    LoadAxioms,
     decode,
     encode,
     read,
@@ -27,15 +27,15 @@ FACTS = IslandFacts(
 @pytest.mark.parametrize(
     "message",
     [
-        Load("hermit", "<urn:x:ä> …"),
-        Ask([FACTS, FACTS]),
-        Ask([]),
+        LoadAxioms("hermit", "<urn:x:ä> …"),
+        AskTypes([FACTS, FACTS]),
+        AskTypes([]),
         Answer([[["urn:x:A"], []], None]),
         Answer([], "went wrong"),
     ],
 )
-def test_what_is_read_is_what_was_written(message: Load | Ask | Answer) -> None:
-    # JSON has no tuples: an Ask is equal when what it encodes to is.
+def test_what_is_read_is_what_was_written(message: LoadAxioms | AskTypes | Answer) -> None:
+    # JSON has no tuples: an AskTypes is equal when what it encodes to is.
     again = read(io.BytesIO(encode(message)).read)
     assert again is not None
     assert encode(again) == encode(message)
@@ -46,13 +46,13 @@ def test_the_end_of_the_stream_is_no_message() -> None:
 
 
 def test_a_foreign_message_is_refused() -> None:
-    with pytest.raises(ValueError, match="no message of the protocol"):
+    with pytest.raises(ValueError, match="not a message of the protocol"):
         decode(b'["shutdown"]')
 
 
 def test_a_question_before_the_axioms_is_answered_with_an_error() -> None:
     answers = io.BytesIO()
-    serve(io.BytesIO(encode(Ask([]))).read, answers.write)
+    serve(io.BytesIO(encode(AskTypes([]))).read, answers.write)
     body = answers.getvalue()[HEADER.size :]
     answer = decode(body)
     assert isinstance(answer, Answer)

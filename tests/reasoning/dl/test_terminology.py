@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from sensorstream.model.terms import IRI, BlankNode
-from sensorstream.reasoning.dl.terminology import Ends, Terminology
+from sensorstream.reasoning.dl.terminology import PropertyEnds, Terminology
 from sensorstream.reasoning.ontology import load_ontology
 
 PREFIXES = """
@@ -45,7 +45,7 @@ def test_a_property_without_axioms_says_nothing(tmp_path: Path) -> None:
 
 def test_a_property_with_named_ends_only_is_local(tmp_path: Path) -> None:
     found = terminology(tmp_path, ":p rdfs:domain :A ; rdfs:range :B , owl:Thing .")
-    assert found.local == {x("p"): Ends(frozenset({x("A")}), frozenset({x("B")}))}
+    assert found.local == {x("p"): PropertyEnds(frozenset({x("A")}), frozenset({x("B")}))}
     assert found.linking == set()
 
 

@@ -12,10 +12,10 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
-from sensorstream.reasoning.closure import Closure
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner
+from sensorstream.reasoning.schema_closure import SchemaClosure
 
 AXIOMS = """
 @prefix : <http://x.example/#> .
@@ -102,6 +102,6 @@ def test_static_individuals_that_contradict_the_axioms_are_an_ontology_error(
 
 def test_every_profile_has_its_reasoner(ontology: Ontology) -> None:
     assert isinstance(make_reasoner("none", ontology), NoReasoner)
-    assert isinstance(make_reasoner("plain", ontology), Closure)
+    assert isinstance(make_reasoner("plain", ontology), SchemaClosure)
     with pytest.raises(SettingsError, match="expected one of none, plain, hermit, pellet"):
         make_reasoner("owl", ontology)

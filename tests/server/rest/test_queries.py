@@ -13,7 +13,6 @@ import httpx
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.server.application import ServedApplication
 from sensorstream.settings import (
     HistorySettings,
     OntologySettings,
@@ -51,7 +50,7 @@ WINDOWED = (
 def url(
     tmp_path: Path,
     database: str,
-    listen: Callable[[ServedApplication], Iterator[str]],
+    listen: Callable[[Application], Iterator[str]],
 ) -> Iterator[str]:
     (tmp_path / "o.ttl").write_text(ONTOLOGY)
     (tmp_path / "r.rules").write_text(RULES)

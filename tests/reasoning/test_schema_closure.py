@@ -14,7 +14,7 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBCLASS_OF,
     RDFS_SUBPROPERTY_OF,
 )
-from sensorstream.reasoning.closure import Closure
+from sensorstream.reasoning.schema_closure import SchemaClosure
 
 
 def x(name: str) -> IRI:
@@ -43,7 +43,7 @@ class Run:
     def __init__(self, schema: tuple[Triple, ...], static: tuple[Triple, ...]) -> None:
         self.kb = KnowledgeBase()
         self.kb.add(Origin.STATIC, (*schema, *static))
-        self.closure = Closure(Schema.of(schema))
+        self.closure = SchemaClosure(Schema.of(schema))
         self.closure.start(self.kb)
 
     def change(self, added: set[Triple], removed: set[Triple]) -> Delta:
@@ -114,7 +114,7 @@ def test_static_triples_are_closed_once_and_apart() -> None:
 
 
 def test_without_types_only_properties_are_followed() -> None:
-    closure = Closure(Schema.of(SCHEMA), types=False)
+    closure = SchemaClosure(Schema.of(SCHEMA), types=False)
     assert list(closure.conclusions((ANNA, IN_ROOM, HALL))) == [(ANNA, LOCATED, HALL)]
     assert list(closure.conclusions((ANNA, RDF_TYPE, HUMAN))) == []
 

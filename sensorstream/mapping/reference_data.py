@@ -1,7 +1,7 @@
-"""Reference data: what rules may look up that no message says.
+"""Reference data: values that rules may look up beside the message.
 
-It is fixed when the rules are compiled, so that mapping needs nothing but rules and message and
-gives the same everywhere: in the server, on replay and in bulk.
+It is fixed when the rules are compiled, so that mapping depends only on rules and message, and
+gives the same result in the server, on replay and in bulk.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NO_TABLES: Final[Tables] = {}
 class ReferenceData:
     """Lookup tables by rule file, and the individuals of the ontology with their values.
 
-    An individual is what the ontology gives a type that is a class of its own (or
+    An individual is a name to which the ontology gives one of its own classes as type (or
     ``owl:NamedIndividual``, or ``owl:Thing``).
     """
 
@@ -40,7 +40,7 @@ class ReferenceData:
         return self.tables.get(file, _NO_TABLES)
 
     def members(self, name: IRI, schema: Schema) -> frozenset[IRI]:
-        """The individuals told to be of a class or of one below it."""
+        """The individuals stated to be members of a class or of one of its subclasses."""
         classes = {name, *schema.subclasses(name)}
         return frozenset(
             each for each, types in self.types.items() if not classes.isdisjoint(types)
@@ -91,12 +91,12 @@ def reference_data(tables: Mapping[str, Tables], triples: Iterable[Triple]) -> R
 
 
 def _keys(literal: Literal) -> tuple[object, ...]:
-    """What makes a literal the same as another: its value, then its text."""
+    """The key by which two literals are the same: value, then text."""
     try:
         value: Value = literal.value
     except TermError:
         return (literal.lexical,)
     if isinstance(value, str):
         return (literal.lexical,)
-    # True == 1, but a truth is no number.
+    # In Python True == 1, but a boolean is not a number.
     return ((isinstance(value, bool), value), literal.lexical)

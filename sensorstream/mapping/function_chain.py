@@ -1,4 +1,4 @@
-"""The value functions of a hole, put together and checked."""
+"""Composes and checks the value functions of a hole."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language.syntax import Call
-from sensorstream.mapping.functions import Function, Kind, Tables, compile_call
+from sensorstream.mapping.functions import Function, Tables, ValueKind, compile_call
 from sensorstream.model.datatypes import (
     NUMERIC_TYPES,
     XSD,
@@ -21,9 +21,9 @@ from sensorstream.model.terms import Literal
 _MOMENTS: Final = frozenset((XSD_DATE_TIME, XSD_DATE_TIME_STAMP))
 _TAKEN: Final = NUMERIC_TYPES | _MOMENTS | {XSD_DATE, XSD_BOOLEAN}
 _SUITABLE: Final = {
-    Kind.NUMBER: NUMERIC_TYPES,
-    Kind.TIME: _MOMENTS,
-    Kind.DAY: frozenset((XSD_DATE,)),
+    ValueKind.NUMBER: NUMERIC_TYPES,
+    ValueKind.TIME: _MOMENTS,
+    ValueKind.DAY: frozenset((XSD_DATE,)),
 }
 
 
@@ -51,11 +51,11 @@ def call_faults(
     datatype: str | None = None,
     make: Callable[[str], Literal] | None = None,
 ) -> Iterator[LanguageError]:
-    """What is wrong with the functions of a hole.
+    """The faults of the functions of a hole.
 
-    Each must take what the one before gives, the value must suit its ``datatype`` in the end,
-    and so must the constants of ``default``: ``make`` makes the literal, where the value is
-    the hole's alone.
+    Each must accept the result of the one before; the last result and the constants of ``default``
+    must be valid for ``datatype``. ``make`` makes the literal, if the value consists of this hole
+    only.
     """
     compiled: list[tuple[Call, Function]] = []
     for call in calls:
@@ -65,10 +65,10 @@ def call_faults(
             yield error
     if len(compiled) < len(calls) or not compiled:
         return
-    given = Kind.ANY
+    given = ValueKind.ANY
     for call, function in compiled:
         if given not in function.takes:
-            taken = " or ".join(kind.value for kind in Kind if kind in function.takes)
+            taken = " or ".join(kind.value for kind in ValueKind if kind in function.takes)
             yield LanguageError(
                 f"{call.function} takes {taken}, not {given.value}", position=call.position
             )
@@ -77,7 +77,8 @@ def call_faults(
     if datatype in _TAKEN and datatype not in _SUITABLE.get(given, _TAKEN):
         last = compiled[-1][0]
         yield LanguageError(
-            f"{last.function} gives {given.value}, which is no xsd:{datatype.removeprefix(XSD)}",
+            f"{last.function} gives {given.value}, "
+            f"which is not an xsd:{datatype.removeprefix(XSD)}",
             position=last.position,
         )
         return

@@ -9,8 +9,8 @@ from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError, Position, QueryError
 from sensorstream.history.database import engine
+from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.reader import reader_url
-from sensorstream.history.sql import Table, run_sql
 from sensorstream.history.store import Store
 from sensorstream.history.views import install_views
 from sensorstream.model.schema import Schema
@@ -39,23 +39,23 @@ def history(new_database: Callable[[], str]) -> str:
     return url
 
 
-def ask(url: str, text: str, *, timeout: float = 10.0, row_limit: int = 100) -> Table:
+def ask(url: str, text: str, *, timeout: float = 10.0, row_limit: int = 100) -> SqlResult:
     return run_sql(url, text, timeout=timeout, row_limit=row_limit)
 
 
 def test_views_are_found_with_and_without_their_schema(history: str) -> None:
-    expected = Table(("seq", "id"), ((1, "m1"), (2, "m2")))
+    expected = SqlResult(("seq", "id"), ((1, "m1"), (2, "m2")))
     assert ask(history, "select seq, id from messages where seq < 3 order by seq") == expected
     assert ask(history, "SELECT seq, id FROM history.messages WHERE seq < 3;") == expected
 
 
 def test_no_rows_still_have_columns(history: str) -> None:
-    assert ask(history, "select iri, time from human") == Table(("iri", "time"), ())
+    assert ask(history, "select iri, time from human") == SqlResult(("iri", "time"), ())
 
 
 def test_the_row_limit_cuts_off_and_says_so(history: str) -> None:
     table = ask(history, "select seq from messages order by seq", row_limit=3)
-    assert table == Table(("seq",), ((1,), (2,), (3,)), truncated=True)
+    assert table == SqlResult(("seq",), ((1,), (2,), (3,)), truncated=True)
     assert not ask(history, "select seq from messages", row_limit=50).truncated
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sensorstream.language import parse
 from sensorstream.mapping import parse_document
-from sensorstream.mapping.explain import Explanation, ExpressionReport, explain
+from sensorstream.mapping.rule_report import Explanation, ExpressionReport, explain
 from sensorstream.mapping.unmapped import Unmapped
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
@@ -78,7 +78,7 @@ def test_what_no_path_found_is_listed_once_for_each_place() -> None:
 def test_a_rule_that_matches_nothing_comes_with_the_likely_cause() -> None:
     _, doors = explained().rules
     assert not doors.matched
-    assert doors.cause.endswith("it asks for /Door, but there is no /Door: found Message")
+    assert doors.cause.endswith("it expects /Door, but there is no /Door: found Message")
     assert {each.tried for each in doors.expressions} == {0}
 
 
@@ -111,6 +111,6 @@ def test_each_message_of_a_document_is_explained_by_itself() -> None:
     one, two = explanations(f"<Messages>\n<Message/>\n{MESSAGE}</Messages>", rules)
     assert (one.line, two.line) == (2, 4)
     assert not one.rules[0].matched
-    assert one.rules[0].cause.endswith("/Message is not as in Message[@version='1']")
+    assert one.rules[0].cause.endswith("/Message does not match Message[@version='1']")
     assert two.rules[0].matched
     assert two.unmapped[0].path == "/Message/@kind"

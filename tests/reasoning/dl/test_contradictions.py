@@ -17,7 +17,7 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.reasoning.dl.explain import Explainer
+from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
 from sensorstream.reasoning.dl.protocol import Explain, Explained
 from sensorstream.reasoning.dl.reasoner import DlReasoner

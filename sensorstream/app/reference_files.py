@@ -1,4 +1,4 @@
-"""Reading what mapping rules look up: the tables that rule files name, and the ontology."""
+"""Reads the reference data of mapping rules: tables named in rule files, and the ontology."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sensorstream.errors import LanguageError
 from sensorstream.language.syntax import RuleFile, Table
-from sensorstream.mapping.reference import ReferenceData, reference_data
-from sensorstream.mapping.tables import parse_table
+from sensorstream.mapping.lookup_tables import parse_table
+from sensorstream.mapping.reference_data import ReferenceData, reference_data
 from sensorstream.model.terms import Triple
 
 

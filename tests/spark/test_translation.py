@@ -10,7 +10,7 @@ from sensorstream.history.views import view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.java import java_home
-from sensorstream.spark.query import Source, spark_sql, translate, view_query
+from sensorstream.spark.translation import ViewSource, spark_sql, translate, view_query
 
 
 def translated(text: str, schema: Schema) -> str:
@@ -31,13 +31,13 @@ def test_a_view_reads_only_the_statements_it_needs(schema: Schema) -> None:
     query, sources = view_query(views["human"])
     kept = ("stay", "subject", "predicate", "object", "number", "moment", "superseded")
     assert set(sources) == {
-        Source("individuals", ("stay", "name", "time", "expired_at", "message_id")),
-        Source(
+        ViewSource("individuals", ("stay", "name", "time", "expired_at", "message_id")),
+        ViewSource(
             "statements",
             ("stay", "subject", "superseded"),
             (("kind", "iri"), ("object", human), ("predicate", kind)),
         ),
-        Source("statements", kept),
+        ViewSource("statements", kept),
     }
     assert "LATERAL" not in spark_sql(query)
     (source,) = view_query(views["x"])[1]

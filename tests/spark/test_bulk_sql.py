@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sensorstream.errors import QueryError
-from sensorstream.history.sql import Table, run_sql
+from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.views import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark.sql import ask
+from sensorstream.spark.bulk_sql import ask
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,7 +84,7 @@ def test_the_row_limit_cuts_off_and_says_so(
     spark: SparkSession, url: str, views: Sequence[View]
 ) -> None:
     answer = ask(spark, url, views, "select seq from messages order by seq", row_limit=2)
-    assert answer == Table(("seq",), ((1,), (2,)), truncated=True)
+    assert answer == SqlResult(("seq",), ((1,), (2,)), truncated=True)
 
 
 def test_what_only_spark_finds_wrong_is_a_query_error(
@@ -102,7 +102,7 @@ def test_a_process_can_start_spark_twice_and_is_quiet(url: str) -> None:
         "from sensorstream.model.schema import Schema\n"
         "from sensorstream.model.timeline import Timeline\n"
         "from sensorstream.spark.session import spark_session\n"
-        "from sensorstream.spark.sql import run_spark_sql\n"
+        "from sensorstream.spark.bulk_sql import run_spark_sql\n"
         "with spark_session('local[1]'):\n"
         "    pass\n"
         "print(run_spark_sql(sys.argv[1], 'select count(*) as n from messages',\n"
@@ -111,4 +111,4 @@ def test_a_process_can_start_spark_twice_and_is_quiet(url: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program, url], capture_output=True, text=True, check=False
     )
-    assert (done.stdout, done.stderr) == (f"{Table(('n',), ((20,),))}\n", "")
+    assert (done.stdout, done.stderr) == (f"{SqlResult(('n',), ((20,),))}\n", "")

@@ -1,7 +1,6 @@
-"""What the mapping rules do with a message, step by step: for people who write rules.
+"""Explains what the mapping rules do with a message, step by step.
 
-A plan compiled with a recorder tells of every expression; a plan without one knows nothing of
-this and pays nothing for it.
+A plan compiled with a recorder reports every expression; a plan without one has no cost for it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
 from sensorstream.mapping.plan import MappingPlan, PlannedRule
-from sensorstream.mapping.reference import NO_REFERENCE, ReferenceData
+from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.scope import Scope
 from sensorstream.mapping.subpaths import subpaths
 from sensorstream.mapping.unmapped import Seen, Unmapped, unmapped
@@ -35,11 +34,11 @@ _SHOWN: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class ExpressionReport:
-    """One hole of a rule: how often it was looked at, and what it found.
+    """One hole of a rule: how often it was evaluated, and what it found.
 
     ``role`` is ``on message``, ``for each $x``, ``if``, ``at``, ``name`` or the property. Of a
     condition ``found`` counts how often it held, of all others the nodes or values. ``missed``
-    counts the times it found nothing; ``cause`` then says why, as far as that shows.
+    counts the times it found nothing; ``cause`` is then the likely reason, if known.
     """
 
     role: str
@@ -63,10 +62,10 @@ class RuleReport:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One message of a document: its rules, and what of it no rule looked at.
+    """One message of a document: its rules, and the parts that no rule read.
 
-    ``error`` is why the rules reject it; empty if they do not. ``yields`` are of the RML maps
-    and stylesheets: what these look at is not known, and may be among ``unmapped``.
+    ``error`` is the reason why the rules reject it, or empty. ``yields`` are the results of RML
+    maps and stylesheets: which parts these read is not known; such parts may be in ``unmapped``.
     """
 
     line: int
@@ -140,7 +139,7 @@ class _Tally:
 
 
 class _Tracer:
-    """The recorder: counts for each hole, and marks what of the message was looked at."""
+    """The recorder: counts for each hole, and marks the parts of the message that were read."""
 
     def __init__(self, files: Iterable[syntax.RuleFile]) -> None:
         self._namespaces = {
@@ -149,7 +148,7 @@ class _Tracer:
         self.start()
 
     def start(self) -> None:
-        """Forget the message before."""
+        """Clear the records of the previous message."""
         self._tallies: dict[tuple[str, str], _Tally] = {}
         self.seen = Seen()
 
@@ -239,7 +238,7 @@ class _Tracer:
         scope: Scope,
         but: Set[Element] = frozenset(),
     ) -> None:
-        """All nodes that an expression looks at, but for some elements, are seen."""
+        """Mark all nodes that an expression reads, except some elements, as seen."""
         for path in subpaths(text):
             found = _evaluate(path, namespaces, scope)
             self.seen.elements |= _elements(found) - but
@@ -258,13 +257,13 @@ def _elements(found: object) -> set[Element]:
 
 
 def _evaluate(text: str, namespaces: Mapping[str, str], scope: Scope) -> object:
-    """What a path finds, with strings that know where they come from."""
+    """The result of a path, with strings that have a parent element."""
     variables = {name: node for name, node in scope.variables.items() if f"${name}" in text}
     try:
         path = etree.XPath(text, namespaces=dict(namespaces) or None)
         return path(scope.context, **cast(dict[str, Any], variables))
     except etree.XPathError:
-        # The expression as a whole has told already.
+        # The expression as a whole has reported the error already.
         return None
 
 
@@ -293,7 +292,7 @@ def _holes(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterable[tuple[st
 
 
 def _own_holes(value: object) -> Iterable[syntax.Hole]:
-    """The holes of a value, but for those of the properties of a node in it."""
+    """The holes of a value, without those of the properties of a node in it."""
     if isinstance(value, syntax.BlankValue):
         return ()
     if isinstance(value, syntax.ListValue):

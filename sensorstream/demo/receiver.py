@@ -1,4 +1,4 @@
-"""A webhook receiver, such as someone who wants to be alerted would write."""
+"""A webhook receiver, as a user would write it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 
 class Receiver:
-    """Listens on a free port of this machine and believes only what is signed.
+    """Listens on a free port of this machine and accepts only signed requests.
 
     Use as a context manager. ``events`` are the CloudEvents received, each once, in order of
     arrival; ``refused`` counts requests whose signature did not fit a known secret.
@@ -29,25 +29,25 @@ class Receiver:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                known = receiver.take(self.path, body, dict(self.headers.items()))
+                known = receiver.accept(self.path, body, dict(self.headers.items()))
                 self.send_response(204 if known else 401)
                 self.end_headers()
 
             def log_message(self, format: str, *args: object) -> None:
-                """The demo tells its own story."""
+                """Do not log requests."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._thread = Thread(target=self._server.serve_forever, name="receiver", daemon=True)
 
     def url(self, name: str) -> str:
-        """The address that belongs to one sender."""
+        """The URL for one sender."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/{name}"
 
     def trust(self, name: str, secret: str) -> None:
-        """Believe what is sent to ``url(name)`` and signed with ``secret`` (``whsec_…``)."""
+        """Accept requests to ``url(name)`` that are signed with ``secret`` (``whsec_…``)."""
         self._secrets[f"/{name}"] = Webhook(secret)
 
-    def take(self, path: str, body: bytes, headers: dict[str, str]) -> bool:
+    def accept(self, path: str, body: bytes, headers: dict[str, str]) -> bool:
         """Keep a request if its signature is right."""
         headers = {name.lower(): value for name, value in headers.items()}
         with self._arrived:
@@ -56,7 +56,7 @@ class Receiver:
             except (KeyError, WebhookVerificationError):
                 self.refused += 1
                 return False
-            # Delivery is at least once: the id tells a second copy.
+            # Delivery is at least once: a second copy has the same id.
             if headers["webhook-id"] not in self._seen:
                 self._seen.add(headers["webhook-id"])
                 self.events.append(json.loads(body))
@@ -64,7 +64,7 @@ class Receiver:
         return True
 
     def wait(self, count: int, timeout: float) -> bool:
-        """Whether ``count`` events have come, or come within ``timeout`` seconds."""
+        """Wait for ``count`` events; False if there are fewer after ``timeout`` seconds."""
         with self._arrived:
             return self._arrived.wait_for(lambda: len(self.events) >= count, timeout)
 

@@ -1,4 +1,4 @@
-"""From the SQL that PostgreSQL takes to the SQL that Spark takes."""
+"""Translates PostgreSQL's SQL to Spark's SQL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlglot.schema import MappingSchema
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.history.views import HISTORY, View
-from sensorstream.spark.tables import SOURCE_TABLES
+from sensorstream.spark.source_tables import SOURCE_TABLES
 
 Q = TypeVar("Q", bound=exp.Query)
 
@@ -26,8 +26,8 @@ def translate(text: str, views: Mapping[str, View]) -> tuple[exp.Query, tuple[Vi
     """The query over Spark's temporary views, and the views it uses.
 
     Raises:
-        QueryError: not one SELECT of PostgreSQL's SQL, or it names a table that is no view of
-            schema ``history``.
+        QueryError: the text is not one SELECT of PostgreSQL's SQL, or it names a table that is not
+            a view of schema ``history``.
     """
     query = _read(text)
     for select in query.find_all(exp.Select):
@@ -63,8 +63,8 @@ def translate(text: str, views: Mapping[str, View]) -> tuple[exp.Query, tuple[Vi
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A base table as one view uses it: its columns, and the texts that some others must have."""
+class ViewSource:
+    """A base table in one view: columns to read, and texts that other columns must have."""
 
     table: str
     columns: tuple[str, ...]
@@ -72,28 +72,28 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The temporary view that stands for it."""
+        """The name of its temporary view."""
         digest = hashlib.sha256(repr((self.columns, self.equals)).encode()).hexdigest()[:12]
         return f"store_{self.table}_{digest}"
 
 
 def view_name(name: str) -> str:
-    """The temporary view that stands for ``history.name``; these have no schema."""
+    """The temporary view for ``history.name``; temporary views have no schema."""
     return f"{HISTORY}_{name}"
 
 
-def view_query(view: View) -> tuple[exp.Select, tuple[Source, ...]]:
-    """A view's own query over temporary views of the base tables, and what these are."""
+def view_query(view: View) -> tuple[exp.Select, tuple[ViewSource, ...]]:
+    """The query of a view over temporary views of the base tables, and these tables."""
     query = view.query.copy()
     _group(query)
-    sources: dict[Source, None] = {}
+    sources: dict[ViewSource, None] = {}
     for table in list(query.find_all(exp.Table)):
         equals = sorted(_take_equalities(table))
         select = table.find_ancestor(exp.Select)
         assert select is not None
         used = {c.name for c in select.find_all(exp.Column) if c.table == table.alias}
         columns = [c.name for c in SOURCE_TABLES[table.name].columns if c.name in used]
-        source = Source(table.name, tuple(columns), tuple(equals))
+        source = ViewSource(table.name, tuple(columns), tuple(equals))
         sources[source] = None
         table.set("this", exp.to_identifier(source.name, quoted=True))
         table.set("db", None)
@@ -101,7 +101,7 @@ def view_query(view: View) -> tuple[exp.Select, tuple[Source, ...]]:
 
 
 def _take_equalities(table: exp.Table) -> Iterator[tuple[str, str]]:
-    """Take the equalities with a text that every row of a table has to meet out of the query."""
+    """Remove from the query the equalities with a text that every row of a table must fulfil."""
     select = table.find_ancestor(exp.Select)
     assert select is not None
     where = select.args.get("where")
@@ -125,7 +125,7 @@ def _take_equalities(table: exp.Table) -> Iterator[tuple[str, str]]:
 def _group(query: exp.Expr) -> None:
     """Turn a look-up per row (LATERAL) into one join with all groups.
 
-    Spark would do it by itself, but compute the left side twice on the way.
+    Spark would do the same, but would compute the left side twice.
     """
     for lateral in list(query.find_all(exp.Lateral)):
         join, values = lateral.parent, lateral.this.this
@@ -169,7 +169,7 @@ def _read(text: str) -> exp.Query:
         line, column = told.get("line"), told.get("col")
         position = None
         if isinstance(line, int) and isinstance(column, int):
-            # Where the offending token ends; it starts its own length before.
+            # The column is the end of the wrong token; it starts its length before.
             highlight = str(told.get("highlight") or " ")
             position = Position("query", line, max(1, column - len(highlight) + 1))
         what = told.get("description") or error
@@ -183,7 +183,7 @@ def _read(text: str) -> exp.Query:
 
 
 def _epoch(moment: exp.Expr) -> exp.Expr:
-    """Seconds since 1970, which Spark's EXTRACT does not know."""
+    """Seconds since 1970, which Spark's EXTRACT does not support."""
     seconds = exp.Div(
         this=exp.func("UNIX_MICROS", moment.copy()), expression=exp.Literal.number(1_000_000)
     )
@@ -209,7 +209,7 @@ def _typed(query: Q, types: Mapping[str, Mapping[str, str]]) -> Q:
 
 
 def _column_types(view: View) -> dict[str, str]:
-    """A view's columns and their types; those that only the data can tell are left out."""
+    """The columns of a view with their types, without those whose type depends on the data."""
     query, sources = view_query(view)
     types = {
         source.name: {each.name: each.kind for each in SOURCE_TABLES[source.table].columns}

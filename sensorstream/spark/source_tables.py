@@ -1,4 +1,4 @@
-"""The base tables as Spark sees them: columns, types, and how PostgreSQL writes them as CSV."""
+"""The base tables for Spark: columns, types, and how PostgreSQL writes them as CSV."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SourceColumn:
 
     @property
     def sql(self) -> str:
-        """What PostgreSQL is asked for: a text that the CSV reader understands."""
+        """The SQL expression of the column, as a text that the CSV reader can parse."""
         if self.kind == "timestamp":
             return f"(extract(epoch from {self.name}) * 1000000)::bigint"
         if self.kind == "binary":

@@ -1,4 +1,4 @@
-"""A server in a process of its own, as an operator would start it."""
+"""A server in a separate process, as an operator would start it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ServerProcess:
             )
 
     def url(self) -> str:
-        """Where it listens; waits until it does.
+        """The URL of the server; waits until it listens.
 
         Raises:
             ServerUnreachable: it ended, or does not listen within two minutes.

@@ -1,7 +1,7 @@
 """Which assertions and which axioms contradict each other, found in bounded time.
 
-Assertions are contracted first, against all axioms, by the reasoner that is resident anyway. The
-axioms are then contracted against those few assertions in a process of its own. Every proper
+Assertions are contracted first, against all axioms, by the resident reasoner. The axioms are then
+contracted against those few assertions in a separate process. Every proper
 subset of the two together has a model (docs/reasoning.md has the argument).
 """
 
@@ -30,9 +30,9 @@ from sensorstream.reasoning.reasoner import Reasoner
 
 _PERIOD: Final = 60.0
 _SHARE: Final = 0.1
-"""Of the engine's time in a period; bad messages in floods must not hold up the good ones."""
+"""Part of the engine's time in a period: many bad messages must not delay the good ones."""
 _PATIENCE: Final = 60.0
-"""Seconds after which the explainer's process is given up; nobody waits for it that long."""
+"""Seconds after which the explainer's process is stopped; no caller waits so long for it."""
 _SHOWN: Final = 20
 _REMEMBERED: Final = 256
 
@@ -40,7 +40,7 @@ _Shape: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 class Explainer:
-    """Names what clashes in an island that has no model; owned by one thread."""
+    """Finds the contradiction in an island that has no model; owned by one thread."""
 
     def __init__(
         self,
@@ -52,9 +52,9 @@ class Explainer:
         seconds: float,
         clock: Clock,
     ) -> None:
-        """``reasoner`` makes a reasoner with a state of its own, to try assertions on.
+        """``reasoner`` makes a separate reasoner, to test assertions with.
 
-        ``seconds`` bound one explanation; all of a minute may take a tenth of it.
+        ``seconds`` limits one explanation; all explanations of a minute may take a tenth of it.
         """
         self._ontology = ontology
         self._make = reasoner
@@ -69,12 +69,12 @@ class Explainer:
         self._spent: deque[tuple[float, float]] = deque()
 
     def prepare(self) -> None:
-        """Start the explainer's process in the background: the first to need it would wait."""
+        """Start the explainer's process in the background, before it is needed."""
         if self._asked is None:
             self._asked = self._ask("")
 
     def explain(self, kb: KnowledgeBase, delta: Delta, error: Inconsistent) -> Inconsistent:
-        """The same error with its contradiction; ``delta`` is applied to ``kb`` still."""
+        """The same error with its contradiction; ``delta`` is still applied to ``kb``."""
         if error.contradiction is not None or not error.individuals:
             return error
         members = [_subject(name) for name in error.individuals]
@@ -96,7 +96,7 @@ class Explainer:
         )
 
     def close(self) -> None:
-        """End the explainer's process; doing it twice is fine."""
+        """End the explainer's process; a second call does nothing."""
         pid = self._process.pid
         if pid is not None and self._asked is not None and not self._asked.done():
             os.kill(pid, signal.SIGKILL)  # the thread that waits for its answer closes it
@@ -132,7 +132,7 @@ class Explainer:
                 trial.apply(Origin.WINDOW, delta.inverse())
                 return True
             except ReasonerError:
-                self._trial = None  # neither the old state nor the new
+                self._trial = None  # it has neither the old state nor the new one
                 raise
             back = delta.inverse()
             trial.apply(Origin.WINDOW, back)
@@ -196,12 +196,12 @@ class Explainer:
 
 
 def axioms_of(ontology: Ontology) -> list[Triple]:
-    """What the ontology says, but for its header: a reasoner would follow its imports."""
+    """The ontology without its header, because a reasoner would follow the imports."""
     return [t for t in ontology.triples if t[1] != OWL_IMPORTS and t[2] != OWL_ONTOLOGY]
 
 
 def told(contradiction: Contradiction) -> str:
-    """The contradiction as one line for people; names without their namespaces."""
+    """The contradiction as one line; names without their namespaces."""
     parts = []
     if contradiction.triples:
         parts.append(", ".join(_brief(line) for line in contradiction.triples))
@@ -221,7 +221,7 @@ def _unexplained(suspects: Sequence[Triple], why: str) -> Contradiction:
 
 
 def _suspects(kb: KnowledgeBase, delta: Delta, members: Sequence[Subject]) -> Iterable[Triple]:
-    """What the window asserts of an island, the latest change first."""
+    """The assertions of the window about an island, the latest change first."""
     found: dict[Triple, None] = {}
     among = set(members)
     for triple in delta.added:
@@ -271,7 +271,7 @@ def _line(triple: Triple) -> str:
 
 
 def _brief(line: str) -> str:
-    """An N-Triples line by the last parts of its names."""
+    """An N-Triples line with only the last parts of its names."""
     subject, predicate, rest = line.removesuffix(" .").split(" ", 2)
     value = term(rest)
     shown = value.lexical if isinstance(value, Literal) else _local(rest)

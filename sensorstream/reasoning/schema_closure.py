@@ -1,8 +1,8 @@
 """The plain profile: subclasses, subproperties, domains and ranges.
 
-The schema is joined once, when it is loaded: what is left at run time is, per class and per
-property, the flat list of everything a triple with it implies. No conclusion is premise of
-another, so counting how many window triples imply a conclusion retracts exactly.
+The schema is joined once, when it is loaded: at run time there is, per class and per property, a
+flat list of everything that a triple with it implies. No conclusion is a premise of another, so
+counting how many window triples imply a conclusion retracts exactly.
 
 Source: RDF 1.1 Semantics, section 9.2.1 (rdfs2, rdfs3, rdfs5, rdfs7, rdfs9, rdfs11).
 """
@@ -21,18 +21,18 @@ from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF, RDFS_SUBPR
 
 @dataclass(frozen=True, slots=True)
 class _Implied:
-    """What a triple with one property implies, but for its ends."""
+    """The implications of a triple with one property, without its ends."""
 
     properties: tuple[IRI, ...]
     subject_types: tuple[IRI, ...]
     object_types: tuple[IRI, ...]
 
 
-class Closure:
-    """Incremental materialisation of the told schema; O(conclusions) per triple.
+class SchemaClosure:
+    """Incremental materialisation of the stated schema; O(conclusions) per triple.
 
-    With ``types=False`` only subproperties are followed: the part that a description logic
-    reasoner, asked for types, leaves open.
+    With ``types=False`` only subproperties are followed: the part that a description logic reasoner
+    does not return with types.
     """
 
     __slots__ = ("_counts", "_of_class", "_of_property", "_schema", "_types")
@@ -70,7 +70,7 @@ class Closure:
         kb.add(Origin.STATIC_INFERRED, derived)
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """Count conclusions up and down; see :class:`~.reasoner.Reasoner`."""
+        """Update the counts of conclusions; see :class:`~.reasoner.Reasoner`."""
         counts = self._counts
         before: dict[Triple, bool] = {}
         for triple in delta.removed:
@@ -93,13 +93,13 @@ class Closure:
         )
 
     def close(self) -> None:
-        """Forget the counts."""
+        """Remove all counts."""
         self._counts.clear()
 
     def conclusions(self, triple: Triple) -> Iterator[Triple]:
-        """All that one triple implies, the schema being given.
+        """All conclusions of one triple under the schema.
 
-        The same conclusion may come twice; it always comes equally often.
+        A conclusion may occur twice; it occurs the same number of times at each call.
         """
         subject, predicate, object_ = triple
         if predicate == RDF_TYPE:

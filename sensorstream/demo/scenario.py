@@ -13,12 +13,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from sensorstream.app.application import open_history
 from sensorstream.cli.client import Client
 from sensorstream.cli.delivery import Tally, deliver, numbered
-from sensorstream.cli.narrator import Narrator
-from sensorstream.cli.receiver import Receiver
-from sensorstream.cli.server_process import ServerProcess
 from sensorstream.cli.sql import on_history, on_spark
 from sensorstream.cli.workspace import TEMPLATES, make_workspace
-from sensorstream.history.sql import Table
+from sensorstream.demo.output import Output
+from sensorstream.demo.receiver import Receiver
+from sensorstream.demo.server_process import ServerProcess
+from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.settings import Settings, load_settings
 from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
@@ -53,7 +53,7 @@ _PHASES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class RunningDeployment:
     """One of the demo's two servers, running."""
 
     name: str
@@ -62,7 +62,7 @@ class Deployment:
     client: Client
 
 
-class Story:
+class Scenario:
     """The demo, chapter by chapter. What it starts is stopped when ``stack`` closes."""
 
     def __init__(self, folder: Path, data: Path | None, stack: ExitStack) -> None:
@@ -70,13 +70,13 @@ class Story:
         self._folder = folder
         self._data = data
         self._stack = stack
-        self._narrator = Narrator()
+        self._output = Output()
 
-    def tell(self) -> None:
+    def run(self) -> None:
         """Run everything.
 
         Raises:
-            Unfulfilled: something did not happen as it should.
+            ClaimFailed: something did not happen as it should.
             SensorStreamError: a part failed.
         """
         tracking, city = self._start()
@@ -88,11 +88,11 @@ class Story:
         self._measure((tracking, city))
         self._stop((tracking, city))
 
-    def _start(self) -> tuple[Deployment, Deployment]:
-        tell = self._narrator
-        tell.chapter("Two deployments start")
-        tell.say("A deployment is a folder: settings, an ontology, rules. Each gets a server with")
-        tell.say("a PostgreSQL of its own and the description logic reasoner HermiT beside it.")
+    def _start(self) -> tuple[RunningDeployment, RunningDeployment]:
+        out = self._output
+        out.chapter("Two deployments start")
+        out.say("A deployment is a folder: settings, an ontology, rules. Each gets a server with")
+        out.say("a PostgreSQL of its own and the description logic reasoner HermiT beside it.")
         windows: dict[str, dict[str, object]] = {
             "tracking": {"size": str(_TRACKER_WINDOW)},
             "city": {"size": _CITY_WINDOW, "step": "PT5M"},
@@ -103,33 +103,33 @@ class Story:
             process = self._stack.enter_context(ServerProcess(config))
             started.append((name, config, process))
         deployments = []
-        with tell.waiting("starting"):
+        with out.waiting("starting"):
             for name, config, process in started:
                 client = self._stack.enter_context(Client(process.url()))
-                deployments.append(Deployment(name, config, process, client))
+                deployments.append(RunningDeployment(name, config, process, client))
         for each in deployments:
-            tell.expect(each.client.url, f"{each.name} listens on {each.client.url}")
+            out.expect(each.client.url, f"{each.name} listens on {each.client.url}")
         tracking, city = deployments
         return tracking, city
 
-    def _register(self, *deployments: Deployment) -> Receiver:
-        tell = self._narrator
-        tell.chapter("Someone wants to be alerted")
+    def _register(self, *deployments: RunningDeployment) -> Receiver:
+        out = self._output
+        out.chapter("A receiver registers for alerts")
         receiver = self._stack.enter_context(Receiver())
         for each in deployments:
             secret = each.client.register_webhook(receiver.url(each.name))["secret"]
             receiver.trust(each.name, secret)
-        tell.say("A small HTTP server registered a webhook at both deployments. It believes only")
-        tell.say("what is signed with the secret it got in return (Standard Webhooks).")
+        out.say("A small HTTP server registered a webhook at both deployments. It accepts only")
+        out.say("what is signed with the secret it got in return (Standard Webhooks).")
         return receiver
 
-    def _track(self, tracking: Deployment) -> None:
-        tell, client = self._narrator, tracking.client
-        tell.chapter("A face tracker reports whom it sees, as in the SensorStream paper")
-        tell.say("This message goes in by SOAP:")
-        tell.quote(PAPER_MESSAGE.decode())
+    def _track(self, tracking: RunningDeployment) -> None:
+        out, client = self._output, tracking.client
+        out.chapter("A face tracker reports whom it sees, as in the SensorStream paper")
+        out.say("This message goes in by SOAP:")
+        out.quote(PAPER_MESSAGE.decode())
         answer = client.post_soap(PAPER_MESSAGE)
-        tell.expect(
+        out.expect(
             answer["matched"] == ["face-tracker"] and answer["individuals"],
             f"the rule face-tracker made of it {' '.join(answer['individuals'])}",
         )
@@ -139,118 +139,118 @@ class Story:
             "{ :human-2678 a ?class } } ORDER BY ?class"
         )
         classes = [_local(each["class"]) for each in found]
-        tell.expect(
+        out.expect(
             {"Actor", "ConfidentDetection"} <= set(classes),
             f"HermiT infers that this human is also: {', '.join(classes)}",
         )
-        # Later than the paper's message: whoever was seen longest ago leaves first.
+        # Later than the paper's message: the individual that was seen longest ago leaves first.
         later = tracker_messages(_TRACKER_MESSAGES, start=2679)
         tally = self._send(client, later, _TRACKER_MESSAGES)
-        tell.expect(
+        out.expect(
             tally.expired >= _TRACKER_MESSAGES - _TRACKER_WINDOW,
             f"the window holds the latest {_TRACKER_WINDOW} individuals: "
             f"{tally.expired} older ones left it for history",
         )
-        tell.expect(tally.alerts, f"{tally.alerts} faces were uncertain, each raised an alert")
+        out.expect(tally.alerts, f"{tally.alerts} faces were uncertain, each raised an alert")
         actions = client.select(
             "PREFIX : <http://sensorstream.example/tracking#>\nSELECT ?x WHERE { ?x a :Action }"
         )
-        tell.expect(
+        out.expect(
             len(actions) == 1,
             "the paper's semantic rule keeps exactly one Action while there are humans",
         )
 
-    def _observe(self, city: Deployment) -> None:
-        tell, client = self._narrator, city.client
+    def _observe(self, city: RunningDeployment) -> None:
+        out, client = self._output, city.client
         if self._data is None:
             morning, origin = MADE_UP, "made up, from a fixed seed"
         else:
             morning, origin = RECORDED, "recorded in Aarhus, 2014 (CityBench)"
-        tell.chapter("A city's sensors report traffic, weather and air")
-        tell.say(f"The observations are {origin}; the window holds the last 20 minutes.")
+        out.chapter("A city's sensors report traffic, weather and air")
+        out.say(f"The observations are {origin}; the window holds the last 20 minutes.")
         first = list(city_messages(self._data, start=morning.start, end=morning.jam))
         before = self._send(client, first, len(first))
-        tell.say(f"It is {morning.jam:%H:%M}. What does the reasoner know that no message said?")
-        tell.quote(_INFERRED)
+        out.say(f"It is {morning.jam:%H:%M}. What does the reasoner infer beyond the messages?")
+        out.quote(_INFERRED)
         found = client.select(_INFERRED)
-        tell.table(
+        out.table(
             ["class", "individuals"],
             [[_local(each["class"]), int(each["individuals"])] for each in found],
         )
         classes = {_local(each["class"]) for each in found}
-        tell.expect(
+        out.expect(
             {"Congestion", "CongestedSensor", "HighOzone"} <= classes,
             "it found a congestion, the sensor that sees it, and high ozone",
         )
         rest = list(city_messages(self._data, start=morning.jam, end=morning.end))
         after = self._send(client, rest, len(rest))
-        tell.expect(
+        out.expect(
             after.expired,
             f"by {morning.end:%H:%M}, {before.expired + after.expired} individuals have expired",
         )
-        tell.expect(before.alerts + after.alerts, f"{before.alerts + after.alerts} alerts raised")
+        out.expect(before.alerts + after.alerts, f"{before.alerts + after.alerts} alerts raised")
 
-    def _compare_alerts(self, receiver: Receiver, deployments: Sequence[Deployment]) -> None:
-        tell = self._narrator
-        tell.chapter("The alerts arrive")
+    def _compare_alerts(self, receiver: Receiver, deployments: Sequence[RunningDeployment]) -> None:
+        out = self._output
+        out.chapter("The alerts arrive")
         raised = [alert for each in deployments for alert in each.client.alerts()]
         receiver.wait(len(raised), _PATIENCE)
         arrived = [event["data"]["text"] for event in receiver.events]
         one_of_each = {event["data"]["rule"]: event["data"] for event in receiver.events}
         for data in one_of_each.values():
-            tell.quote(f"{data['severity']}: {data['text']}")
-        tell.expect(
+            out.quote(f"{data['severity']}: {data['text']}")
+        out.expect(
             sorted(arrived) == sorted(alert["text"] for alert in raised),
             f"the receiver got all {len(raised)} alerts as signed CloudEvents, each once",
         )
-        tell.expect(receiver.refused == 0, "every signature was right")
+        out.expect(receiver.refused == 0, "every signature was right")
 
-    def _look_back(self, city: Deployment) -> None:
-        tell = self._narrator
-        tell.chapter("History answers SQL")
+    def _look_back(self, city: RunningDeployment) -> None:
+        out = self._output
+        out.chapter("History answers SQL")
         classes = city.client.sql(_CLASSES)
         seen = {_local(row[0]) for row in classes["rows"]}
-        tell.quote(_HISTORY)
+        out.quote(_HISTORY)
         answer = city.client.sql(_HISTORY)
-        tell.table(answer["columns"], _shortened(answer["rows"]))
-        tell.expect(answer["rows"], "what left the window is in PostgreSQL, a table per class")
-        tell.expect("Congestion" in seen, "what was inferred went along, marked as inferred")
-        tell.say("The same SQL, in bulk, on Spark over the same history:")
+        out.table(answer["columns"], _shortened(answer["rows"]))
+        out.expect(answer["rows"], "what left the window is in PostgreSQL, a table per class")
+        out.expect("Congestion" in seen, "what was inferred went along, marked as inferred")
+        out.say("The same SQL, in bulk, on Spark over the same history:")
         settings = load_settings(city.config)
-        with tell.waiting("starting Spark"):
+        with out.waiting("starting Spark"):
             interactive, bulk = self._ask_both(settings, _HISTORY)
-        tell.expect(bulk == interactive, "Spark answers with the same rows")
+        out.expect(bulk == interactive, "Spark answers with the same rows")
 
-    def _measure(self, deployments: Sequence[Deployment]) -> None:
-        tell = self._narrator
-        tell.chapter("Where the time goes")
-        tell.say("Milliseconds per message by the phases of the paper (equation 10):")
+    def _measure(self, deployments: Sequence[RunningDeployment]) -> None:
+        out = self._output
+        out.chapter("Where the time goes")
+        out.say("Milliseconds per message by the phases of the paper (equation 10):")
         means = {each.name: _phases(each.client.metrics()) for each in deployments}
         rows: list[list[object]] = [
             [phase, what, *(f"{means[each.name][phase]:.2f}" for each in deployments)]
             for phase, what in _PHASES.items()
         ]
         totals = (f"{sum(means[each.name].values()):.2f}" for each in deployments)
-        tell.table(
+        out.table(
             ["phase", "what", *(each.name for each in deployments)],
             [*rows, ["t_p", "all of them", *totals]],
         )
 
-    def _stop(self, deployments: Sequence[Deployment]) -> None:
-        tell = self._narrator
-        tell.chapter("The servers stop")
-        with tell.waiting("stopping"):
+    def _stop(self, deployments: Sequence[RunningDeployment]) -> None:
+        out = self._output
+        out.chapter("The servers stop")
+        with out.waiting("stopping"):
             codes = [each.process.stop() for each in deployments]
-        tell.expect(codes == [0, 0], "both left cleanly on SIGTERM")
+        out.expect(codes == [0, 0], "both left cleanly on SIGTERM")
 
     def _send(self, client: Client, messages: Iterable[bytes], total: int) -> Tally:
         tally = deliver(client, numbered(messages), total)
         rate = tally.sent / tally.seconds
-        self._narrator.say(f"{total} messages sent by REST, {rate:.0f} a second, each on disk.")
-        self._narrator.expect(tally.clean, "every message was taken in")
+        self._output.say(f"{total} messages sent by REST, {rate:.0f} a second, each on disk.")
+        self._output.expect(tally.clean, "every message was taken in")
         return tally
 
-    def _ask_both(self, settings: Settings, query: str) -> tuple[Table, Table]:
+    def _ask_both(self, settings: Settings, query: str) -> tuple[SqlResult, SqlResult]:
         """The answers of PostgreSQL and of Spark, beside the running server."""
         with ExitStack() as stack:
             url = open_history(settings.history, stack)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from sensorstream.errors import QueryError, SparkError
 from sensorstream.history.database import connect, translating
-from sensorstream.history.sql import Table
+from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.history.views import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark.query import spark_sql, translate, view_name, view_query
 from sensorstream.spark.session import spark_session
+from sensorstream.spark.translation import spark_sql, translate, view_name, view_query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,24 +29,24 @@ def run_spark_sql(
     timeline: Timeline,
     master: str,
     row_limit: int,
-) -> Table:
+) -> SqlResult:
     """Start Spark, answer one query of PostgreSQL's SQL over history, stop Spark.
 
     Args:
         url: the history's URL; every executor must reach it.
         text: one SELECT; names without a schema are the views of ``history``.
-        schema: the ontology's, which the views follow.
-        timeline: the deployment's.
+        schema: the schema of the ontology, from which the views are made.
+        timeline: the time line of the deployment.
         master: Spark's master.
         row_limit: the most rows returned.
 
     Raises:
-        QueryError: the text is no such SELECT, or Spark cannot answer it.
+        QueryError: the text is not such a SELECT, or Spark cannot answer it.
         SparkError: Spark does not start or breaks down.
         HistoryError: the history cannot be reached.
     """
     views = view_definitions(schema, timeline)
-    # A text that nobody can answer should not cost the start of a JVM.
+    # A text that cannot be answered should not cost the start of a JVM.
     translate(text, {view.name: view for view in views})
     with spark_session(master) as spark:
         return ask(spark, url, views, text, row_limit=row_limit)
@@ -54,14 +54,14 @@ def run_spark_sql(
 
 def ask(
     spark: SparkSession, url: str, views: Sequence[View], text: str, *, row_limit: int
-) -> Table:
+) -> SqlResult:
     """Answer one query with a running Spark; raises as :func:`run_spark_sql`."""
     with answering(spark, url, views, text) as answer:
         table = answer.limit(row_limit + 1).toArrow()
         names = tuple(answer.columns)
     columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
     rows = tuple(zip(*columns, strict=True))
-    return Table(names, rows[:row_limit], truncated=len(rows) > row_limit)
+    return SqlResult(names, rows[:row_limit], truncated=len(rows) > row_limit)
 
 
 @contextmanager
@@ -89,7 +89,7 @@ def answering(
 
 @contextmanager
 def _snapshot(url: str) -> Iterator[str]:
-    """A state of the history that every reader can see as long as this is open."""
+    """A snapshot of the history that every reader can use while the block runs."""
     connection = connect(url, application="sensorstream spark snapshot")
     try:
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
@@ -103,7 +103,7 @@ def _snapshot(url: str) -> Iterator[str]:
 
 
 def _define(spark: SparkSession, url: str, snapshot: str, views: Sequence[View]) -> None:
-    """Make the temporary views that a query uses, and what they read."""
+    """Make the temporary views that a query uses, and the tables that these read."""
     from sensorstream.spark.datasource import FORMAT, HistorySource
 
     spark.dataSource.register(HistorySource)

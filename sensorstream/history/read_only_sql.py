@@ -14,8 +14,8 @@ from sensorstream.errors import HistoryError, Position, QueryError
 from sensorstream.history.database import connect
 from sensorstream.history.reader import reader_url
 
-# EXECUTE takes one statement that gives rows: no second one, no COMMIT, no COPY. The text comes
-# as a setting, for a DO block takes no parameters.
+# EXECUTE accepts one statement that returns rows: no second statement, no COMMIT, no COPY. The text
+# is passed as a setting, because a DO block has no parameters.
 _OPEN: Final = """do $$
 declare answer refcursor := 'answer';
 begin
@@ -24,29 +24,29 @@ end $$"""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """The answer to an SQL query; ``truncated`` tells that the row limit cut rows off."""
+class SqlResult:
+    """The answer to an SQL query; ``truncated``: the row limit was reached and rows are missing."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     truncated: bool = False
 
 
-def run_sql(url: str, text: str, *, timeout: float, row_limit: int) -> Table:
+def run_sql(url: str, text: str, *, timeout: float, row_limit: int) -> SqlResult:
     """Answer one SQL query; names without a schema are the views of ``history``.
 
-    It runs as the reader (:mod:`sensorstream.history.reader`) in a read-only transaction of its
-    own. Where the server has no reader it runs as the writer, unless that is a superuser.
+    It runs as the reader (:mod:`sensorstream.history.reader`) in a separate read-only transaction.
+    If the server has no reader it runs as the writer, unless that is a superuser.
 
     Args:
         url: the history's URL.
-        text: one statement that gives rows.
+        text: one statement that returns rows.
         timeout: seconds it may take.
         row_limit: the most rows returned.
 
     Raises:
-        QueryError: PostgreSQL does not take the text (with its position), it would write or it
-            takes too long.
+        QueryError: PostgreSQL refuses the text (with the position), or it would write, or takes too
+            long.
         HistoryError: the database cannot be reached.
     """
     connection = _reader(url)
@@ -55,7 +55,7 @@ def run_sql(url: str, text: str, *, timeout: float, row_limit: int) -> Table:
         with _explained(text), connection.cursor() as cursor:
             cursor.execute(
                 "select set_config('search_path', 'history', true), "
-                # Rows are fetched to the end, not looked at one by one.
+                # All rows are fetched, so plan for the whole result.
                 "set_config('cursor_tuple_fraction', '1', true), "
                 "set_config('statement_timeout', %s, true), "
                 "set_config('sensorstream.query', %s, true)",
@@ -68,7 +68,7 @@ def run_sql(url: str, text: str, *, timeout: float, row_limit: int) -> Table:
     finally:
         connection.close()
     plain = tuple(tuple(map(_plain, row)) for row in rows[:row_limit])
-    return Table(columns, plain, truncated=len(rows) > row_limit)
+    return SqlResult(columns, plain, truncated=len(rows) > row_limit)
 
 
 def _reader(url: str) -> extensions.connection:
@@ -105,7 +105,7 @@ def _explained(text: str) -> Iterator[None]:
 
 
 def _position(diagnosis: extensions.Diagnostics | None, text: str) -> Position | None:
-    """Where PostgreSQL says the error is; only when it speaks of the query's own text."""
+    """The position of the error from PostgreSQL, if it refers to the text of the query."""
     if diagnosis is None or diagnosis.internal_query not in (None, text):
         return None
     told = diagnosis.internal_position or diagnosis.statement_position

@@ -13,12 +13,12 @@ from sensorstream.language.syntax import Table
 def parse_table(table: Table, text: str) -> Mapping[str, str]:
     """The key column to the value column of comma-separated text (RFC 4180) with a header.
 
-    Outer white space of headers, keys and values is cut; a line with an empty key or an empty
-    value says nothing.
+    Outer white space of headers, keys and values is cut; a line with an empty key or an empty value
+    is ignored.
 
     Raises:
-        LanguageError: at the declaration: no such column, a line of another width, or a key that
-            has two values.
+        LanguageError: at the declaration: no such column, a line with another number of columns, or
+            a key with two values.
     """
     rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     found: dict[str, str] = {}

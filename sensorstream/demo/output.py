@@ -1,4 +1,4 @@
-"""How the demo talks: chapters, sentences, and claims that must hold."""
+"""Prints the demo: chapters, sentences, and claims that must hold."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sensorstream.cli.console import print_table
 from sensorstream.clock import SystemClock
 
 
-class Unfulfilled(click.ClickException):
-    """Something that the demo promises did not happen."""
+class ClaimFailed(click.ClickException):
+    """A claim of the demo does not hold."""
 
     exit_code = 3
 
 
-class Narrator:
-    """Tells what happens, with the seconds since the beginning."""
+class Output:
+    """Prints what happens, with the seconds since the beginning."""
 
     def __init__(self) -> None:
         self._counter = SystemClock().counter
@@ -34,7 +34,7 @@ class Narrator:
         click.echo(click.style(heading, bold=True) + click.style(seconds, dim=True))
 
     def say(self, text: str) -> None:
-        """One thing to know."""
+        """Print a sentence."""
         click.echo(f"   {text}")
 
     def quote(self, text: str) -> None:
@@ -47,18 +47,18 @@ class Narrator:
         print_table(columns, rows, indent=5)
 
     def expect(self, holds: object, claim: str) -> None:
-        """Tell a claim that has been checked.
+        """Print a claim if it holds.
 
         Raises:
-            Unfulfilled: it does not hold.
+            ClaimFailed: it does not hold.
         """
         if not holds:
-            raise Unfulfilled(f"the demo failed: it is not true that {claim}")
+            raise ClaimFailed(f"the demo failed: it is not true that {claim}")
         click.echo(click.style("   ✓ ", fg="green") + claim)
 
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
-        """Show that something takes a while."""
+        """Show a progress text while the block runs."""
         if not sys.stderr.isatty():
             yield
             return

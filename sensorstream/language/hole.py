@@ -1,7 +1,6 @@
 """The value functions in a hole: ``{xpath |> function argument … |> …}``.
 
-``|>`` stands nowhere in XPath 1.0, where ``|`` must be followed by a path; so no expression
-changes its meaning.
+XPath 1.0 has no ``|>``: its ``|`` must be followed by a path. So no XPath changes its meaning.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
-from sensorstream.language.lexer import Source
+from sensorstream.language.lexer import RuleText
 
 _PIPE: Final = re.compile(r"""\|>|"[^"]*"|'[^']*'""")
 _SPACE: Final = re.compile(r"\s*")
@@ -24,28 +23,28 @@ _ARGUMENT: Final = re.compile(
 )
 
 
-class Part(NamedTuple):
+class HolePart(NamedTuple):
     """A piece of a hole between pipes, and its offset in the hole."""
 
     offset: int
     text: str
 
 
-def split(written: str) -> list[Part]:
+def split(written: str) -> list[HolePart]:
     """The expression, then every call; pipes inside quotes do not count."""
     parts, start = [], 0
     for match in _PIPE.finditer(written):
         if match.group() == "|>":
-            parts.append(Part(start, written[start : match.start()]))
+            parts.append(HolePart(start, written[start : match.start()]))
             start = match.end()
-    return [*parts, Part(start, written[start:])]
+    return [*parts, HolePart(start, written[start:])]
 
 
-def call(source: Source, start: int, written: str) -> syntax.Call:
-    """The call that stands behind a pipe; ``start`` is its offset in the file.
+def call(source: RuleText, start: int, written: str) -> syntax.Call:
+    """The call after a pipe; ``start`` is its offset in the file.
 
     Raises:
-        LanguageError: no function's name, or an argument that is no text, number or word.
+        LanguageError: there is no function name, or an argument is not a text, number or word.
     """
     offset = _after_space(written, 0)
     name = _FUNCTION.match(written, offset)

@@ -1,0 +1,1 @@
+"""``sensorstream demo``: two deployments, live, with every claim checked."""
