@@ -70,7 +70,6 @@ def command(
 
 
 def _offline(query_file: Path, static: tuple[Path, ...], events: Path | None) -> dict[str, Any]:
-    from sensorstream.sparql.algebra import ReportKind
     from sensorstream.sparql.parser import parse_query
     from sensorstream.streams.background import Background
     from sensorstream.streams.event_lines import SECOND, EventLines, instant_of
@@ -80,7 +79,9 @@ def _offline(query_file: Path, static: tuple[Path, ...], events: Path | None) ->
     background = Background()
     background.read(static)
     processor = StreamProcessor(
-        background.default, instant=instant_of, second=SECOND, report=ReportKind.INSTANT
+        background.default,
+        instant=instant_of,
+        second=SECOND,
     )
     text = query_file.read_text(encoding="utf-8")
     query = parse_query(text, file=str(query_file), base=query_file.absolute().as_uri())

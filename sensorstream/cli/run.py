@@ -90,7 +90,6 @@ def command(
     from sensorstream.app.collector import spare_what_stays
     from sensorstream.app.reactions import make_reactions
     from sensorstream.errors import InternalFault
-    from sensorstream.sparql.algebra import ReportKind
     from sensorstream.sparql.parser import parse_query
     from sensorstream.streams.background import Background
     from sensorstream.streams.event_lines import SECOND, EventLines, instant_of
@@ -107,7 +106,6 @@ def command(
         background.default if reactions is None else reactions.kb.index,
         instant=instant_of,
         second=SECOND,
-        report=ReportKind.INSTANT,
     )
     for file in queries:
         text = file.read_text(encoding="utf-8")

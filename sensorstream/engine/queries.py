@@ -157,9 +157,8 @@ class LiveQueries:
         processor = self.processor
         said = self._by_time(events)
         first = said[0].time if said else self._present(now)
-        due = processor.next_due
-        if due is not None and due < first:
-            # What closes before the message must not see what the message changed.
+        if processor.acts_before(first):
+            # What is reported before the message must not see what the message changed.
             with self._without(net_delta(first, changes)):
                 processor.complete(first, _LONGEST_GAP)
         for event in said:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.network.aggregates import aggregation
 from sensorstream.network.conjunction import Conjunction, connected, visible_names
@@ -26,6 +28,7 @@ from sensorstream.network.operators.join import Join as JoinNode
 from sensorstream.network.operators.matching import LeftJoin as LeftJoinNode
 from sensorstream.network.operators.matching import Mark
 from sensorstream.network.operators.matching import Minus as MinusNode
+from sensorstream.network.operators.scoped_join import InScope, ScopedJoin
 from sensorstream.network.operators.simple import Constant
 from sensorstream.network.operators.simple import Extend as ExtendNode
 from sensorstream.network.operators.simple import Filter as FilterNode
@@ -73,6 +76,8 @@ from sensorstream.sparql.algebra import (
 from sensorstream.sparql.printing import expression_text
 from sensorstream.sparql.walk import replaced
 
+Source: TypeAlias = TripleIndex | Scope
+
 
 class Compiler:
     """Compiles the patterns of one query into a network.
@@ -100,7 +105,7 @@ class Compiler:
     def _share(self, *key: Hashable, make: Callable[[], Node]) -> Node:
         return self._network.share(key, make)
 
-    def _node(self, pattern: Pattern, index: TripleIndex) -> Node:
+    def _node(self, pattern: Pattern, index: Source) -> Node:
         match pattern:
             case BGP() | Join() | Window():
                 return self._assemble(self._conjunction(pattern, index))
@@ -139,7 +144,7 @@ class Compiler:
             f"{type(pattern).__name__}: temporal operators are not evaluated by this network"
         )
 
-    def _narrow(self, pattern: Pattern, index: TripleIndex, wanted: Sequence[str]) -> Node:
+    def _narrow(self, pattern: Pattern, index: Source, wanted: Sequence[str]) -> Node:
         """The operator of a pattern of whose variables only some are wanted.
 
         It may give others as well; those that are left out cost no joined row anything.
@@ -158,7 +163,7 @@ class Compiler:
 
     # -- conjunctions -----------------------------------------------------------------------
 
-    def _conjunction(self, pattern: Pattern, index: TripleIndex) -> Conjunction:
+    def _conjunction(self, pattern: Pattern, index: Source) -> Conjunction:
         """Flatten nested joins, so that all triple patterns can be ordered together."""
         match pattern:
             case BGP(patterns):
@@ -183,7 +188,7 @@ class Compiler:
                 return Conjunction(others=[self._filtered(self._assemble(found), condition)])
         return Conjunction(others=[self._node(pattern, index)])
 
-    def _block(self, patterns: Iterable[TriplePattern], index: TripleIndex) -> Conjunction:
+    def _block(self, patterns: Iterable[TriplePattern], index: Source) -> Conjunction:
         found = Conjunction()
         for pattern in patterns:
             ends = (_end(pattern.subject), _end(pattern.object))
@@ -243,6 +248,9 @@ class Compiler:
             for condition in filters:
                 joined = self._filtered(joined, condition)
             return self._project(joined, output)
+        scope = group[0].index
+        if isinstance(scope, Scope) and all(t.index is scope for t in group):
+            return self._scoped_join(scope, group, filters, output)
         key = (tuple((id(t.index), *t.ends) for t in group), tuple(filters), tuple(output))
         return self._share(
             "pattern",
@@ -250,6 +258,31 @@ class Compiler:
             make=lambda: DeltaJoin(
                 group, [_test(each) for each in filters], output, self._network.dispatcher
             ),
+        )
+
+    def _scoped_join(
+        self,
+        scope: Scope,
+        group: Sequence[Triple],
+        filters: Sequence[Expression],
+        output: Sequence[str],
+    ) -> Node:
+        stream = scope.occurrences
+        patterns = [replace(each, index=stream.index) for each in group]
+        key = (id(stream), tuple(t.ends for t in group), tuple(filters), tuple(output))
+        everywhere = self._share(
+            "stream pattern",
+            key,
+            make=lambda: ScopedJoin(
+                stream, patterns, [_test(f) for f in filters], output, self._network.dispatcher
+            ),
+        )
+        assert isinstance(everywhere, ScopedJoin)
+        return self._share(
+            "in scope",
+            everywhere,
+            id(scope),
+            make=lambda: InScope(everywhere, scope, self._network.wake),
         )
 
     def _join_all(self, nodes: Sequence[Node], wanted: Sequence[str]) -> Node:
@@ -279,7 +312,7 @@ class Compiler:
 
     # -- graphs and windows -----------------------------------------------------------------
 
-    def _window(self, name: Variable | IRI) -> TripleIndex:
+    def _window(self, name: Variable | IRI) -> Source:
         if isinstance(name, Variable):
             raise UnsupportedQuery(f"WINDOW {name}: name one of the query's windows")
         index = self._sources.windows.get(name)
@@ -335,14 +368,14 @@ class Compiler:
             ),
         )
 
-    def _filter(self, pattern: Filter, index: TripleIndex) -> Node:
+    def _filter(self, pattern: Filter, index: Source) -> Node:
         if not existences(pattern.condition):
             return self._assemble(self._conjunction(pattern, index))
         source = self._node(pattern.pattern, index)
         condition, marked = self._marked(source, pattern.condition, index)
         return self._project(self._filtered(marked, condition), source.variables)
 
-    def _extend(self, source: Node, name: str, expression: Expression, index: TripleIndex) -> Node:
+    def _extend(self, source: Node, name: str, expression: Expression, index: Source) -> Node:
         names = (*source.variables, name)
         expression, marked = self._marked(source, expression, index)
         extended = self._share(
@@ -360,7 +393,7 @@ class Compiler:
         return self._project(extended, names)
 
     def _marked(
-        self, source: Node, expression: Expression, index: TripleIndex
+        self, source: Node, expression: Expression, index: Source
     ) -> tuple[Expression, Node]:
         """Replace each EXISTS by a variable that says whether its pattern matches."""
         for found in existences(expression):
@@ -369,7 +402,7 @@ class Compiler:
             expression = replaced(expression, _exchange(found, Variable(flag)))
         return expression, source
 
-    def _mark(self, source: Node, pattern: Pattern, flag: str, index: TripleIndex) -> Node:
+    def _mark(self, source: Node, pattern: Pattern, flag: str, index: Source) -> Node:
         outer = frozenset(source.variables)
         lifted: list[Expression] = []
         while isinstance(pattern, Filter) and borrowed(pattern, outer) > borrowed(
@@ -395,7 +428,7 @@ class Compiler:
             make=lambda: Mark(source, right, flag, TRUE, FALSE, condition),
         )
 
-    def _left_join(self, pattern: LeftJoin, index: TripleIndex) -> Node:
+    def _left_join(self, pattern: LeftJoin, index: Source) -> Node:
         left, right = self._node(pattern.left, index), self._node(pattern.right, index)
         condition = pattern.condition
         if condition is None:
@@ -413,7 +446,7 @@ class Compiler:
             ),
         )
 
-    def _group(self, pattern: Group, index: TripleIndex) -> Node:
+    def _group(self, pattern: Group, index: Source) -> Node:
         source = self._grouped(pattern, index)
         keys: list[str] = []
         for place, key in enumerate(pattern.keys):
@@ -446,7 +479,7 @@ class Compiler:
             make=lambda: GroupNode(source, keys, columns),
         )
 
-    def _grouped(self, pattern: Group, index: TripleIndex) -> Node:
+    def _grouped(self, pattern: Group, index: Source) -> Node:
         """What is grouped, narrowed to what keys and aggregates look at."""
         aggregates = [each for _, each in pattern.aggregates]
         if any(each.expression is None and each.distinct for each in aggregates):
@@ -457,7 +490,7 @@ class Compiler:
             looked_at |= names_in(expression)
         return self._narrow(pattern.pattern, index, sorted(looked_at))
 
-    def _slice(self, pattern: Slice, index: TripleIndex) -> Node:
+    def _slice(self, pattern: Slice, index: Source) -> Node:
         inner, conditions, outside = parted_order(pattern.pattern)
         source = self._node(inner, index)
         key = None
@@ -482,7 +515,7 @@ class Compiler:
         subject: Variable | Term,
         path: Path,
         object_: Variable | Term,
-        index: TripleIndex,
+        index: Source,
         into: Conjunction,
     ) -> None:
         """Section 18.2.2.4: what of a path is triples becomes triples, the rest operators."""
@@ -504,7 +537,7 @@ class Compiler:
     def _pairs(
         self,
         path: Path,
-        index: TripleIndex,
+        index: Source,
         ends: tuple[str, str],
         fixed: tuple[Term | None, ...] = (None, None),
     ) -> Node:
@@ -548,7 +581,7 @@ class Compiler:
         subject: Variable,
         names: Collection[IRI],
         object_: Variable,
-        index: TripleIndex,
+        index: Source,
         ends: tuple[str, str],
     ) -> Node:
         predicate = Variable(".predicate")
@@ -561,9 +594,7 @@ class Compiler:
             make=lambda: DeltaJoin([triple], [test], ends, self._network.dispatcher),
         )
 
-    def _same(
-        self, index: TripleIndex, ends: tuple[str, str], fixed: tuple[Term | None, ...]
-    ) -> Node:
+    def _same(self, index: Source, ends: tuple[str, str], fixed: tuple[Term | None, ...]) -> Node:
         """The paths of length zero: from every node of the graph, and every fixed end."""
         constants = tuple(dict.fromkeys(end for end in fixed if end is not None))
         if constants:

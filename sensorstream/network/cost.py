@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Final
 
 from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import Term
 from sensorstream.sparql.algebra import Variable
 
@@ -15,7 +16,9 @@ _UNSEEN: Final = (1000.0, 100.0)
 """Triples and distinct objects expected of a property that has not been seen yet."""
 
 
-def fan_out(index: TripleIndex, ends: Sequence[Variable | Term], bound: Collection[str]) -> float:
+def fan_out(
+    index: TripleIndex | Scope, ends: Sequence[Variable | Term], bound: Collection[str]
+) -> float:
     """The expected number of triples for each way the variables are bound already."""
     subject, predicate, object_ = (
         not isinstance(end, Variable) or end.name in bound for end in ends
@@ -37,7 +40,7 @@ def fan_out(index: TripleIndex, ends: Sequence[Variable | Term], bound: Collecti
     return triples / objects
 
 
-def _statistics(index: TripleIndex, predicate: Term) -> tuple[float, float]:
+def _statistics(index: TripleIndex | Scope, predicate: Term) -> tuple[float, float]:
     """The triples of a property and its distinct objects, from a sample."""
     objects = index.pos.get(predicate)  # type: ignore[arg-type]
     if not objects:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.index import Index, Watcher
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
@@ -19,6 +19,18 @@ _Key: TypeAlias = tuple[Term | None, Term | None]
 Guard: TypeAlias = tuple[IRI, Term]
 """A property and value that the subject of a triple must have for anything to come of it."""
 _Concerned: TypeAlias = dict[Node, list[Fire]]
+
+
+class Watched(Protocol):
+    """A graph, window or stream that tells its watchers of every change."""
+
+    @property
+    def spo(self) -> Index[Subject, IRI, Term]:
+        """At least its triples, by subject."""
+
+    @property
+    def watchers(self) -> list[Watcher]:
+        """Who is told."""
 
 
 class _Triggers:
@@ -51,7 +63,7 @@ class Dispatcher:
 
     __slots__ = ("_followers", "_index", "_keys", "_triggers", "_wake")
 
-    def __init__(self, index: TripleIndex, wake: Wake) -> None:
+    def __init__(self, index: Watched, wake: Wake) -> None:
         self._index = index
         self._wake = wake
         self._triggers: dict[_Key, _Triggers] = {}

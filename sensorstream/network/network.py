@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import count
 
-from sensorstream.kb.index import TripleIndex
-from sensorstream.network.dispatch import Dispatcher
+from sensorstream.network.agenda import Agenda
+from sensorstream.network.dispatch import Dispatcher, Watched
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
 
@@ -25,11 +25,13 @@ class Network:
     """
 
     def __init__(self) -> None:
+        self.agenda = Agenda()
+        """What is to be moved by time; whoever settles the network takes entries out of it."""
         self.observers: list[Observer] = []
         self.faults: dict[Node, Exception] = {}
         """Operators that a fault of ours has broken, and by what: their output is worth nothing."""
         self._nodes: dict[Hashable, Node] = {}
-        self._dispatchers: dict[int, tuple[TripleIndex, Dispatcher]] = {}
+        self._dispatchers: dict[int, tuple[Watched, Dispatcher]] = {}
         self._listeners: dict[Node, list[Listener]] = {}
         self._queue: list[tuple[int, int, Node]] = []
         self._numbers = count(1)
@@ -37,12 +39,18 @@ class Network:
     def __len__(self) -> int:
         return len(self._nodes)
 
-    def dispatcher(self, index: TripleIndex) -> Dispatcher:
+    def dispatcher(self, index: Watched) -> Dispatcher:
         """What watches an index for this network."""
         found = self._dispatchers.get(id(index))
         if found is None:
-            found = self._dispatchers[id(index)] = (index, Dispatcher(index, self._wake))
+            found = self._dispatchers[id(index)] = (index, Dispatcher(index, self.wake))
         return found[1]
+
+    def forget(self, source: Watched) -> None:
+        """Watch a graph, window or stream no longer: no operator reads it any more."""
+        found = self._dispatchers.pop(id(source), None)
+        if found is not None:
+            found[1].close()
 
     def share(self, key: Hashable, make: Callable[[], Node]) -> Node:
         """The operator of a key; made, filled and connected if there is none.
@@ -113,7 +121,7 @@ class Network:
                 node.counters.removed += len(node.removed)
                 for consumer in node.consumers:
                     if not consumer.queued:
-                        self._wake(consumer)
+                        self.wake(consumer)
         try:
             for observer in self.observers:
                 observer(changed)
@@ -135,6 +143,7 @@ class Network:
             dispatcher.close()
         self._dispatchers.clear()
 
-    def _wake(self, node: Node) -> None:
+    def wake(self, node: Node) -> None:
+        """Let an operator that is not queued yet take part in the instant at work."""
         node.queued = True
         heapq.heappush(self._queue, (node.depth, node.number, node))

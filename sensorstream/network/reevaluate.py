@@ -8,9 +8,10 @@ from typing import Any, Final
 import pyoxigraph as ox
 
 from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.occurrences import Scope
 from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI
-from sensorstream.network.dispatch import Dispatcher
+from sensorstream.network.dispatch import Dispatcher, Watched
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Bag, Row, net
 from sensorstream.network.scope import in_scope
@@ -42,7 +43,7 @@ class Reevaluated(Node):
         pattern: Pattern,
         base: IRI | None,
         sources: Sources,
-        dispatchers: Callable[[TripleIndex], Dispatcher],
+        dispatchers: Callable[[Watched], Dispatcher],
     ) -> None:
         names = (
             tuple(each.name for each in pattern.variables)
@@ -69,7 +70,7 @@ class Reevaluated(Node):
 
     def _evaluated(self) -> list[Row]:
         store = ox.Store()
-        graphs: list[tuple[Any, TripleIndex]] = [(ox.DefaultGraph(), self._sources.default)]
+        graphs: list[tuple[Any, TripleIndex | Scope]] = [(ox.DefaultGraph(), self._sources.default)]
         graphs += [(ox.NamedNode(name), each) for name, each in self._sources.named.items()]
         windows = self._sources.windows.items()
         graphs += [(ox.NamedNode(_WINDOW + name), each) for name, each in windows]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import IRI
 
 
@@ -15,8 +16,8 @@ class Sources:
 
     default: TripleIndex
     named: Mapping[IRI, TripleIndex] = field(default_factory=dict)
-    windows: Mapping[IRI, TripleIndex] = field(default_factory=dict)
+    windows: Mapping[IRI, TripleIndex | Scope] = field(default_factory=dict)
 
-    def indexes(self) -> tuple[TripleIndex, ...]:
+    def indexes(self) -> tuple[TripleIndex | Scope, ...]:
         """All of them."""
         return (self.default, *self.named.values(), *self.windows.values())

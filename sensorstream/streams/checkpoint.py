@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from typing import Any
 
+from sensorstream.kb.occurrences import StreamElement
 from sensorstream.model.terms import IRI, BlankNode, Triple, term
-from sensorstream.model.timeline import Instant
 from sensorstream.network.rows import Row
-from sensorstream.streams.state import ProcessorState, QueryState, WindowState
-from sensorstream.streams.window import WindowShape
+from sensorstream.streams.shape import Tick, WindowShape
+from sensorstream.streams.state import ProcessorState, QueryState, StreamState
 
 
 def to_data(state: ProcessorState) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def to_data(state: ProcessorState) -> dict[str, Any]:
         "now": state.now,
         "counts": list(state.counts),
         "queries": [[name, text, _query_data(each)] for name, text, each in state.queries],
-        "windows": [[list(astuple(shape)), _window_data(each)] for shape, each in state.windows],
+        "streams": [[list(astuple(tick)), _stream_data(each)] for tick, each in state.streams],
     }
 
 
@@ -30,7 +30,7 @@ def from_data(data: dict[str, Any]) -> ProcessorState:
         data["now"],
         (events, triples, late),
         tuple((name, text, _query(each)) for name, text, each in data["queries"]),
-        tuple((_shape(shape), _window(each)) for shape, each in data["windows"]),
+        tuple((_tick(tick), _stream(each)) for tick, each in data["streams"]),
     )
 
 
@@ -44,7 +44,7 @@ def _query_data(state: QueryState) -> dict[str, Any]:
         "arrived": state.arrived,
         "computed": state.computed,
         "answer": state.answer,
-        "waits": state.waits,
+        "pending": state.pending,
     }
 
 
@@ -61,14 +61,27 @@ def _rows(data: list[list[str | None]]) -> tuple[Row, ...]:
     return tuple(tuple(None if each is None else term(each) for each in row) for row in data)
 
 
-def _window_data(state: WindowState) -> list[Any]:
-    content, waiting = _events_data(state.content), _events_data(state.waiting)
+def _stream_data(state: StreamState) -> list[Any]:
+    content, waiting = _elements_data(state.content), _elements_data(state.waiting)
     return [state.closes, state.computed, state.arrived, content, waiting]
 
 
-def _window(data: list[Any]) -> WindowState:
+def _stream(data: list[Any]) -> StreamState:
     closes, computed, arrived, content, waiting = data
-    return WindowState(closes, computed, arrived, _events(content), _events(waiting))
+    return StreamState(closes, computed, arrived, _elements(content), _elements(waiting))
+
+
+def _tick(data: list[Any]) -> Tick:
+    stream, step, by_time, origin, start, end, alone = data
+    return Tick(
+        None if stream is None else IRI(stream),
+        step,
+        by_time,
+        origin,
+        start,
+        end,
+        None if alone is None else _shape(alone),
+    )
 
 
 def _shape(data: list[Any]) -> WindowShape:
@@ -86,12 +99,16 @@ def _shape(data: list[Any]) -> WindowShape:
     )
 
 
-def _events_data(events: Sequence[tuple[Instant, Sequence[Triple]]]) -> list[Any]:
-    return [[time, [[s.n3, p, o.n3] for s, p, o in triples]] for time, triples in events]
+def _elements_data(elements: Sequence[StreamElement]) -> list[Any]:
+    return [
+        [each.time, each.end, [[s.n3, p, o.n3] for s, p, o in each.triples]] for each in elements
+    ]
 
 
-def _events(data: list[Any]) -> tuple[tuple[Instant, tuple[Triple, ...]], ...]:
-    return tuple((time, tuple(map(_triple, triples))) for time, triples in data)
+def _elements(data: list[Any]) -> tuple[StreamElement, ...]:
+    return tuple(
+        StreamElement(time, end, tuple(map(_triple, triples))) for time, end, triples in data
+    )
 
 
 def _triple(data: list[str]) -> Triple:

@@ -35,8 +35,8 @@ def graph_data(query: ContinuousQuery, time: Callable[[Instant], object]) -> dic
         "windows": [
             {
                 "window": window_text(window),
-                "triples": len(window.index),
-                "moves": written(window.due),
+                "triples": window.size(),
+                "moves": written(window.moves),
             }
             for window in query.windows
         ],

@@ -18,7 +18,7 @@ from sensorstream.sparql.algebra import (
     WindowUnit,
 )
 from sensorstream.streams.query import Schedule
-from sensorstream.streams.window import WindowShape
+from sensorstream.streams.shape import WindowShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,6 @@ class Lengths:
 
     instant: Callable[[Literal], Instant]
     second: int
-    report: ReportKind
-    """For queries that do not say when they report."""
 
     def shape(self, definition: WindowDefinition) -> WindowShape:
         """The window that a definition means."""
@@ -59,7 +57,7 @@ class Lengths:
         )
 
     def schedule(self, query: Query) -> Schedule:
-        """When and what a query reports.
+        """When and what a query reports; at the end of each instant if it does not say when.
 
         A report that comes by itself, period or count, is of the whole result unless the query
         asks for something else: LUPOSDATE's intermediate results.
@@ -67,7 +65,7 @@ class Lengths:
         relation = query.registration.relation if query.registration is not None else None
         report = query.report
         if report is None:
-            return Schedule(self.report, relation)
+            return Schedule(ReportKind.INSTANT, relation)
         match report.kind:
             case ReportKind.PERIOD:
                 return Schedule(

@@ -1,13 +1,18 @@
 """Streams in, reports out: the windows, the instants, and the queries over them.
 
-Events come in order of time (:class:`sensorstream.streams` takes disorder out before). Time
-moves by the events, or by :meth:`StreamProcessor.advance` when a stream falls silent. Between
-two events every instant at which a window is computed, lets something go, or a report is due
-is worked off, in order: what a query reports does not depend on when the next event comes.
+Events come in order of time (the engine takes disorder out before). Time moves by the events, or
+by :meth:`StreamProcessor.advance` when a stream falls silent. Between two events every instant
+at which a window is computed, lets something go, or a report is due is worked off, in order: what
+a query reports does not depend on when the next event comes.
+
+An instant goes like this. What expires at its time leaves the windows. All events of that time
+happen. When time moves on, the windows with a step at that time are computed, the network
+settles, and each query that is due reports, once.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +21,10 @@ from operator import attrgetter
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.occurrences import Occurrences, StreamElement
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.network.agenda import Timed
 from sensorstream.network.compile import Compiler
 from sensorstream.network.expressions.compile import with_base
 from sensorstream.network.network import Network
@@ -25,14 +32,14 @@ from sensorstream.network.node import Node, operators
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.sources import Sources
 from sensorstream.sparql.algebra import Query, ReportKind
-from sensorstream.streams.agenda import Agenda, Entry
 from sensorstream.streams.explain import window_text
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Sink
+from sensorstream.streams.shape import Tick, WindowShape
 from sensorstream.streams.state import ProcessorState
 from sensorstream.streams.trace import Trace
-from sensorstream.streams.window import StreamWindow, WindowShape
+from sensorstream.streams.window import StreamWindow, WindowedStream
 
 _number = attrgetter("number")
 """Reports of one instant come in the order in which their queries were registered."""
@@ -45,6 +52,8 @@ class StreamEvent:
     time: Instant
     triples: tuple[Triple, ...]
     stream: IRI | None = None
+    end: Instant | None = None
+    """The end of the interval in which it holds; None: it holds at ``time`` alone."""
 
 
 @dataclass(slots=True)
@@ -62,9 +71,8 @@ class StreamProcessor:
 
     ``default`` is the graph that patterns outside WINDOW match.
     ``instant`` reads an instant that a query writes (a number or ``xsd:dateTime``), ``second``
-    is the length of a second on the time line, ``report`` when a query reports that does not
-    say so: with every event (CHANGE), or after all events of one time (INSTANT). What happens
-    costs what it concerns, however many queries there are.
+    is the length of a second on the time line. What happens costs what it concerns, however many
+    queries there are.
     """
 
     def __init__(
@@ -73,7 +81,6 @@ class StreamProcessor:
         *,
         instant: Callable[[Literal], Instant],
         second: int,
-        report: ReportKind = ReportKind.CHANGE,
     ) -> None:
         self.network = Network()
         self.queries: dict[str, ContinuousQuery] = {}
@@ -83,18 +90,18 @@ class StreamProcessor:
         self.faults: list[tuple[str, Exception]] = []
         """Queries that a fault of ours has stopped, and what it was."""
         self._default = default
-        self._lengths = Lengths(instant, second, report)
+        self._lengths = Lengths(instant, second)
+        self._agenda = self.network.agenda
+        self._streams: dict[Tick, WindowedStream] = {}
         self._windows: dict[WindowShape, StreamWindow] = {}
-        self._readers: dict[StreamWindow, list[ContinuousQuery]] = {}
+        self._users: Counter[StreamWindow] = Counter()
+        self._readers: dict[WindowedStream, dict[ContinuousQuery, None]] = {}
         # Those readers that report after so many triples; the others wait for a change.
-        self._counting: dict[StreamWindow, list[ContinuousQuery]] = {}
-        self._of_stream: dict[IRI | None, list[StreamWindow]] = {}
-        self._agenda = Agenda()
+        self._counting: dict[WindowedStream, dict[ContinuousQuery, None]] = {}
+        self._of_stream: dict[IRI | None, list[WindowedStream]] = {}
         self._numbers = count()
         # The queries that the present instant may make report.
         self._stirred: dict[ContinuousQuery, None] = {}
-        # Those that wait for the end of the instant.
-        self._waiting: dict[ContinuousQuery, None] = {}
 
     # -- queries ----------------------------------------------------------------------------
 
@@ -119,7 +126,7 @@ class StreamProcessor:
         windows = {
             each.name: self._open(self._lengths.shape(each)) for each in query.dataset.windows
         }
-        contents = {name: window.index for name, window in windows.items()}
+        contents = {name: window.graph for name, window in windows.items()}
         try:
             root, reason = self._compile(query, Sources(self._default, named or {}, contents))
             running = ContinuousQuery(
@@ -136,10 +143,11 @@ class StreamProcessor:
             self.network.sweep()
             self._close(windows.values())
             raise
-        for window in running.windows:
-            self._readers[window].append(running)
+        self._users.update(running.windows)
+        for stream in running.streams:
+            self._readers[stream][running] = None
             if running.schedule.kind is ReportKind.TRIPLES:
-                self._counting[window].append(running)
+                self._counting[stream][running] = None
         running.start(self.now)
         self._agenda.note(running)
         self.network.listen(root, running.changed)
@@ -157,12 +165,11 @@ class StreamProcessor:
         running = self.queries.pop(name)
         self.untrace(name)
         self.network.leave(running.root, running.changed)
-        for window in running.windows:
-            self._readers[window].remove(running)
-            if running.schedule.kind is ReportKind.TRIPLES:
-                self._counting[window].remove(running)
+        self._users.subtract(running.windows)
+        for stream in running.streams:
+            del self._readers[stream][running]
+            self._counting[stream].pop(running, None)
         self._stirred.pop(running, None)
-        self._waiting.pop(running, None)
         self._agenda.forget(running)
         self._close(running.windows)
 
@@ -174,7 +181,7 @@ class StreamProcessor:
         """
         running = self.queries[name]
         if name not in self.traces:
-            graphs = [(window_text(each), each.index) for each in running.windows]
+            graphs = [(window_text(each), each.graph) for each in running.windows]
             graphs.append(("outside the windows", self._default))
             trace = self.traces[name] = Trace(running.root, graphs, lambda: self.now, time)
             self.network.observers.append(trace.observe)
@@ -203,22 +210,38 @@ class StreamProcessor:
     def _open(self, shape: WindowShape) -> StreamWindow:
         window = self._windows.get(shape)
         if window is None:
-            window = self._windows[shape] = StreamWindow(shape)
-            self._readers[window] = []
-            self._counting[window] = []
-            self._of_stream.setdefault(shape.stream, []).append(window)
+            stream = self._streams.get(shape.tick)
+            if stream is None:
+                stream = self._streams[shape.tick] = WindowedStream(shape.tick)
+                self._readers[stream] = {}
+                self._counting[stream] = {}
+                self._of_stream.setdefault(shape.stream, []).append(stream)
+                if self.now is not None:
+                    stream.wind(self.now)
+                    self._agenda.note(stream)
+            window = self._windows[shape] = stream.open(shape)
             if self.now is not None:
-                window.wind(self.now)
-                self._agenda.note(window)
+                stream.catch_up(window, self.now)
+            for each in stream.roused():
+                self._agenda.note(each)
         return window
 
     def _close(self, windows: Iterable[StreamWindow]) -> None:
+        """Give back the windows that no query reads, and the streams that no window sees."""
         for window in windows:
-            if not self._readers.get(window, True):
-                shape = window.shape
-                del self._readers[window], self._counting[window], self._windows[shape]
-                self._agenda.forget(window)
-                self._of_stream[shape.stream].remove(window)
+            if self._users[window] or self._windows.get(window.shape) is not window:
+                continue
+            stream = window.stream
+            del self._users[window], self._windows[window.shape]
+            self._agenda.forget(window)
+            self.network.forget(window.graph)
+            stream.close(window)
+            if not stream.windows:
+                self._agenda.forget(stream)
+                self._of_stream[stream.tick.stream].remove(stream)
+                del self._readers[stream], self._counting[stream], self._streams[stream.tick]
+                if isinstance(stream.content, Occurrences):
+                    self.network.forget(stream.content)
 
     def state(self) -> ProcessorState:
         """All that must survive a restart; between two events."""
@@ -227,10 +250,10 @@ class StreamProcessor:
             self.now,
             (counts.events, counts.triples, counts.late),
             tuple(
-                (query.name, query.text, query.state(query in self._waiting))
+                (query.name, query.text, query.state(query in self._stirred))
                 for query in self.queries.values()
             ),
-            tuple((shape, window.state()) for shape, window in self._windows.items()),
+            tuple((tick, stream.state()) for tick, stream in self._streams.items()),
         )
 
     def restore(self, state: ProcessorState, start: Callable[[str, str], object]) -> None:
@@ -240,21 +263,24 @@ class StreamProcessor:
         """
         for name, text, _ in state.queries:
             start(name, text)
-        for shape, window in state.windows:
-            if shape in self._windows:
-                self._windows[shape].restore(window)
-                self._agenda.note(self._windows[shape])
+        for tick, stream in state.streams:
+            if tick in self._streams:
+                running = self._streams[tick]
+                running.restore(stream, state.now)
+                self._agenda.note(running)
+                for window in running.roused():
+                    self._agenda.note(window)
         self.network.settle()
         self._stirred.clear()
         self.now = state.now
         self.counts = Counts(*state.counts)
-        for name, _, query in state.queries:
-            running = self.queries.get(name)
-            if running is not None:
-                running.restore(query)
-                self._agenda.note(running)
-                if query.waits:
-                    self._waiting[running] = None
+        for name, _, at_rest in state.queries:
+            query = self.queries.get(name)
+            if query is not None:
+                query.restore(at_rest)
+                self._agenda.note(query)
+                if at_rest.pending:
+                    self._stirred[query] = None
 
     # -- time -------------------------------------------------------------------------------
 
@@ -267,21 +293,26 @@ class StreamProcessor:
         if self.now is not None and event.time < self.now:
             self.counts.late += 1
             return False
-        self._move_to(event.time)
+        self._begin(event.time)
         self.counts.events += 1
         self.counts.triples += len(event.triples)
-        streams = (event.stream, None) if event.stream is not None else (None,)
-        for stream in streams:
-            for window in self._of_stream.get(stream, ()):
-                computed = window.computed
-                window.take(event.time, event.triples)
-                self._agenda.note(window)
-                if window.computed != computed:
-                    self._stir_readers(window)
-                for query in self._counting[window]:
-                    query.arrived(len(event.triples))
-                    self._stirred[query] = None
-        self._end_instant(event.time)
+        element = StreamElement(
+            event.time, event.time if event.end is None else event.end, event.triples
+        )
+        counting: dict[ContinuousQuery, None] = {}
+        for name in (event.stream, None) if event.stream is not None else (None,):
+            for stream in self._of_stream.get(name, ()):
+                computed = stream.computed
+                stream.take(element)
+                for window in stream.roused():
+                    self._agenda.note(window)
+                if stream.computed != computed:
+                    self._stirred.update(self._readers[stream])
+                counting.update(self._counting[stream])
+        for query in counting:
+            query.arrived(len(event.triples))
+            self._stirred[query] = None
+        self._settle()
         return True
 
     def complete(self, time: Instant, most: int | None = None) -> None:
@@ -290,141 +321,160 @@ class StreamProcessor:
         ``most`` bounds the work: of more instants than that only the first, and the last of each
         window and period, are worked off. Windows hold what they would hold anyway.
         """
-        if self.now is not None and time > self.now:
-            self._work_off_before(time, most)
+        if self.now is None or time <= self.now:
+            return
+        self._end()
+        worked = 0
+        while (due := self._next_before(time)) is not None:
+            if worked == most:
+                entries: list[Timed] = [*self._streams.values(), *self.queries.values()]
+                for entry in entries:
+                    entry.skip(time)
+                    self._agenda.note(entry)
+            worked += 1
+            self.now = due
+            self._open_instant(due)
+            self._end()
 
     def settle(self, time: Instant) -> None:
-        """The graphs outside the windows have changed: one instant."""
-        self._move_to(time)
-        self._end_instant(time)
+        """The graphs outside the windows have changed."""
+        self._begin(time)
+        self._settle()
 
     def advance(self, time: Instant) -> None:
         """Time has come so far: nothing before ``time`` will happen any more."""
         if self.now is None or time > self.now:
-            self._move_to(time)
-            self._end_instant(time)
+            self.settle(time)
 
     def take_back(self) -> None:
-        """The graphs outside the windows are again as they were: nothing has happened."""
+        """The graphs outside the windows are again as they were."""
+        # What the operators gave out cancels: nobody has anything to report of it.
         self.network.settle()
         self._stop_broken()
-        # What the operators gave out cancels, so nobody has anything to report.
-        self._stirred.clear()
 
     def finish(self) -> None:
         """The streams have ended: windows with a step report once more, at its next multiple."""
-        self._end_waiting()
+        if self.now is None:
+            return
         ends = {query: query.closes for query in self.queries.values()}
+        self._end()
         last = max((end for end in ends.values() if end is not None), default=None)
         if last is None:
             return
         while (due := self._agenda.next) is not None and due <= last:
-            self._work_off(due)
-            self._end_instant(due, {q for q, end in ends.items() if end is not None and due <= end})
+            self.now = due
+            self._open_instant(due)
+            self._end({query for query, end in ends.items() if end is not None and due <= end})
 
     @property
     def next_due(self) -> Instant | None:
         """When the next window is computed or lets something go, or a report is due."""
         return self._agenda.next
 
+    def acts_before(self, time: Instant) -> bool:
+        """Whether anything would be computed or reported if time came to be ``time`` now."""
+        if self.now is None or time <= self.now:
+            return False
+        due = self.next_due
+        return (due is not None and due < time) or self._has_pending
+
+    @property
+    def _has_pending(self) -> bool:
+        """Whether a query is to report at the end of the present instant."""
+        return any(query.pending for query in self._stirred)
+
     @property
     def next_news(self) -> Instant | None:
-        """As :attr:`next_due`, but empty windows that nobody hears of do not count; O(queries).
+        """As :attr:`next_due`, but without empty windows whose steps nobody reports; O(queries).
 
-        Queries that wait for the end of the present instant are due now.
+        If a query is to report at the end of the present instant, that is the present.
         """
-        if self._waiting:
+        if self._has_pending:
             return self.now
-        return self._agenda.first(
-            lambda each: not isinstance(each, StreamWindow) or not each.idle or self._is_heard(each)
-        )
+        return self._agenda.first(lambda entry: not self._is_silent(entry))
 
-    def _move_to(self, time: Instant) -> None:
-        """Work off all instants before a time, and what expires at it."""
+    def _begin(self, time: Instant) -> None:
+        """Let the present be a time: end all instants before it, let go of what expires at it."""
         if self.now is None:
-            for window in self._windows.values():
-                window.wind(time)
-                self._agenda.note(window)
+            for stream in self._streams.values():
+                stream.wind(time)
+                self._agenda.note(stream)
             for query in self.queries.values():
                 query.start(time)
                 self._agenda.note(query)
-        elif time > self.now:
-            self._work_off_before(time)
+        elif time == self.now:
+            return
+        else:
+            self.complete(time)
+        self.now = time
+        self._open_instant(time)
+
+    def _open_instant(self, time: Instant) -> None:
         if self._agenda.next == time:
-            for each in self._agenda.take(time):
-                # What closes at this time waits for all that happens at it.
-                if isinstance(each, StreamWindow) and each.closes is None:
-                    each.expire(time)
-                self._agenda.note(each)
-        self.now = time
+            for entry in self._agenda.take(time, closing=False):
+                entry.elapse(time)
+                self._agenda.note(entry)
 
-    def _work_off_before(self, time: Instant, most: int | None = None) -> None:
-        self._end_waiting()
-        worked = 0
-        while (due := self._agenda.next) is not None and due < time:
-            if worked == most:
-                entries: list[Entry] = [*self._windows.values(), *self.queries.values()]
-                for entry in entries:
-                    entry.skip(time)
-                    self._agenda.note(entry)
-            worked += 1
-            if self._work_off(due, time):
-                self._end_instant(due)
-                self._end_waiting()
+    def _next_before(self, time: Instant) -> Instant | None:
+        """The next instant before a time that may change or report anything.
 
-    def _work_off(self, time: Instant, until: Instant | None = None) -> bool:
-        """Compute what is due at a time.
-
-        Returns:
-            Whether anything was: a window that is empty, and whose readers are silent, goes on
-            to the first step at or after ``until`` at once.
+        Empty windows go on to the first step at or after it: nothing before it can fill them.
         """
-        self.now = time
-        worked = False
-        for each in self._agenda.take(time):
-            if isinstance(each, ContinuousQuery):
-                each.come_due()
-                self._stirred[each] = None
-            elif each.closes is None:
-                each.expire(time)
-            elif until is not None and each.idle and not self._is_heard(each):
-                each.wind(until)
-                self._agenda.note(each)
+        silent: list[WindowedStream] = []
+        while (due := self._agenda.next) is not None and due < time:
+            entry = self._agenda.pop()
+            if isinstance(entry, WindowedStream) and self._is_silent(entry):
+                silent.append(entry)
                 continue
-            else:
-                each.close()
-                self._stir_readers(each)
-            self._agenda.note(each)
-            worked = True
-        return worked
+            self._agenda.note(entry)
+            break
+        until = time if due is None else min(due, time)
+        for stream in silent:
+            stream.wind(until)
+            self._agenda.note(stream)
+        return until if until < time else None
 
-    def _is_heard(self, window: StreamWindow) -> bool:
-        return any(query.speaks_in_silence for query in self._readers[window])
+    def _is_silent(self, entry: Timed) -> bool:
+        """Whether nothing comes of an entry's time as long as nothing else happens."""
+        return (
+            isinstance(entry, WindowedStream)
+            and entry.idle
+            and not any(query.reports_unchanged for query in self._readers[entry])
+        )
 
-    def _stir_readers(self, window: StreamWindow) -> None:
-        self._stirred.update(dict.fromkeys(self._readers[window]))
+    def _settle(self) -> None:
+        """Let the operators take in what has changed; queries report that do so at each event."""
+        assert self.now is not None
+        self.network.settle()
+        self._stop_broken()
+        for query in sorted(self._stirred, key=_number):
+            if query.schedule.kind is ReportKind.CHANGE:
+                del self._stirred[query]
+                if query.is_due():
+                    self._report(query, self.now)
 
-    def _end_instant(
-        self, time: Instant, reporting: Container[ContinuousQuery] | None = None
-    ) -> None:
-        self.now = time
+    def _end(self, reporting: Container[ContinuousQuery] | None = None) -> None:
+        """End the present instant: compute what is due at it, settle, and only then report.
+
+        ``reporting`` are the queries that may, if not all.
+        """
+        assert self.now is not None
+        while self._agenda.next == self.now:
+            for entry in self._agenda.take(self.now, closing=True):
+                entry.elapse(self.now)
+                self._agenda.note(entry)
+                if isinstance(entry, ContinuousQuery):
+                    self._stirred[entry] = None
+                elif isinstance(entry, WindowedStream):
+                    self._stirred.update(self._readers[entry])
+                    for window in entry.roused():
+                        self._agenda.note(window)
         self.network.settle()
         self._stop_broken()
         stirred = sorted(self._stirred, key=_number)
         self._stirred.clear()
         for query in stirred:
-            if query.schedule.kind is ReportKind.INSTANT and reporting is None:
-                self._waiting[query] = None
-            elif query.is_due() and (reporting is None or query in reporting):
-                self._report(query, time)
-
-    def _end_waiting(self) -> None:
-        """Nothing more happens at the present time."""
-        waiting = sorted(self._waiting, key=_number)
-        self._waiting.clear()
-        for query in waiting:
-            if query.is_due():
-                assert self.now is not None
+            if (reporting is None or query in reporting) and query.is_due():
                 self._report(query, self.now)
 
     def _report(self, query: ContinuousQuery, time: Instant) -> None:

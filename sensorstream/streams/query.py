@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
@@ -47,6 +47,8 @@ class Schedule:
 class ContinuousQuery:
     """Gathers the changes of an operator's output until it is time to report them."""
 
+    closing: Final = True
+
     def __init__(
         self,
         name: str,
@@ -63,6 +65,8 @@ class ContinuousQuery:
         self.query = query
         self.root = root
         self.windows = tuple(windows)
+        self.streams = tuple(dict.fromkeys(window.stream for window in windows))
+        """The streams that its windows see."""
         self.schedule = schedule
         self.reason = reason
         """Why the query is evaluated anew instead of kept in step; empty if it is."""
@@ -79,7 +83,7 @@ class ContinuousQuery:
         # Whether the two are known to share no row.
         self._cancelled = True
         self._arrived = 0
-        self._computed = sum(window.computed for window in windows)
+        self._computed = self._steps()
         self._period_is_over = False
         form = query.form
         self._triples = None
@@ -111,14 +115,13 @@ class ContinuousQuery:
             self.due = now + -now % period
 
     def arrived(self, triples: int) -> None:
-        """So many triples have come into one of its windows."""
+        """So many triples have come into its windows, however many of them see each."""
         self._arrived += triples
 
-    def come_due(self) -> None:
+    def elapse(self, time: Instant) -> None:
         """The time of its next report has come."""
-        assert self.due is not None
         assert self.schedule.period is not None
-        self.due += self.schedule.period
+        self.due = time + self.schedule.period
         self._period_is_over = True
 
     def skip(self, time: Instant) -> None:
@@ -130,7 +133,7 @@ class ContinuousQuery:
     @property
     def closes(self) -> Instant | None:
         """The last of the next steps of its windows and its own next report by time."""
-        dues = [self.due, *(window.closes for window in self.windows)]
+        dues = [self.due, *(window.stream.closes for window in self.windows)]
         return max((each for each in dues if each is not None), default=None)
 
     @property
@@ -138,10 +141,11 @@ class ContinuousQuery:
         """When it may report next though no event comes; None: it waits for one."""
         if self.schedule.kind is ReportKind.PERIOD:
             return self.due
-        return min((each.due for each in self.windows if each.due is not None), default=None)
+        moves = (window.moves for window in self.windows)
+        return min((each for each in moves if each is not None), default=None)
 
     @property
-    def speaks_in_silence(self) -> bool:
+    def reports_unchanged(self) -> bool:
         """Whether it reports at a window's step even if nothing has changed."""
         return self.schedule.relation is Relation.RSTREAM and (
             next(iter(self.root.rows()), None) is not None
@@ -149,9 +153,8 @@ class ContinuousQuery:
 
     def is_due(self) -> bool:
         """Whether the instant that ends now is one to report at; ask once an instant."""
-        computed = sum(window.computed for window in self.windows)
-        closed = computed > self._computed
-        self._computed = computed
+        closed = self._steps() > self._computed
+        self._computed = self._steps()
         over, self._period_is_over = self._period_is_over, False
         match self.schedule.kind:
             case ReportKind.PERIOD:
@@ -166,7 +169,23 @@ class ContinuousQuery:
         self._cancel()
         return closed or bool(self._added or self._removed)
 
-    def state(self, waits: bool) -> QueryState:
+    def _steps(self) -> int:
+        """How often its windows have been computed at a step."""
+        return sum(stream.computed for stream in self.streams)
+
+    @property
+    def pending(self) -> bool:
+        """Whether it would report if the present instant ended now."""
+        self._cancel()
+        triples = self.schedule.triples
+        return (
+            bool(self._added or self._removed)
+            or self._period_is_over
+            or (triples is not None and self._arrived >= triples)
+            or self._steps() > self._computed
+        )
+
+    def state(self, pending: bool) -> QueryState:
         """What :meth:`restore` needs."""
         self._cancel()
         return QueryState(
@@ -178,7 +197,7 @@ class ContinuousQuery:
             self._arrived,
             self._computed,
             self._answer,
-            waits,
+            pending,
         )
 
     def restore(self, state: QueryState) -> None:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from sensorstream.model.terms import Triple
+from sensorstream.kb.occurrences import StreamElement
 from sensorstream.model.timeline import Instant
 from sensorstream.network.rows import Row
-
-if TYPE_CHECKING:
-    from sensorstream.streams.window import WindowShape
+from sensorstream.streams.shape import Tick
 
 
 @dataclass(frozen=True, slots=True)
-class WindowState:
-    """One window: what it holds, and what waits for its next step, oldest first."""
+class StreamState:
+    """One stream: what its windows hold, and what waits for their next step, oldest first."""
 
     closes: Instant | None
     computed: int
     arrived: int
-    content: tuple[tuple[Instant, tuple[Triple, ...]], ...]
-    waiting: tuple[tuple[Instant, tuple[Triple, ...]], ...]
+    content: tuple[StreamElement, ...]
+    waiting: tuple[StreamElement, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +33,16 @@ class QueryState:
     arrived: int
     computed: int
     answer: bool | None
-    waits: bool = False
-    """Whether it reports at the end of the present instant."""
+    pending: bool = False
+    """Whether it may report at the end of the present instant."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessorState:
-    """All queries, by name, with their texts, in the order they were registered; all windows."""
+    """All queries, by name, with their texts, in the order they were registered; all streams."""
 
     now: Instant | None
     counts: tuple[int, int, int]
     """Events, triples, late events."""
     queries: tuple[tuple[str, str, QueryState], ...] = ()
-    windows: tuple[tuple[WindowShape, WindowState], ...] = ()
+    streams: tuple[tuple[Tick, StreamState], ...] = ()

@@ -10,9 +10,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.network.dispatch import Watched
 from sensorstream.network.node import Node, operators
 from sensorstream.network.rows import Row
 from sensorstream.streams.report_data import bindings
@@ -25,7 +25,7 @@ _INSTANTS: Final = 100
 class _Ear:
     """Hears what comes into a graph and goes, until it is asked."""
 
-    def __init__(self, index: TripleIndex) -> None:
+    def __init__(self, index: Watched) -> None:
         self._weights: dict[Triple, int] = {}
         self._index = index
         index.watchers.append(self)
@@ -63,7 +63,7 @@ class Trace:
     def __init__(
         self,
         root: Node,
-        graphs: Sequence[tuple[str, TripleIndex]],
+        graphs: Sequence[tuple[str, Watched]],
         now: Callable[[], Instant | None],
         time: Callable[[Instant], object],
     ) -> None:

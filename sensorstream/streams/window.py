@@ -1,105 +1,62 @@
 """The windows of continuous queries: the part of a stream that a pattern matches.
 
-At time t a logical window of range r holds what happened in ``(t - r, t]``, a physical one the
-last n elements. With a step it is computed at the multiples of the step only; without, it moves
-with every event, and what grows too old leaves at the instant it does, event or not. An event
-is one graph: a physical window moves past all of it at once.
+At time t the *scope* of a logical window of range r is what happened in ``(t - r, t]``, that of
+a physical one the last n elements; its *content* is the set of their triples. With a step it is
+computed at the multiples of the step only; without, it moves with every event, and what grows
+too old leaves at the instant it does, event or not. An event is one graph: a physical window
+moves past all of it at once.
 
 These windows hand nothing on and take nothing back: a triple is in the content as long as some
-event within the range says it. The window of the knowledge base (``sensorstream.window``) is
-the one that keeps individuals whole and moves them to history.
+event in the scope says it. The window of the knowledge base (``sensorstream.window``) is the one
+that keeps individuals whole and moves them to history.
 
 Source: RSP-QL, section 4 (time-based windows); "Monitoring eBay auctions", sections 4.3 and 5.2
-(windows of triples); SensorStream, section 4 (windows of individuals).
+(windows of triples); SensorStream, section 4 (windows of individuals); SECRET (Botan et al.,
+2010) for *scope*, *content*, *tick*.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections import deque
+from typing import Final
 
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.terms import IRI, Subject, Triple
+from sensorstream.kb.occurrences import Occurrences, Scope, StreamElement
 from sensorstream.model.timeline import Instant
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.streams.state import WindowState
-
-
-@dataclass(frozen=True, slots=True)
-class WindowShape:
-    """One window, in units of the time line; equal shapes share one window.
-
-    ``range`` None is a landmark window: all since the start. ``by_time`` says what ``range``
-    and ``step`` measure: lengths of time, or numbers of triples or ``individuals``. Those enter
-    and leave with all their triples; only instances of ``instances_of``, where it is given.
-    The steps are at ``origin + k * step``. Only what happens from ``start`` to ``end`` enters.
-    ``stream`` None reads every stream.
-    """
-
-    stream: IRI | None
-    by_time: bool
-    range: int | None
-    step: int | None = None
-    individuals: bool = False
-    instances_of: IRI | None = None
-    origin: Instant = 0
-    start: Instant | None = None
-    end: Instant | None = None
+from sensorstream.streams.individuals import Individuals
+from sensorstream.streams.shape import Tick, WindowShape
+from sensorstream.streams.state import StreamState
 
 
 class StreamWindow:
-    """The content of a window, as an index that operators watch; O(change) per event."""
+    """The content of a window, as a graph that operators watch; O(change) per event."""
 
-    def __init__(self, shape: WindowShape) -> None:
+    closing: Final = False
+
+    def __init__(
+        self, shape: WindowShape, stream: WindowedStream, content: Scope | Individuals
+    ) -> None:
         self.shape = shape
-        self.index = TripleIndex()
-        self.closes: Instant | None = None
-        """The next multiple of a logical step; what happens at that very time still belongs."""
-        self.computed = 0
-        """How often the window was computed at a step."""
-        self._content: _Content
-        if shape.individuals:
-            self._content = _Individuals(self.index, shape.instances_of)
-        else:
-            self._content = _Triples(self.index, apart=not shape.by_time)
-        self._waiting: deque[tuple[Instant, Sequence[Triple]]] = deque()
-        self._arrived = 0
+        self.stream = stream
+        self._content = content
 
-    def take(self, time: Instant, triples: Sequence[Triple]) -> None:
-        """An event happens, at or after all before it."""
-        shape = self.shape
-        if (shape.start is not None and time < shape.start) or (
-            shape.end is not None and time > shape.end
-        ):
-            return
-        if shape.by_time:
-            if shape.step is None:
-                self._content.enter(time, triples)
-            else:
-                self._waiting.append((time, triples))
-            return
-        before = self._arrived
-        self._arrived += self._content.elements_in(triples)
-        if shape.step is None:
-            self._content.enter(time, triples)
-            self._trim()
-            return
-        self._waiting.append((time, triples))
-        past = self._arrived % shape.step
-        if self._arrived - past > before or (not past and self._arrived > before):
-            self._enter_waiting(len(self._waiting))
-            self._trim()
-            self.computed += 1
+    @property
+    def graph(self) -> Scope | TripleIndex:
+        """Its content for patterns to match."""
+        content = self._content
+        return content if isinstance(content, Scope) else content.graph
+
+    def size(self) -> int:
+        """The number of triples of its content; O(stream)."""
+        return self._content.size()
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is in its scope."""
+        return self._content.empty
 
     @property
     def due(self) -> Instant | None:
-        """When the window moves next without an event."""
-        return self.closes if self.closes is not None else self.expires
-
-    @property
-    def expires(self) -> Instant | None:
         """The next time at which something is too old, for a logical window without a step."""
         shape = self.shape
         if not shape.by_time or shape.step is not None or shape.range is None:
@@ -107,183 +64,170 @@ class StreamWindow:
         oldest = self._content.oldest
         return None if oldest is None else oldest + shape.range
 
-    def expire(self, time: Instant) -> None:
-        """Let go of what is too old at a time."""
-        assert self.shape.range is not None
-        self._expire(time - self.shape.range)
+    @property
+    def moves(self) -> Instant | None:
+        """When it changes next without an event."""
+        return self.due if self.stream.closes is None else self.stream.closes
 
-    def close(self) -> None:
-        """Compute the window at :attr:`closes`."""
-        shape, boundary = self.shape, self.closes
-        assert boundary is not None
-        assert shape.step is not None
+    def elapse(self, time: Instant) -> None:
+        """Let go of what is too old at a time."""
+        self._expire(time)
+        if self.empty:
+            self.stream.resting.add(self)
+
+    def skip(self, time: Instant) -> None:
+        """It has no more than one moment to leave out: what is too old leaves together."""
+
+    def compute(self, time: Instant) -> None:
+        """Let go of what is not in the scope at a time; what has come since has entered."""
+        if self.shape.by_time:
+            self._expire(time)
+        elif self.shape.range is not None:
+            self._content.keep(self.shape.range)
+
+    def _expire(self, time: Instant) -> None:
+        if self.shape.range is not None:
+            self._content.leave_until(time - self.shape.range)
+
+
+class WindowedStream:
+    """One stream as the windows of one tick see it.
+
+    What happens waits here for the tick, if there is a step, and is then stored once for all of
+    the windows. O(event) plus O(1) per window that it makes move.
+    """
+
+    closing: Final = True
+
+    def __init__(self, tick: Tick) -> None:
+        self.tick = tick
+        self.windows: list[StreamWindow] = []
+        self.resting: set[StreamWindow] = set()
+        """Windows that nothing is due of, because they are empty."""
+        self.closes: Instant | None = None
+        """The next multiple of a logical step; what happens at that very time still belongs."""
+        self.computed = 0
+        """How often the contents were computed at a step."""
+        self.content: Occurrences | Individuals
+        if tick.alone is None:
+            self.content = Occurrences()
+        else:
+            self.content = Individuals(tick.alone.instances_of)
+        self._waiting: deque[StreamElement] = deque()
+        self._arrived = 0
+
+    def open(self, shape: WindowShape) -> StreamWindow:
+        """A new window; it begins with what others of the same tick still hold."""
+        content = self.content
+        window = StreamWindow(
+            shape, self, content.open() if isinstance(content, Occurrences) else content
+        )
+        self.windows.append(window)
+        self.resting.add(window)
+        return window
+
+    def close(self, window: StreamWindow) -> None:
+        """Give back what only a window holds."""
+        self.windows.remove(window)
+        self.resting.discard(window)
+        if isinstance(window.graph, Scope):
+            window.graph.occurrences.close(window.graph)
+
+    def catch_up(self, window: StreamWindow, now: Instant) -> None:
+        """Let a new window hold what it would hold by now, of what is still there."""
+        step = self.tick.step
+        window.compute(now if self.closes is None or step is None else self.closes - step)
+
+    def take(self, element: StreamElement) -> None:
+        """An event happens, at or after all before it."""
+        tick, time = self.tick, element.time
+        if (tick.start is not None and time < tick.start) or (
+            tick.end is not None and time > tick.end
+        ):
+            return
+        if tick.step is None:
+            self.content.take(element)
+            for window in self.windows:
+                if not window.shape.by_time:
+                    window.compute(time)
+            return
+        self._waiting.append(element)
+        if tick.by_time:
+            return
+        before, content = self._arrived, self.content
+        self._arrived += (
+            len(element.triples)
+            if isinstance(content, Occurrences)
+            else content.elements_in(element.triples)
+        )
+        if self._arrived // tick.step > before // tick.step:
+            self._compute(len(self._waiting), time)
+
+    def roused(self) -> set[StreamWindow]:
+        """The windows that are not empty any more; ask after each event."""
+        if not self.resting or self.content.empty:
+            return set()
+        roused, self.resting = self.resting, set()
+        return roused
+
+    @property
+    def due(self) -> Instant | None:
+        """The time of the next step, for logical windows."""
+        return self.closes
+
+    def elapse(self, time: Instant) -> None:
+        """Compute the windows at :attr:`closes`, which is ``time``."""
+        assert self.tick.step is not None
         ready = 0
-        for time, _ in self._waiting:
-            if time > boundary:
+        for element in self._waiting:
+            if element.time > time:
                 break
             ready += 1
-        self._enter_waiting(ready)
-        if shape.range is not None:
-            self._expire(boundary - shape.range)
-        self.computed += 1
-        self.closes = boundary + shape.step
+        self._compute(ready, time)
+        self.closes = time + self.tick.step
 
     def wind(self, time: Instant) -> None:
         """Let the next step be the first one at or after a time; nothing may happen before it."""
-        shape = self.shape
-        if shape.by_time and shape.step is not None:
-            self.closes = time + (shape.origin - time) % shape.step
+        tick = self.tick
+        if tick.by_time and tick.step is not None:
+            self.closes = time + (tick.origin - time) % tick.step
 
     def skip(self, time: Instant) -> None:
         """Let the next step be the last one before a time, if there are several."""
-        step = self.shape.step
+        step = self.tick.step
         if self.closes is not None and step is not None and self.closes < time:
             self.closes += (time - 1 - self.closes) // step * step
 
     @property
     def idle(self) -> bool:
-        """Whether the window is empty and stays so until the next event."""
-        return not self._waiting and not self._content
+        """Whether all windows are empty and stay so until the next event."""
+        return not self._waiting and self.content.empty
 
-    def state(self) -> WindowState:
+    def state(self) -> StreamState:
         """What :meth:`restore` needs."""
-        return WindowState(
+        return StreamState(
             self.closes,
             self.computed,
             self._arrived,
-            tuple((time, tuple(triples)) for time, triples in self._content.elements()),
-            tuple((time, tuple(triples)) for time, triples in self._waiting),
+            tuple(self.content.elements()),
+            tuple(self._waiting),
         )
 
-    def restore(self, state: WindowState) -> None:
-        """Become the window of that shape that a state was taken of; call it on a new one."""
+    def restore(self, state: StreamState, now: Instant | None) -> None:
+        """Become the stream that a state was taken of; call it on a new one with all windows."""
         self.closes = state.closes
         self.computed = state.computed
         self._arrived = state.arrived
-        for time, triples in state.content:
-            self._content.enter(time, triples)
+        for element in state.content:
+            self.content.take(element)
         self._waiting.extend(state.waiting)
+        if now is not None:
+            for window in self.windows:
+                self.catch_up(window, now)
 
-    def _enter_waiting(self, count: int) -> None:
-        for _ in range(count):
-            self._content.enter(*self._waiting.popleft())
-
-    def _expire(self, last: Instant) -> None:
-        content = self._content
-        while (oldest := content.oldest) is not None and oldest <= last:
-            content.leave()
-
-    def _trim(self) -> None:
-        if self.shape.range is not None:
-            while len(self._content) > self.shape.range:
-                self._content.leave()
-
-
-class _Content(Protocol):
-    """What a window is made of, oldest first."""
-
-    def __len__(self) -> int:
-        """The number of elements."""
-
-    def elements_in(self, triples: Sequence[Triple]) -> int:
-        """How many elements an event brings."""
-
-    def enter(self, time: Instant, triples: Sequence[Triple]) -> None:
-        """Take an event's elements in."""
-
-    @property
-    def oldest(self) -> Instant | None:
-        """The time of the oldest element."""
-
-    def leave(self) -> None:
-        """Let the oldest element go."""
-
-    def elements(self) -> Iterable[tuple[Instant, Sequence[Triple]]]:
-        """What made it what it is, were it to enter again, oldest first."""
-
-
-class _Triples:
-    """Triples as often as they are said; ``apart`` each by itself, else event by event."""
-
-    def __init__(self, index: TripleIndex, *, apart: bool) -> None:
-        self._index = index
-        self._apart = apart
-        self._elements: deque[tuple[Instant, Sequence[Triple]]] = deque()
-        self._counts: dict[Triple, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._elements)
-
-    def elements_in(self, triples: Sequence[Triple]) -> int:
-        return len(triples)
-
-    def enter(self, time: Instant, triples: Sequence[Triple]) -> None:
-        if self._apart:
-            self._elements.extend((time, (triple,)) for triple in triples)
-        else:
-            self._elements.append((time, triples))
-        counts = self._counts
-        for triple in triples:
-            count = counts.get(triple, 0)
-            counts[triple] = count + 1
-            if not count:
-                self._index.add(triple)
-
-    @property
-    def oldest(self) -> Instant | None:
-        return self._elements[0][0] if self._elements else None
-
-    def leave(self) -> None:
-        counts = self._counts
-        for triple in self._elements.popleft()[1]:
-            count = counts[triple] - 1
-            if count:
-                counts[triple] = count
-            else:
-                del counts[triple]
-                self._index.discard(triple)
-
-    def elements(self) -> Iterable[tuple[Instant, Sequence[Triple]]]:
-        return self._elements
-
-
-class _Individuals:
-    """Individuals with all that was said of them since they came (SensorStream, eq. 6 and 7)."""
-
-    def __init__(self, index: TripleIndex, instances_of: IRI | None) -> None:
-        self._index = index
-        self._class = instances_of
-        self._times: OrderedDict[Subject, Instant] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._times)
-
-    def elements_in(self, triples: Sequence[Triple]) -> int:
-        return sum(subject not in self._times for subject in self._subjects(triples))
-
-    def _subjects(self, triples: Iterable[Triple]) -> dict[Subject, None]:
-        if self._class is None:
-            return dict.fromkeys(triple[0] for triple in triples)
-        found = {s for s, p, o in triples if p == RDF_TYPE and o == self._class}
-        return dict.fromkeys(t[0] for t in triples if t[0] in found or t[0] in self._times)
-
-    def enter(self, time: Instant, triples: Sequence[Triple]) -> None:
-        for subject in self._subjects(triples):
-            self._times[subject] = time
-            self._times.move_to_end(subject)
-        for triple in triples:
-            if triple[0] in self._times and triple not in self._index:
-                self._index.add(triple)
-
-    @property
-    def oldest(self) -> Instant | None:
-        return next(iter(self._times.values()), None)
-
-    def leave(self) -> None:
-        subject, _ = self._times.popitem(last=False)
-        for triple in list(self._index.match(subject, None, None)):
-            self._index.discard(triple)
-
-    def elements(self) -> Iterable[tuple[Instant, Sequence[Triple]]]:
-        index = self._index
-        return ((time, tuple(index.match(s, None, None))) for s, time in self._times.items())
+    def _compute(self, ready: int, time: Instant) -> None:
+        for _ in range(ready):
+            self.content.take(self._waiting.popleft())
+        for window in self.windows:
+            window.compute(time)
+        self.computed += 1

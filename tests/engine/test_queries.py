@@ -123,13 +123,13 @@ def test_a_window_that_closes_sees_the_knowledge_base_before_the_message_that_cl
 ) -> None:
     engine = registered(start(deploy(ONTOLOGY, RULES)), QUERIES[0])
     process(engine, message(1, 1, 5))
-    outcome = process(engine, message(1, 7, 6))
+    closing, after = process(engine, message(1, 7, 6)), process(engine, message(1, 8, 7))
     assert [
         (
             each.report.time,
             [[str(t and t.n3).split('"')[1] for t in row[1:]] for row in each.report.rows],
         )
-        for each in outcome.reports
+        for each in (*closing.reports, *after.reports)
     ] == [(3, [["5", "5"]]), (6, [["5", "5"]]), (7, [["5", "6"]])]
 
 

@@ -9,23 +9,18 @@ import pytest
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI
 from sensorstream.network.operators.group import Group
-from sensorstream.sparql.algebra import ReportKind
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
 
 A, P = IRI("http://example.org/a"), IRI("http://example.org/p")
 B = IRI("http://example.org/b")
-COUNT = (
-    "SELECT (COUNT(*) AS ?n) FROM NAMED WINDOW <w:> [TRIPLES 5] WHERE { WINDOW <w:> { ?x ?p ?y } }"
-)
-PLAIN = "SELECT ?x FROM NAMED WINDOW <w:> [TRIPLES 5] WHERE { WINDOW <w:> { ?x ?p ?y } }"
+FROM = "REPORT ON CHANGE FROM NAMED WINDOW <w:> [TRIPLES 5] WHERE { WINDOW <w:> { ?x ?p ?y } }"
+COUNT, PLAIN = f"SELECT (COUNT(*) AS ?n) {FROM}", f"SELECT ?x {FROM}"
 
 
 def processor() -> StreamProcessor:
-    return StreamProcessor(
-        TripleIndex(), instant=lambda text: int(text.lexical), second=1, report=ReportKind.CHANGE
-    )
+    return StreamProcessor(TripleIndex(), instant=lambda text: int(text.lexical), second=1)
 
 
 def broken(*_: object) -> Any:
@@ -65,7 +60,9 @@ def test_a_broken_trigger_does_not_stop_whoever_changes_the_graph() -> None:
 
 def test_what_comes_and_goes_within_an_instant_is_no_report() -> None:
     machine, found = processor(), list[Report]()
-    text = "REGISTER RSTREAM <o:> AS SELECT ?x WHERE { ?x <http://example.org/p> ?y }"
+    text = (
+        "REGISTER RSTREAM <o:> AS SELECT ?x REPORT ON CHANGE WHERE { ?x <http://example.org/p> ?y }"
+    )
     machine.register("q", text, parse_query(text), found.append)
     index = machine._default
     index.add((A, P, B))

@@ -14,7 +14,6 @@ from sensorstream.errors import SensorStreamError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.sparql.algebra import ReportKind
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report
@@ -32,9 +31,9 @@ events = st.lists(
 Content = frozenset[Triple]
 
 
-def processor(report: ReportKind = ReportKind.INSTANT) -> StreamProcessor:
+def processor() -> StreamProcessor:
     return StreamProcessor(
-        report=report, default=TripleIndex(), instant=lambda literal: int(literal.lexical), second=1
+        default=TripleIndex(), instant=lambda literal: int(literal.lexical), second=1
     )
 
 
@@ -252,8 +251,8 @@ def test_ask_reports_its_answer_when_it_changes() -> None:
 
 
 def test_a_new_query_begins_with_the_content_of_the_window_it_shares() -> None:
-    machine, found = processor(ReportKind.CHANGE), list[Report]()
-    text = query("RANGE PT9S")
+    machine, found = processor(), list[Report]()
+    text = query("RANGE PT9S").replace("FROM", "REPORT ON CHANGE FROM")
     machine.register("first", text, parse_query(text), lambda _: None)
     machine.push(StreamEvent(1, ((NAMES[0], P, NAMES[1]),), S))
     second = machine.register("second", text, parse_query(text), found.append)

@@ -24,11 +24,13 @@ from sensorstream.sparql.algebra import (
     Pattern,
     Project,
     Query,
+    ReportKind,
     Select,
     Variable,
     Window,
     WindowDefinition,
 )
+from sensorstream.sparql.algebra import Report as ReportClause
 from sensorstream.sparql.walk import replaced
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report
@@ -133,7 +135,7 @@ def test_after_every_event_the_result_is_that_of_the_contents(
         found = values(report.rows)
         (totals.update if report.operation is Operation.ADDED else totals.subtract)(found)
 
-    query = Query(Select(project), Dataset(windows=windows))
+    query = Query(Select(project), Dataset(windows=windows), report=ReportClause(ReportKind.CHANGE))
     running = processor.register("q", "", query, sink)
     assume(not running.reason)
     totals.update(values(running.result()))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.sparql.algebra import ReportKind
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.checkpoint import from_data, to_data
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
@@ -74,9 +73,7 @@ class Machine:
     def __init__(self, graph: TripleIndex, found: list[Report]) -> None:
         self.graph = graph
         self.found = found
-        self.processor = StreamProcessor(
-            graph, instant=lambda text: int(text.lexical), second=1, report=ReportKind.CHANGE
-        )
+        self.processor = StreamProcessor(graph, instant=lambda text: int(text.lexical), second=1)
 
     def start(self, name: str, text: str) -> None:
         self.processor.register(name, text, parse_query(text), self.found.append)

@@ -7,17 +7,18 @@ solution is found once: a triple that fits several patterns of a solution counts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType
 from typing import Any, Final
 
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.terms import IRI, Term
+from sensorstream.kb.occurrences import Scope
+from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.cost import fan_out
-from sensorstream.network.dispatch import Dispatcher, Guard
+from sensorstream.network.dispatch import Dispatcher, Guard, Watched
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Variable
@@ -29,9 +30,9 @@ MOST_PATTERNS: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A triple pattern over one index; blank nodes are variables by now."""
+    """A triple pattern over one graph or window; blank nodes are variables by now."""
 
-    index: TripleIndex
+    index: TripleIndex | Scope
     subject: End
     predicate: End
     object: End
@@ -65,7 +66,7 @@ class DeltaJoin(Node):
         patterns: Sequence[Pattern],
         tests: Sequence[Test],
         output: Sequence[str],
-        dispatchers: Callable[[TripleIndex], Dispatcher],
+        dispatchers: Callable[[Watched], Dispatcher],
     ) -> None:
         super().__init__((), output, output)
         self._patterns = tuple(patterns)
@@ -80,33 +81,16 @@ class DeltaJoin(Node):
                 self,
                 None if isinstance(predicate, Variable) else predicate,
                 None if isinstance(object_, Variable) else object_,
-                _Writer(self._patterns, self._tests, output).trigger(place),
-                self._guard(pattern),
+                JoinWriter(self._patterns, self._tests, output).trigger(place),
+                guard_of(pattern, self._patterns),
             )
-
-    def _guard(self, fired: Pattern) -> Guard | None:
-        """What another pattern demands of the subject of a triple that fits ``fired``.
-
-        Nothing if that selects by a value itself. A class says less than other values do.
-        """
-        if not isinstance(fired.subject, Variable) or _selects(fired):
-            return None
-        demands = [
-            (other.predicate, other.object)
-            for other in self._patterns
-            if other is not fired
-            and (other.index, other.subject) == (fired.index, fired.subject)
-            and isinstance(other.predicate, IRI)
-            and not isinstance(other.object, Variable)
-        ]
-        return min(demands, key=lambda each: each[0] == RDF_TYPE, default=None)
 
     def flush(self) -> None:
         """The triggers have done the work already."""
 
     def rows(self) -> Iterator[Row]:
         if self._scan is None:
-            self._scan = _Writer(self._patterns, self._tests, self.variables).scan()
+            self._scan = JoinWriter(self._patterns, self._tests, self.variables).scan()
         found: list[Row] = []
         self._scan(found)
         return iter(found)
@@ -116,11 +100,33 @@ class DeltaJoin(Node):
             dispatcher.forget(self)
 
     def describe(self) -> str:
-        text = " . ".join(
-            " ".join(str(e) if isinstance(e, Variable) else e.n3 for e in p.ends)
-            for p in self._patterns
-        )
-        return f"Pattern {text}" + "".join(f" filter {test.text}" for test in self._tests)
+        return f"Pattern {patterns_text(self._patterns, self._tests)}"
+
+
+def patterns_text(patterns: Iterable[Pattern], tests: Iterable[Test]) -> str:
+    """Patterns and their filters for people."""
+    text = " . ".join(
+        " ".join(str(e) if isinstance(e, Variable) else e.n3 for e in p.ends) for p in patterns
+    )
+    return text + "".join(f" filter {test.text}" for test in tests)
+
+
+def guard_of(fired: Pattern, patterns: Iterable[Pattern]) -> Guard | None:
+    """What another pattern demands of the subject of a triple that fits ``fired``.
+
+    Nothing if that selects by a value itself. A class says less than other values do.
+    """
+    if not isinstance(fired.subject, Variable) or _selects(fired):
+        return None
+    demands = [
+        (other.predicate, other.object)
+        for other in patterns
+        if other is not fired
+        and (other.index, other.subject) == (fired.index, fired.subject)
+        and isinstance(other.predicate, IRI)
+        and not isinstance(other.object, Variable)
+    ]
+    return min(demands, key=lambda each: each[0] == RDF_TYPE, default=None)
 
 
 def _selects(pattern: Pattern) -> bool:
@@ -130,11 +136,29 @@ def _selects(pattern: Pattern) -> bool:
     )
 
 
-class _Writer:
-    """Writes the function of one trigger, or of a whole scan."""
+def _enters_later(pattern: Pattern, fired: Pattern) -> bool:
+    """Whether a triple that enters both scopes is told of the pattern's after the other."""
+    one, other = pattern.index, fired.index
+    if not isinstance(one, Scope) or not isinstance(other, Scope) or one is other:
+        return False
+    if one.occurrences is not other.occurrences:
+        return False
+    scopes = one.occurrences.scopes
+    return scopes.index(one) > scopes.index(other)
+
+
+class JoinWriter:
+    """Writes the function of one trigger, or of a whole scan.
+
+    With ``numbers`` each row ends with the least of the numbers of its triples.
+    """
 
     def __init__(
-        self, patterns: Sequence[Pattern], tests: Sequence[Test], output: Sequence[str]
+        self,
+        patterns: Sequence[Pattern],
+        tests: Sequence[Test],
+        output: Sequence[str],
+        numbers: Mapping[Triple, int] | None = None,
     ) -> None:
         self._patterns = patterns
         self._tests = tests
@@ -146,12 +170,18 @@ class _Writer:
         self._depth = 1
         self._bound: set[str] = set()
         self._tested: set[int] = set()
+        self._numbered = numbers is not None
+        self._numbers: list[str] = []
+        if numbers is not None:
+            self._given["N"] = numbers
 
     def trigger(self, place: int) -> Callable[..., None]:
         """The function ``fire(s, p, o, out)`` of one pattern."""
         pattern = self._patterns[place]
         for end, given in zip(pattern.ends, ("s", "p", "o"), strict=True):
             self._agree(end, given)
+        if self._numbered:
+            self._number("s, p, o")
         self._run_tests()
         self._walk([p for at, p in enumerate(self._patterns) if at != place], place)
         return self._finish("s, p, o, out")
@@ -165,10 +195,14 @@ class _Writer:
         while ahead:
             cheapest = min(ahead, key=lambda each: fan_out(each.index, each.ends, self._bound))
             ahead.remove(cheapest)
-            last = not ahead and len(self._tested) == len(self._tests)
+            plain = not self._numbered and not isinstance(cheapest.index, Scope)
+            last = plain and not ahead and len(self._tested) == len(self._tests)
             self._find(cheapest, last and not self._may_be(cheapest, trigger))
             if self._may_be(cheapest, trigger):
                 self._exclude(cheapest)
+            elif trigger is not None and _enters_later(cheapest, self._patterns[trigger]):
+                self._exclude_entering(cheapest)
+            self._within_scope(cheapest)
             self._run_tests()
         if not self._closed:
             self._line(f"out.append({self._row()})")
@@ -255,11 +289,39 @@ class _Writer:
 
     def _exclude(self, pattern: Pattern) -> None:
         """Leave out the triple that fired: the earlier pattern has its own function for it."""
-        tests = [
+        self._open(f"if {self._differs(pattern)}:")
+
+    def _differs(self, pattern: Pattern) -> str:
+        return " or ".join(
             f"{self._known(end)} != {given}"
             for end, given in zip(pattern.ends, ("s", "p", "o"), strict=True)
-        ]
-        self._open(f"if {' or '.join(tests)}:")
+        )
+
+    def _exclude_entering(self, pattern: Pattern) -> None:
+        """Leave out the triple that fired if it is only about to enter the pattern's scope."""
+        scope = self._scope(pattern)
+        self._open(f"if {scope}.occurrences.replaced > {scope}.low or {self._differs(pattern)}:")
+
+    def _within_scope(self, pattern: Pattern) -> None:
+        """Go on only with what is in the pattern's scope; note its number where that is wanted."""
+        triple = ", ".join(str(self._known(end)) for end in pattern.ends)
+        if isinstance(pattern.index, Scope):
+            scope = self._scope(pattern)
+            self._given[f"{scope}n"] = pattern.index.occurrences.latest
+            self._open(f"if {scope}n[{triple}] > {scope}.low:")
+        if self._numbered:
+            self._number(triple)
+
+    def _scope(self, pattern: Pattern) -> str:
+        """The name of a pattern's scope."""
+        name = f"{self._indexes(pattern.index)}w"
+        self._given[name] = pattern.index
+        return name
+
+    def _number(self, triple: str) -> None:
+        name = f"n{len(self._numbers)}"
+        self._numbers.append(name)
+        self._line(f"{name} = N[{triple}]")
 
     def _run_tests(self) -> None:
         for number, test in enumerate(self._tests):
@@ -280,7 +342,7 @@ class _Writer:
         self._names.setdefault(variable.name, f"v{len(self._names)}")
         self._bound.add(variable.name)
 
-    def _indexes(self, index: TripleIndex) -> str:
+    def _indexes(self, index: TripleIndex | Scope) -> str:
         indexes = list(dict.fromkeys(id(p.index) for p in self._patterns))
         at = f"i{indexes.index(id(index))}_"
         for name in ("spo", "pos", "osp"):
@@ -288,7 +350,11 @@ class _Writer:
         return at
 
     def _row(self) -> str:
-        return self._values(self._output)
+        if not self._numbered:
+            return self._values(self._output)
+        cells = [self._names[name] for name in self._output]
+        least = self._numbers[0] if len(self._numbers) == 1 else f"min({', '.join(self._numbers)})"
+        return f"({', '.join([*cells, least])},)"
 
     def _values(self, variables: Iterable[str]) -> str:
         cells = [self._names[name] for name in variables]
@@ -307,7 +373,7 @@ class _Writer:
             (f"def make({given}):", f"  def fire({parameters}):", *self._lines, "  return fire")
         )
         space: dict[str, Any] = {}
-        exec(_code(text), {"__builtins__": {}}, space)
+        exec(_code(text), {"__builtins__": {"min": min}}, space)
         made: Callable[..., None] = space["make"](**self._given)
         return made
 

@@ -1,0 +1,260 @@
+"""A stream as its occurrences, stored once, and the scopes of windows on them.
+
+An *occurrence* is a triple that happens in an interval ``[start, end]``. A stream is a sequence
+of occurrences, where a graph is a set of triples: the same triple may occur many times. Each
+occurrence has a number, which counts from 1; the *scope* of a window is the occurrences after a
+number, and its *content* the set of their triples. All windows that see a stream change at the
+same moments share one :class:`Occurrences`, so that a thousand windows of different lengths store
+and index each triple once.
+
+Source: RSP-QL, section 4 (streams, windows); SECRET (Botan et al., 2010) for *scope*, *content*.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from sensorstream.kb.index import Index, TripleIndex, Watcher
+from sensorstream.model.terms import IRI, Subject, Term, Triple
+from sensorstream.model.timeline import Instant
+
+_NEVER: Final = sys.maxsize
+
+
+@dataclass(frozen=True, slots=True)
+class StreamElement:
+    """What one event says: a graph with the interval in which it holds."""
+
+    time: Instant
+    end: Instant
+    triples: Sequence[Triple]
+
+
+class _Stored(NamedTuple):
+    """A stream element and the number of its last occurrence."""
+
+    time: Instant
+    end: Instant
+    triples: Sequence[Triple]
+    last: int
+
+
+class Occurrences:
+    """The occurrences that some scope still sees, and an index of their triples.
+
+    ``index`` holds the triples of the widest scope, ``latest`` the number of the latest
+    occurrence of each. ``watchers`` see a triple each time it occurs: as added, and before that
+    as removed if it was there already; its expiry is not told, since every scope has its own.
+    O(triples) per event, and O(1) for each scope that has watchers.
+    """
+
+    __slots__ = (
+        "_elements",
+        "_next",
+        "first",
+        "index",
+        "latest",
+        "number",
+        "replaced",
+        "scopes",
+        "watchers",
+    )
+
+    def __init__(self) -> None:
+        self.index = TripleIndex()
+        self.latest: dict[Triple, int] = {}
+        self.number = 0
+        """The number of the last occurrence."""
+        self.replaced = _NEVER
+        """While watchers are told of an added triple: the number of its occurrence before, or 0."""
+        self.scopes: list[Scope] = []
+        self.watchers: list[Watcher] = []
+        # Elements by their own numbers, from first to _next - 1.
+        self._elements: dict[int, _Stored] = {}
+        self.first = 0
+        """The number of the oldest element that is stored."""
+        self._next = 0
+
+    @property
+    def spo(self) -> Index[Subject, IRI, Term]:
+        """The index that watchers look subjects up in."""
+        return self.index.spo
+
+    def take(self, element: StreamElement) -> None:
+        """Let an event happen, at or after all before it."""
+        triples = element.triples
+        latest, index, watchers = self.latest, self.index, self.watchers
+        watched = [scope for scope in self.scopes if scope.watchers]
+        number = self.number
+        for triple in triples:
+            old = latest.get(triple)
+            if old is not None:
+                for watcher in watchers:
+                    watcher.removed(triple)
+            number += 1
+            latest[triple] = number
+            if old is None:
+                index.add(triple)
+            for watcher in watchers:
+                watcher.added(triple)
+            self.replaced = 0 if old is None else old
+            for scope in watched:
+                if self.replaced <= scope.low:
+                    for watcher in scope.watchers:
+                        watcher.added(triple)
+        self.replaced = _NEVER
+        self.number = number
+        self._elements[self._next] = _Stored(element.time, element.end, triples, number)
+        self._next += 1
+
+    def open(self) -> Scope:
+        """A new scope, which sees all that is stored."""
+        scope = Scope(self, self.floor, self.first)
+        self.scopes.append(scope)
+        return scope
+
+    def close(self, scope: Scope) -> None:
+        """Forget a scope, and what only it saw."""
+        self.scopes.remove(scope)
+        self.trim()
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is stored."""
+        return not self._elements
+
+    def element(self, number: int) -> _Stored | None:
+        """An element by its number; None if there is none yet."""
+        return self._elements.get(number)
+
+    def elements(self) -> Iterator[StreamElement]:
+        """What is stored, oldest first."""
+        return (StreamElement(e.time, e.end, e.triples) for e in self._elements.values())
+
+    @property
+    def floor(self) -> int:
+        """The number of the last occurrence that is not stored any more; at least that."""
+        stored = self._elements.get(self.first)
+        return self.number if stored is None else stored.last - len(stored.triples)
+
+    def trim(self) -> None:
+        """Forget the elements that no scope sees any more."""
+        until = min((scope.at for scope in self.scopes), default=self._next)
+        latest, index = self.latest, self.index
+        while self.first < until:
+            stored = self._elements[self.first]
+            number = stored.last - len(stored.triples)
+            for triple in stored.triples:
+                number += 1
+                if latest[triple] == number:
+                    index.discard(triple)
+                    del latest[triple]
+            del self._elements[self.first]
+            self.first += 1
+
+
+class Scope:
+    """The occurrences after number ``low``: what one window sees of a stream.
+
+    ``watchers`` see each triple that enters the content or leaves it, while it is in it;
+    ``followers`` are called once whenever ``low`` has changed. Iteration, ``in`` and
+    :meth:`size` give the content; ``spo``, ``pos`` and ``osp`` belong to the widest scope, and
+    who reads them compares the number of each triple with ``low``.
+    """
+
+    __slots__ = ("at", "followers", "low", "occurrences", "watchers")
+
+    def __init__(self, occurrences: Occurrences, low: int, at: int) -> None:
+        self.occurrences = occurrences
+        self.low = low
+        self.watchers: list[Watcher] = []
+        self.followers: list[Callable[[], None]] = []
+        self.at = at
+        """The number of the oldest element that is in the scope, at least in part."""
+
+    @property
+    def spo(self) -> Index[Subject, IRI, Term]:
+        """By subject; a superset of the content."""
+        return self.occurrences.index.spo
+
+    @property
+    def pos(self) -> Index[IRI, Term, Subject]:
+        """By predicate; a superset of the content."""
+        return self.occurrences.index.pos
+
+    @property
+    def osp(self) -> Index[Term, Subject, IRI]:
+        """By object; a superset of the content."""
+        return self.occurrences.index.osp
+
+    def __contains__(self, triple: Triple) -> bool:
+        return self.occurrences.latest.get(triple, 0) > self.low
+
+    def __iter__(self) -> Iterator[Triple]:
+        return (t for t, number in self.occurrences.latest.items() if number > self.low)
+
+    def __len__(self) -> int:
+        """The number of occurrences: at least that of the triples."""
+        return self.occurrences.number - self.low
+
+    def size(self) -> int:
+        """The number of triples of the content; O(stream)."""
+        return sum(1 for _ in self)
+
+    def count(self, predicate: IRI, object_: Term) -> int:
+        """How many subjects have this predicate and object in the widest scope; O(1)."""
+        return self.occurrences.index.count(predicate, object_)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is in the scope."""
+        return self.low == self.occurrences.number
+
+    @property
+    def oldest(self) -> Instant | None:
+        """The time of the oldest element in the scope."""
+        stored = self.occurrences.element(self.at)
+        return None if stored is None else stored.time
+
+    def leave_until(self, last: Instant) -> None:
+        """Let what happened at or before a time go."""
+        occurrences, at = self.occurrences, self.at
+        while (stored := occurrences.element(self.at)) is not None and stored.time <= last:
+            self._leave(stored, stored.last)
+            self.at += 1
+        if self.at != at:
+            self._moved(at)
+
+    def keep(self, count: int) -> None:
+        """Let the oldest occurrences go, until no more than ``count`` are left."""
+        occurrences, low, at = self.occurrences, self.low, self.at
+        until = occurrences.number - count
+        while self.low < until and (stored := occurrences.element(self.at)) is not None:
+            self._leave(stored, min(until, stored.last))
+            if self.low == stored.last:
+                self.at += 1
+        if self.low != low:
+            self._moved(at)
+
+    def _leave(self, stored: _Stored, until: int) -> None:
+        """Let the occurrences of an element go, up to a number."""
+        if self.watchers:
+            latest, before = self.occurrences.latest, stored.last - len(stored.triples)
+            for number in range(self.low + 1, until + 1):
+                triple = stored.triples[number - before - 1]
+                if latest[triple] == number:
+                    for watcher in self.watchers:
+                        watcher.removed(triple)
+                # One after the other: the next one's joins must not find this one any more.
+                self.low = number
+        self.low = until
+
+    def _moved(self, before: int) -> None:
+        """Tell that elements from a number on, at least in part, are not in the scope any more."""
+        for follower in self.followers:
+            follower()
+        if before == self.occurrences.first:
+            self.occurrences.trim()

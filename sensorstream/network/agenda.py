@@ -1,0 +1,89 @@
+"""What is due when: windows that move, reports by time, and operators that asked to be woken."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from itertools import count
+from typing import Protocol
+
+from sensorstream.model.timeline import Instant
+
+
+class Timed(Protocol):
+    """Something that time moves."""
+
+    @property
+    def due(self) -> Instant | None:
+        """When time moves it next; None: not before something else has happened."""
+
+    @property
+    def closing(self) -> bool:
+        """Whether it moves at the end of an instant, after all events of that time."""
+
+    def elapse(self, time: Instant) -> None:
+        """Time has come to what it was due at."""
+
+    def skip(self, time: Instant) -> None:
+        """Leave out all that it is due at before a time, but for the last."""
+
+
+class Agenda:
+    """A queue by time; an entry that has another due time by now is passed over.
+
+    Whoever changes what an entry is due at calls :meth:`note`: O(log n).
+    """
+
+    __slots__ = ("_numbers", "_queue", "_times")
+
+    def __init__(self) -> None:
+        self._queue: list[tuple[Instant, bool, int, Timed]] = []
+        self._times: dict[Timed, Instant] = {}
+        self._numbers = count()
+
+    def note(self, entry: Timed) -> None:
+        """Take in when an entry is due."""
+        due = entry.due
+        if due is None:
+            self._times.pop(entry, None)
+        elif self._times.get(entry) != due:
+            self._times[entry] = due
+            heapq.heappush(self._queue, (due, entry.closing, next(self._numbers), entry))
+
+    def forget(self, entry: Timed) -> None:
+        """The entry is due no more."""
+        self._times.pop(entry, None)
+
+    @property
+    def next(self) -> Instant | None:
+        """When the next entry is due."""
+        top = self._top()
+        return None if top is None else top[0]
+
+    def first(self, wanted: Callable[[Timed], bool]) -> Instant | None:
+        """When the next wanted entry is due; O(entries)."""
+        return min((time for entry, time in self._times.items() if wanted(entry)), default=None)
+
+    def pop(self) -> Timed:
+        """Take the next entry out; it is to be noted again."""
+        top = self._top()
+        assert top is not None
+        entry = heapq.heappop(self._queue)[3]
+        del self._times[entry]
+        return entry
+
+    def take(self, time: Instant, *, closing: bool) -> list[Timed]:
+        """Take out the entries due at ``time``, which is the next; without ``closing``, no such."""
+        found: list[Timed] = []
+        while (top := self._top()) is not None and top[0] == time and (closing or not top[1]):
+            found.append(self.pop())
+        return found
+
+    def _top(self) -> tuple[Instant, bool, int, Timed] | None:
+        queue, times = self._queue, self._times
+        while queue:
+            top = queue[0]
+            if times.get(top[3]) == top[0]:
+                return top
+            heapq.heappop(queue)
+        return None

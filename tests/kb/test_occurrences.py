@@ -1,0 +1,84 @@
+"""Scopes on a stream against their definition: the last occurrences, or those after a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sensorstream.kb.occurrences import Occurrences, Scope, StreamElement
+from sensorstream.model.terms import IRI, Triple
+
+NAMES = [IRI(f"http://example.org/{name}") for name in "abc"]
+triples = st.tuples(st.sampled_from(NAMES), st.just(NAMES[0]), st.sampled_from(NAMES))
+
+
+@dataclass
+class Follower:
+    """The content of a scope by what its watchers are told."""
+
+    scope: Scope
+    content: set[Triple] = field(default_factory=set)
+
+    def added(self, triple: Triple) -> None:
+        assert triple in self.scope
+        assert triple not in self.content
+        self.content.add(triple)
+
+    def removed(self, triple: Triple) -> None:
+        assert triple in self.scope
+        self.content.remove(triple)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    gaps=st.lists(
+        st.tuples(st.integers(0, 3), st.lists(triples, max_size=3, unique=True)), max_size=12
+    ),
+    lengths=st.lists(st.integers(1, 8), min_size=1, max_size=4),
+    counts=st.lists(st.integers(1, 6), max_size=3),
+)
+def test_each_scope_holds_what_its_definition_says(
+    gaps: list[tuple[int, list[Triple]]], lengths: list[int], counts: list[int]
+) -> None:
+    stream = Occurrences()
+    by_time = [(length, Follower(stream.open())) for length in lengths]
+    by_count = [(count, Follower(stream.open())) for count in counts]
+    followers = [each for _, each in (*by_time, *by_count)]
+    for each in followers:
+        each.scope.watchers.append(each)
+    said: list[tuple[int, list[Triple]]] = []
+    time = 0
+    for gap, triples_ in gaps:
+        time += gap
+        for length, each in by_time:
+            each.scope.leave_until(time - length)
+        stream.take(StreamElement(time, time, tuple(triples_)))
+        said.append((time, triples_))
+        for count, each in by_count:
+            each.scope.keep(count)
+        for length, each in by_time:
+            expected = {t for at, ts in said if time - length < at for t in ts}
+            assert set(each.scope) == each.content == expected
+        for count, each in by_count:
+            expected = set([t for _, ts in said for t in ts][-count:])
+            assert set(each.scope) == each.content == expected
+    widest = [set(each.scope) for each in followers]
+    assert set().union(*widest) <= set(stream.index)
+
+
+def test_what_no_scope_sees_is_not_stored() -> None:
+    stream = Occurrences()
+    short, long = stream.open(), stream.open()
+    for time in range(100):
+        triple = (NAMES[0], NAMES[1], IRI(f"http://example.org/{time}"))
+        stream.take(StreamElement(time, time, (triple,)))
+        short.leave_until(time - 5)
+        long.leave_until(time - 20)
+    assert len(stream.index) == len(list(stream.elements())) == 20
+    stream.close(long)
+    assert len(stream.index) == 5
+    stream.close(short)
+    assert stream.empty
+    assert not stream.latest
