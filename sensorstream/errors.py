@@ -19,6 +19,7 @@
     ├── QueryError               a SPARQL or SQL text that cannot be run
     │   ├── QueryConflict        a continuous query whose name is taken, or one too many
     │   └── UnknownQuery         a continuous query that is not there
+    ├── ProgramError             derivation rules that have no result, or perhaps no end
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
     ├── InternalFault            a fault of SensorStream itself; the message is kept
@@ -224,6 +225,12 @@ class UnknownQuery(QueryError):
     """No continuous query has this name."""
 
     code = "unknown-query"
+
+
+class ProgramError(SensorStreamError):
+    """Derivation rules that have no well-defined result, or might go on for ever."""
+
+    code = "program"
 
 
 class ReasonerError(SensorStreamError):
