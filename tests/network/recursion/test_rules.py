@@ -126,6 +126,16 @@ def test_an_unbound_variable_of_one_alternative_leaves_out_its_triples() -> None
     assert toggle(world, "x a v").added == (fact("x q x"),)
 
 
+def test_in_a_chain_nothing_goes_only_to_come_back() -> None:
+    world = World([TRANSITIVE])
+    toggle(world, *ring(20)[:-1])
+    marked: list[Triple] = []
+    world.kb.subscribe(lambda triple, old, new: marked.append(triple))
+    removed = toggle(world, "n9 p n10").removed
+    assert len(removed) == 10 * 10 - 1
+    assert sorted(marked) == sorted([*removed, fact("n9 p n10")])
+
+
 def test_a_query_sees_what_comes_back_as_unchanged() -> None:
     world = World([TRANSITIVE])
     network = Network()
