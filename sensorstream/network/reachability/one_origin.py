@@ -52,11 +52,10 @@ class OneOrigin:
         self._hang(vertex, parent)
         found = [vertex]
         for each in found:
-            if each != self._origin:
-                for following in self._steps.forward.get(each, ()):
-                    if following not in self._parents:
-                        self._hang(following, each)
-                        found.append(following)
+            for following in self._steps.forward.get(each, ()):
+                if following not in self._parents:
+                    self._hang(following, each)
+                    found.append(following)
         return found
 
     def _hang(self, vertex: Vertex, parent: Vertex) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sensorstream.errors import ProgramError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
@@ -34,7 +35,8 @@ class Program:
     what they say (:mod:`sensorstream.network.operators`).
 
     Raises:
-        ProgramError: see :func:`~sensorstream.network.recursion.strata.stratified`.
+        ProgramError: two rules have one name, or
+            :func:`~sensorstream.network.recursion.strata.stratified` refuses them.
     """
 
     def __init__(
@@ -42,7 +44,11 @@ class Program:
     ) -> None:
         self.faults: dict[str, Exception] = {}
         """Rules that could not be evaluated, and why: they are not in force any more."""
-        self._rules = {rule.name: rule for rule in rules}
+        self._rules: dict[str, DerivationRule] = {}
+        for rule in rules:
+            if rule.name in self._rules:
+                raise ProgramError(f"two rules are named {rule.name}: expected a name for each")
+            self._rules[rule.name] = rule
         self._layers: list[Layer] = stratified(self._rules.values())
         self._build = build
         self._strata: list[Stratum] = []
@@ -69,7 +75,7 @@ class Program:
                 self._layers = stratified(self._rules.values())
 
     def drop(self, rule: str) -> None:
-        """Let a rule be in force no longer, from the next :meth:`settle` on.
+        """Let a rule of the program be in force no longer, from the next :meth:`settle` on.
 
         The strata stay as they are: without a rule they can only be finer than they need to be.
         """

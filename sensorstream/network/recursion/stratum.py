@@ -150,13 +150,16 @@ class Stratum:
 
     def _settle_network(self) -> None:
         self._network.settle()
-        if self._network.faults:
-            broken = {}
-            for clause, node, _ in self._writers:
-                for each in operators(node):
-                    if each in self._network.faults:
-                        broken[clause.rule.name] = self._network.faults[each]
-            raise BrokenRules(broken)
+        faults = self._network.faults
+        if faults:
+            raise BrokenRules(
+                {
+                    clause.rule.name: faults[each]
+                    for clause, node, _ in self._writers
+                    for each in operators(node)
+                    if each in faults
+                }
+            )
 
     def _writer(self, clause: Clause, node: Node) -> Listener:
         triples_of = _template(clause.head, node.variables)

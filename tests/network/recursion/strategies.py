@@ -46,9 +46,9 @@ VARIABLES = tuple(map(Variable, "xyz"))
 
 @dataclass(frozen=True)
 class Change:
-    """Where a triple is put in, or taken out if it is there."""
+    """Where a triple is put in, or taken out if it is there; or which one there is taken out."""
 
-    triple: Triple
+    triple: Triple | int
     in_window: bool
 
 
@@ -62,7 +62,9 @@ _typings = st.builds(
     lambda s, c: (s, RDF_TYPE, c), st.sampled_from(NODES), st.sampled_from(CLASSES)
 )
 _changes = st.builds(
-    Change, st.one_of(_facts, _facts, _facts, _typings), st.sampled_from([False, False, True])
+    Change,
+    st.one_of(_facts, _facts, _facts, _typings, *[st.integers(0, 30)] * 3),
+    st.sampled_from([False, False, True]),
 )
 streams = st.lists(st.lists(_changes, min_size=1, max_size=6), min_size=1, max_size=8)
 

@@ -244,3 +244,7 @@ def test_a_graph_may_be_empty_when_a_rule_begins() -> None:
     toggle(world, "x p y")
     world.change([Change(fact("x near y"), in_window=True)])
     assert world.settle().added == (fact("x q y"),)
+
+
+def test_two_rules_of_one_name_are_refused() -> None:
+    assert "two rules are named transitive" in refused(TRANSITIVE, TRANSITIVE)

@@ -44,6 +44,11 @@ class World:
     def change(self, changes: Iterable[Change]) -> None:
         for change in changes:
             triple = change.triple
+            if isinstance(triple, int):
+                there = list(self.window if change.in_window else self.facts)
+                if not there:
+                    continue
+                triple = there[triple % len(there)]
             if change.in_window:
                 toggle = self.window.discard if triple in self.window else self.window.add
                 toggle(triple)
