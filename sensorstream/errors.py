@@ -25,6 +25,7 @@
     │   ├── UnsupportedQuery     a continuous query that no stream can answer
     │   └── NotIncremental       a part of a query that must be evaluated anew each time
     ├── NotMovable               an XPath expression that means something else at another node
+    ├── ProgramError             derivation rules that have no result, or perhaps no end
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
     ├── InternalFault            a fault of SensorStream itself; the message is kept
@@ -269,6 +270,12 @@ class NotMovable(SensorStreamError):
     """An XPath expression would mean something else at another context node."""
 
     code = "not-movable"
+
+
+class ProgramError(SensorStreamError):
+    """Derivation rules that have no well-defined result, or might go on for ever."""
+
+    code = "program"
 
 
 class ReasonerError(SensorStreamError):

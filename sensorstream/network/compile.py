@@ -324,7 +324,8 @@ class Compiler:
         return index
 
     def _named(self, name: IRI) -> TripleIndex:
-        return self._sources.named.get(name) or TripleIndex()
+        # An index that is empty now is as good as any other: no "or" here.
+        return self._sources.named.get(name, TripleIndex())
 
     def _graph(self, name: Variable | IRI, inner: Pattern) -> Node:
         if isinstance(name, IRI):

@@ -1,0 +1,50 @@
+"""Strongly connected components of a graph.
+
+Source: Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput. 1 (1972).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeVar
+
+N = TypeVar("N", bound=Hashable)
+
+
+def components(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> list[list[N]]:
+    """The strongly connected components of a graph, each after all those it leads to.
+
+    All successors must be among the nodes. O(nodes + edges), without recursion.
+    """
+    order: dict[N, int] = {}
+    low: dict[N, int] = {}
+    # The nodes whose component is not known yet, in the order they were found.
+    open_nodes: dict[N, None] = {}
+    found: list[list[N]] = []
+    for root in nodes:
+        if root in order:
+            continue
+        order[root] = low[root] = len(order)
+        open_nodes[root] = None
+        walk: list[tuple[N, Iterator[N]]] = [(root, iter(successors(root)))]
+        while walk:
+            node, ahead = walk[-1]
+            for other in ahead:
+                if other not in order:
+                    order[other] = low[other] = len(order)
+                    open_nodes[other] = None
+                    walk.append((other, iter(successors(other))))
+                    break
+                if other in open_nodes:
+                    low[node] = min(low[node], order[other])
+            else:
+                walk.pop()
+                if walk:
+                    above = walk[-1][0]
+                    low[above] = min(low[above], low[node])
+                if low[node] == order[node]:
+                    members: list[N] = []
+                    while not members or members[-1] != node:
+                        members.append(open_nodes.popitem()[0])
+                    found.append(members)
+    return found

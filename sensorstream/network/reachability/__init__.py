@@ -1,0 +1,1 @@
+"""What can be reached in a graph whose steps come and go."""

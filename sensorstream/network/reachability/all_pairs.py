@@ -1,0 +1,293 @@
+"""All connected pairs, kept by strongly connected component.
+
+The vertices of a component reach each other and the same others; so each component has one set
+of the components it reaches, as in the transitive closure of a condensation (Nuutila, "Efficient
+transitive closure computation in large digraphs", 1995). New steps extend the sets as in Italiano,
+"Amortized efficiency of a path retrieval data structure", 1986; lost steps are worked off from
+the components nearest to the sinks upwards, each asking its own successors what is left.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from itertools import count
+
+from sensorstream.network.components import components
+from sensorstream.network.reachability.steps import Pair, Steps, Vertex
+
+
+class AllPairs:
+    """The pairs of vertices that one or more steps connect.
+
+    With P the pairs that a change adds or removes, and everything counted in components:
+
+    - a step between what is connected already: O(1), in a ring as well;
+    - a new step: O(P + those before it x those after it);
+    - a lost step within a component that stays whole: a search within it, from the one end to the
+      other, and O(component) if several are lost at once; a component that falls apart:
+      O(P + its steps + those before it x those after it);
+    - a lost step between components: O(P x successors), plus those after it.
+
+    Memory: a number per pair of components connected, twice; the steps and vertices.
+    """
+
+    __slots__ = (
+        "_added",
+        "_at",
+        "_members",
+        "_numbers",
+        "_reached",
+        "_reaching",
+        "_removed",
+        "_steps",
+    )
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._at: dict[Vertex, int] = {}
+        self._members: dict[int, list[Vertex]] = {}
+        # A component reaches itself if it has a cycle: more than one member, or a step to itself.
+        self._reached: dict[int, set[int]] = {}
+        self._reaching: dict[int, set[int]] = {}
+        self._numbers = count()
+        self._added: list[Pair] = []
+        self._removed: list[Pair] = []
+        self._fill()
+
+    def change(self, won: Iterable[Pair], lost: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
+        """See :class:`~sensorstream.network.reachability.steps.Reach`."""
+        self._added, self._removed = [], []
+        # First what comes: a way that another one replaces is never lost.
+        for one, other in won:
+            self._win(self._component(one), self._component(other))
+        lost = list(lost)
+        if lost:
+            self._lose(lost)
+        return self._added, self._removed
+
+    def pairs(self) -> Iterator[Pair]:
+        members = self._members
+        for component, reached in self._reached.items():
+            for other in reached:
+                for one in members[component]:
+                    for vertex in members[other]:
+                        yield one, vertex
+
+    def size(self) -> int:
+        return len(self._at) + 2 * sum(map(len, self._reached.values()))
+
+    def _fill(self) -> None:
+        forward = self._steps.forward
+        vertices = dict.fromkeys((*forward, *self._steps.back))
+        for members in components(vertices, lambda vertex: forward.get(vertex, ())):
+            component = self._new(members)
+            reached = set()
+            for after in self._after(component):
+                reached.add(after)
+                reached |= self._reached[after]
+            if self._is_cyclic(component):
+                reached.add(component)
+            self._reached[component] = reached
+            for after in reached:
+                self._reaching[after].add(component)
+
+    def _component(self, vertex: Vertex) -> int:
+        found = self._at.get(vertex)
+        return self._new((vertex,)) if found is None else found
+
+    def _new(self, members: Iterable[Vertex]) -> int:
+        number = next(self._numbers)
+        self._members[number] = list(members)
+        self._reached[number] = set()
+        self._reaching[number] = set()
+        for vertex in self._members[number]:
+            self._at[vertex] = number
+        return number
+
+    # -- what comes -------------------------------------------------------------------------
+
+    def _win(self, one: int, other: int) -> None:
+        reached = self._reached
+        if other in reached[one]:
+            return
+        if one in reached[other]:
+            self._merge(one, other)
+            return
+        # Of one and the same component this is its first cycle: a step from a vertex to itself.
+        targets = reached[other] | {other}
+        for before in self._reaching[one] | {one}:
+            new = targets - reached[before]
+            self._added += self._between(before, new)
+            reached[before] |= new
+            for after in new:
+                self._reaching[after].add(before)
+
+    def _merge(self, one: int, other: int) -> None:
+        """A step closes a cycle: all components on a way back become one."""
+        reached, reaching = self._reached, self._reaching
+        parts = (reaching[one] | {one}) & (reached[other] | {other})
+        befores = reaching[one] - parts
+        targets = reached[other] - parts
+        everything = parts | targets
+        for before in (*befores, *parts):
+            # Who reaches the end of the step reaches all the rest.
+            if before in parts or other not in reached[before]:
+                self._added += self._between(before, everything - reached[before])
+        kept = max(parts, key=lambda part: len(self._members[part]))
+        for part in parts - {kept}:
+            members = self._members.pop(part)
+            self._members[kept] += members
+            for vertex in members:
+                self._at[vertex] = kept
+            del reached[part], reaching[part]
+        for before in befores:
+            reached[before] -= parts
+            reached[before] |= targets
+            reached[before].add(kept)
+        for after in targets:
+            reaching[after] -= parts
+            reaching[after] |= befores
+            reaching[after].add(kept)
+        reached[kept] = targets | {kept}
+        reaching[kept] = befores | {kept}
+
+    # -- what goes --------------------------------------------------------------------------
+
+    def _lose(self, lost: list[Pair]) -> None:
+        at = self._at
+        inside: dict[int, list[Pair]] = {}
+        for step in lost:
+            if at[step[0]] == at[step[1]]:
+                inside.setdefault(at[step[0]], []).append(step)
+        # For each component what it may reach no longer.
+        doubts: dict[int, set[int]] = {}
+        ranks: dict[int, int] = {}
+        for component, steps in inside.items():
+            if not self._holds_together(component, steps):
+                self._split(component, doubts, ranks)
+        for one, other in lost:
+            if at[one] != at[other]:
+                doubted = self._reached[at[other]] | {at[other]}
+                doubts[at[one]] = doubted | doubts.get(at[one], set())
+        self._disconnect(doubts, ranks)
+        for vertex in {vertex: None for step in lost for vertex in step}:
+            if vertex not in self._steps.forward and vertex not in self._steps.back:
+                component = at.pop(vertex)
+                for kept in (self._members, self._reached, self._reaching):
+                    del kept[component]
+
+    def _holds_together(self, component: int, lost: list[Pair]) -> bool:
+        """Whether a component without some steps is surely one still, and has a cycle."""
+        if len(self._members[component]) == 1:
+            return False
+        between = [step for step in lost if step[0] != step[1]]
+        return not between or (len(between) == 1 and self._leads(*between[0]))
+
+    def _leads(self, one: Vertex, other: Vertex) -> bool:
+        """Whether steps lead from one vertex to another of its component, within that."""
+        forward, at, component = self._steps.forward, self._at, self._at[one]
+        seen = {one}
+        for vertex in (queue := [one]):
+            ahead = forward.get(vertex, ())
+            if other in ahead:
+                return True
+            for following in ahead:
+                if following not in seen and at[following] == component:
+                    seen.add(following)
+                    queue.append(following)
+        return False
+
+    def _split(self, component: int, doubts: dict[int, set[int]], ranks: dict[int, int]) -> None:
+        """Find the components that are left of one; each is still said to reach all the others."""
+        forward, at = self._steps.forward, self._at
+        members = self._members[component]
+        parts = components(
+            members, lambda vertex: [v for v in forward.get(vertex, ()) if at[v] == component]
+        )
+        if len(parts) == 1 and len(members) > 1:
+            return
+        largest = max(parts, key=len)
+        self._members[component] = largest
+        numbers = [component if part is largest else self._new(part) for part in parts]
+        reached, reaching = self._reached, self._reaching
+        everything = reached[component].union(numbers)
+        befores = reaching[component].union(numbers)
+        for before in befores:
+            reached[before].update(numbers)
+        for after in everything:
+            reaching[after].update(numbers)
+        for rank, number in enumerate(numbers):
+            reached[number] = set(everything)
+            reaching[number] = set(befores)
+            doubts[number] = set(everything)
+            ranks[number] = rank
+
+    def _disconnect(self, doubts: dict[int, set[int]], ranks: dict[int, int]) -> None:
+        """Take away what components do not reach any more, those nearest to the sinks first.
+
+        Of two components the one that reaches the other reaches more; the parts of what was one
+        component have the ranks in which they were found.
+        """
+        reached = self._reached
+        heap: list[tuple[int, int, int]] = []
+
+        def push(component: int) -> None:
+            more = len(reached[component]) - (component in reached[component])
+            heapq.heappush(heap, (more, ranks.get(component, 0), component))
+
+        for component in doubts:
+            push(component)
+        while heap:
+            component = heapq.heappop(heap)[2]
+            gone = doubts.pop(component) & reached[component]
+            itself = component in gone and not self._is_cyclic(component)
+            gone.discard(component)
+            for after in self._after(component):
+                if not gone:
+                    break
+                gone.discard(after)
+                gone = gone - reached[after]
+            if itself:
+                gone.add(component)
+            if not gone:
+                continue
+            self._removed += self._between(component, gone)
+            reached[component] -= gone
+            for after in gone:
+                self._reaching[after].discard(component)
+            for before in self._before(component):
+                if before in doubts:
+                    doubts[before] |= gone
+                else:
+                    doubts[before] = set(gone)
+                    push(before)
+
+    # -- the graph --------------------------------------------------------------------------
+
+    def _after(self, component: int) -> dict[int, None]:
+        """The components that one step leads to."""
+        at, forward = self._at, self._steps.forward
+        found = {at[other]: None for v in self._members[component] for other in forward.get(v, ())}
+        found.pop(component, None)
+        return found
+
+    def _before(self, component: int) -> dict[int, None]:
+        """The components from which one step leads here."""
+        at, back = self._at, self._steps.back
+        found = {at[other]: None for v in self._members[component] for other in back.get(v, ())}
+        found.pop(component, None)
+        return found
+
+    def _is_cyclic(self, component: int) -> bool:
+        members = self._members[component]
+        if len(members) > 1:
+            return True
+        (vertex,) = members
+        return vertex in self._steps.forward.get(vertex, ())
+
+    def _between(self, component: int, others: Iterable[int]) -> list[Pair]:
+        """The pairs from the members of a component to those of others."""
+        members = self._members
+        ends = [vertex for other in others for vertex in members[other]]
+        return [(vertex, end) for vertex in members[component] for end in ends]

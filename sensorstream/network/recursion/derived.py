@@ -1,0 +1,92 @@
+"""The triples that a program has derived, in the knowledge base it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import Triple
+from sensorstream.model.timeline import Instant
+
+
+class Derived:
+    """One graph of a knowledge base, written by several strata.
+
+    A triple is in it as long as one stratum at least derives it. Whether somebody asserts the
+    same triple is said by the marks of the other graphs. ``bereft`` is told of a derived triple
+    that has lost an assertion, or a stratum, and may now rest on nothing but itself.
+    """
+
+    __slots__ = ("_also", "_bereft", "_kb", "_mark", "_origin", "_weights", "time")
+
+    def __init__(self, kb: KnowledgeBase, origin: Origin, bereft: Callable[[Triple], None]) -> None:
+        self.time: Instant = 0
+        self._kb = kb
+        self._origin = origin
+        self._mark = int(origin)
+        self._bereft = bereft
+        # How many strata beyond the first derive a triple: seldom any.
+        self._also: dict[Triple, int] = {}
+        self._weights: dict[Triple, int] = {}
+        kb.subscribe(self._marked)
+
+    def add(self, triples: Iterable[Triple]) -> None:
+        """A stratum derives these, and did not before."""
+        new = []
+        for triple in triples:
+            if self._kb.marks(triple) & self._mark:
+                self._also[triple] = self._also.get(triple, 0) + 1
+            else:
+                new.append(triple)
+        self._kb.apply(self._origin, Delta(self.time, added=tuple(new)))
+        for triple in new:
+            self._weigh(triple, 1)
+
+    def remove(self, triples: Iterable[Triple]) -> None:
+        """A stratum does not derive these any more."""
+        gone = []
+        for triple in triples:
+            others = self._also.get(triple, 0)
+            if not others:
+                gone.append(triple)
+                continue
+            if others == 1:
+                del self._also[triple]
+            else:
+                self._also[triple] = others - 1
+            self._bereft(triple)
+        self._kb.apply(self._origin, Delta(self.time, removed=tuple(gone)))
+        for triple in gone:
+            self._weigh(triple, -1)
+
+    def elsewhere(self, triple: Triple) -> bool:
+        """Whether a triple that a stratum derives is asserted, or derived by another one."""
+        return self._kb.marks(triple) != self._mark or triple in self._also
+
+    def clear(self) -> None:
+        """Nothing is derived."""
+        self._also.clear()
+        self.remove(list(self._kb.triples(self._origin)))
+
+    def taken(self) -> Delta:
+        """What has changed since this was asked last."""
+        weights, self._weights = self._weights, {}
+        return Delta(
+            self.time,
+            added=tuple(triple for triple, weight in weights.items() if weight > 0),
+            removed=tuple(triple for triple, weight in weights.items() if weight < 0),
+        )
+
+    def close(self) -> None:
+        """Follow the knowledge base no longer."""
+        self._kb.unsubscribe(self._marked)
+
+    def _weigh(self, triple: Triple, weight: int) -> None:
+        weight += self._weights.pop(triple, 0)
+        if weight:
+            self._weights[triple] = weight
+
+    def _marked(self, triple: Triple, old: int, new: int) -> None:
+        if new == self._mark and old & new:
+            self._bereft(triple)

@@ -1,0 +1,141 @@
+"""What a rule reads and writes, as far as its text tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sensorstream.model.terms import IRI, BlankNode, Term
+from sensorstream.network.scope import existences, expressions
+from sensorstream.sparql.algebra import (
+    BGP,
+    Alternative,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Inverse,
+    Join,
+    LeftJoin,
+    Minus,
+    NegatedSet,
+    OneOrMore,
+    Path,
+    Pattern,
+    PatternTerm,
+    Project,
+    Sequence,
+    Slice,
+    TriplePattern,
+    Variable,
+    Window,
+    ZeroOrMore,
+    ZeroOrOne,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Triples with this predicate and object (the class, of ``rdf:type``); None is any."""
+
+    predicate: IRI | None
+    object: Term | None
+
+    def meets(self, other: Kind) -> bool:
+        """Whether a triple may be of both kinds."""
+        return (
+            self.predicate is None or other.predicate is None or self.predicate == other.predicate
+        ) and (self.object is None or other.object is None or self.object == other.object)
+
+    def __str__(self) -> str:
+        name = "any property" if self.predicate is None else f"<{self.predicate}>"
+        return name if self.object is None else f"{name} {self.object.n3}"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A kind that a body reads.
+
+    ``through`` names the construct that must know all such triples before it can answer (NOT
+    EXISTS, an aggregate), or that merges derivations (DISTINCT, a path); None if each triple
+    counts by itself. Only such reads may be recursive.
+    """
+
+    kind: Kind
+    through: str | None
+
+
+def written(triple: TriplePattern) -> Kind:
+    """The kind of triple that a template makes."""
+    return _kind(triple.predicate, triple.object)
+
+
+def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
+    """What a pattern reads of the graph that rules write to; windows hold nothing of it."""
+    for expression in expressions(pattern):
+        for found in existences(expression):
+            yield from reads(found.pattern, through or "EXISTS")
+    match pattern:
+        case BGP(patterns):
+            for triple in patterns:
+                yield from _of_triple(triple, through)
+        case LeftJoin(left, right):
+            yield from reads(left, through)
+            yield from reads(right, through or "OPTIONAL")
+        case Minus(left, right):
+            yield from reads(left, through)
+            yield from reads(right, through or "MINUS")
+        case Join(left, right):
+            yield from reads(left, through)
+            yield from reads(right, through)
+        case Filter() | Extend() | Graph():
+            yield from reads(pattern.pattern, through)
+        case Window():
+            pass
+        case _:
+            through = through or _whole(pattern)
+            for name in ("pattern", "left", "right"):
+                if hasattr(pattern, name):
+                    yield from reads(getattr(pattern, name), through)
+
+
+def _whole(pattern: Pattern) -> str:
+    match pattern:
+        case Project():
+            return "a sub-select"
+        case Group():
+            return "an aggregate"
+        case Slice():
+            return "LIMIT"
+    return type(pattern).__name__.upper()
+
+
+def _of_triple(triple: TriplePattern, through: str | None) -> Iterator[Read]:
+    path = triple.predicate
+    if isinstance(path, IRI | Variable):
+        yield Read(_kind(path, triple.object), through)
+    else:
+        for step in _steps(path):
+            yield Read(Kind(step, None), through or "a property path")
+
+
+def _steps(path: Path) -> Iterator[IRI | None]:
+    """The properties a path may walk along; None where it may be any."""
+    match path:
+        case Inverse(inner) | OneOrMore(inner):
+            yield from _steps(inner)
+        case Sequence(left, right) | Alternative(left, right):
+            yield from _steps(left)
+            yield from _steps(right)
+        case ZeroOrMore() | ZeroOrOne() | NegatedSet():
+            # A path of length zero begins at every node of the graph.
+            yield None
+        case _:
+            yield path
+
+
+def _kind(predicate: Path | Variable, object_: PatternTerm) -> Kind:
+    return Kind(
+        predicate if isinstance(predicate, IRI) else None,
+        None if isinstance(object_, Variable | BlankNode) else object_,
+    )

@@ -1,0 +1,179 @@
+"""A derivation rule, and the form in which each of its solutions is one derivation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count, product
+
+from sensorstream.errors import ProgramError
+from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.network.scope import in_scope
+from sensorstream.sparql.algebra import (
+    BGP,
+    Alternative,
+    Extend,
+    Filter,
+    Graph,
+    Inverse,
+    Join,
+    LeftJoin,
+    Minus,
+    Pattern,
+    PatternTerm,
+    Project,
+    Sequence,
+    TriplePattern,
+    Union,
+    Variable,
+    Window,
+)
+from sensorstream.sparql.walk import triple_variables
+
+
+@dataclass(frozen=True, slots=True)
+class DerivationRule:
+    """For each solution of ``body`` the triples of ``head`` hold; ``name`` is for people.
+
+    The body is what stands in a WHERE clause. A triple that a solution does not make well-formed
+    (unbound, a literal as subject) is left out, as in CONSTRUCT (SPARQL 1.1, section 16.2).
+    """
+
+    name: str
+    head: tuple[TriplePattern, ...]
+    body: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One alternative of a rule; its rows carry every variable, so each is one derivation.
+
+    ``head`` are the triples of the rule's head whose variables this alternative can bind.
+    """
+
+    rule: DerivationRule
+    head: tuple[TriplePattern, ...]
+    body: Project
+
+    @property
+    def invented(self) -> frozenset[str]:
+        """The variables of the head to which BIND gives computed values."""
+        computed: set[str] = set()
+        for extend in _extends(self.body.pattern):
+            expression = extend.expression
+            copied = isinstance(expression, Variable) and expression.name not in computed
+            if not copied and not isinstance(expression, IRI | Literal):
+                computed.add(extend.variable.name)
+        return frozenset(computed & {n for t in self.head for n in _names(t)})
+
+
+def clauses(rule: DerivationRule) -> list[Clause]:
+    """A rule without UNION, and without paths that are triples: one clause an alternative.
+
+    No two solutions of a clause agree in all variables, so a row that goes and comes in one
+    instant is the same derivation. Over-deletion needs that: of two derivations that share a row
+    one may replace the other unseen, and it may rest on what it derives.
+
+    Raises:
+        ProgramError: the head cannot be written.
+    """
+    _check_head(rule)
+    fresh = count()
+    found = []
+    for body in _alternatives(rule.body, fresh):
+        bound = in_scope(body)
+        head = tuple(triple for triple in rule.head if _names(triple) <= bound)
+        if head:
+            found.append(Clause(rule, head, Project(body, tuple(map(Variable, sorted(bound))))))
+    return found
+
+
+def _names(triple: TriplePattern) -> set[str]:
+    return {each.name for each in triple_variables(triple)}
+
+
+def _check_head(rule: DerivationRule) -> None:
+    bound = in_scope(rule.body)
+    for triple in rule.head:
+        if not isinstance(triple.predicate, IRI | Variable):
+            raise ProgramError(
+                f"rule {rule.name}: a property path in the head; write triples with a property"
+            )
+        for end in (triple.subject, triple.object):
+            if isinstance(end, BlankNode):
+                raise ProgramError(
+                    f"rule {rule.name}: the head makes a blank node, {end}; name what it makes, "
+                    "for example with BIND(IRI(CONCAT(…)) AS ?new) in the body"
+                )
+        if isinstance(triple.subject, Literal):
+            raise ProgramError(f"rule {rule.name}: a literal as subject: {triple.subject.n3}")
+        if missing := sorted(_names(triple) - bound):
+            raise ProgramError(
+                f"rule {rule.name}: the body does not bind ?{missing[0]} of the head; "
+                f"it binds {', '.join(f'?{name}' for name in sorted(bound)) or 'nothing'}"
+            )
+
+
+def _alternatives(pattern: Pattern, fresh: Iterator[int]) -> list[Pattern]:
+    """The pattern as a union of patterns without UNION, outside of what is evaluated as a whole.
+
+    UNION distributes over every operator of which it is the (left) input: each handles its
+    solutions one by one (SPARQL 1.1, section 18.5).
+    """
+    match pattern:
+        case BGP(patterns):
+            ways = product(*(_ways(each, fresh) for each in patterns))
+            return [BGP(tuple(triple for way in chosen for triple in way)) for chosen in ways]
+        case Union(left, right):
+            return [*_alternatives(left, fresh), *_alternatives(right, fresh)]
+        case Join(left, right):
+            lefts, rights = _alternatives(left, fresh), _alternatives(right, fresh)
+            return [Join(one, other) for one in lefts for other in rights]
+        case LeftJoin() | Minus():
+            return [replace(pattern, left=each) for each in _alternatives(pattern.left, fresh)]
+        case Filter() | Extend() | Graph() | Window():
+            inner = _alternatives(pattern.pattern, fresh)
+            return [replace(pattern, pattern=each) for each in inner]
+    return [pattern]
+
+
+def _ways(triple: TriplePattern, fresh: Iterator[int]) -> list[tuple[TriplePattern, ...]]:
+    """A path as triples, with a variable at each joint (section 18.2.2.4)."""
+    subject, path, object_ = _asked(triple.subject), triple.predicate, _asked(triple.object)
+    match path:
+        case Inverse(inner):
+            return _ways(TriplePattern(object_, inner, subject), fresh)
+        case Sequence(left, right):
+            between = Variable(f".step{next(fresh)}")
+            firsts = _ways(TriplePattern(subject, left, between), fresh)
+            seconds = _ways(TriplePattern(between, right, object_), fresh)
+            return [(*first, *second) for first in firsts for second in seconds]
+        case Alternative(left, right):
+            return [
+                *_ways(TriplePattern(subject, left, object_), fresh),
+                *_ways(TriplePattern(subject, right, object_), fresh),
+            ]
+    return [(TriplePattern(subject, path, object_),)]
+
+
+def _asked(end: PatternTerm) -> PatternTerm:
+    """A blank node of a pattern as a variable that a row does carry."""
+    return Variable(f".{end}") if isinstance(end, BlankNode) else end
+
+
+def _extends(pattern: Pattern) -> Iterator[Extend]:
+    """The BIND of a body, inner ones first, without those of sub-selects and right sides."""
+    match pattern:
+        case Join(left, right):
+            yield from _extends(left)
+            yield from _extends(right)
+        case LeftJoin(left, right):
+            yield from _extends(left)
+            yield from _extends(right)
+        case Minus(left, _):
+            yield from _extends(left)
+        case Filter(_, inner) | Graph(_, inner) | Window(_, inner):
+            yield from _extends(inner)
+        case Extend(inner, _, _):
+            yield from _extends(inner)
+            yield pattern

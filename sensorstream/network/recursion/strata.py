@@ -1,0 +1,124 @@
+"""Which rules are worked off together, and in which order (stratification).
+
+Source: Abiteboul, Hull, Vianu, "Foundations of Databases", 1995, section 15.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sensorstream.errors import ProgramError
+from sensorstream.model.terms import IRI
+from sensorstream.network.components import components
+from sensorstream.network.recursion.reads import Kind, Read, reads, written
+from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Clauses that do not wait for each other; ``recursive`` if they feed each other."""
+
+    clauses: tuple[Clause, ...]
+    recursive: bool
+
+
+def stratified(rules: Iterable[DerivationRule]) -> list[Layer]:
+    """The clauses of all rules in layers, each after those that write what it reads.
+
+    Raises:
+        ProgramError: a rule's head cannot be written; a rule needs the whole of what it helps to
+            derive (a cycle through negation); or recursive rules compute new values.
+    """
+    found = [clause for rule in rules for clause in clauses(rule)]
+    needed = {clause: list(reads(clause.body.pattern)) for clause in found}
+    feeds = _feeds(found, needed)
+    levels: dict[Clause, int] = {}
+    layers: dict[tuple[int, bool], list[Clause]] = {}
+    sources = _reversed(feeds)
+    # Each component comes after those it leads to, and here clauses lead to what they need.
+    for members in components(found, lambda clause: sources[clause]):
+        recursive = len(members) > 1 or members[0] in feeds[members[0]]
+        if recursive:
+            _check(members, feeds)
+        before = [levels[s] for c in members for s in sources[c] if s in levels]
+        level = 1 + max(before, default=-1)
+        levels.update((clause, level) for clause in members)
+        layers.setdefault((level, recursive), []).extend(members)
+    return [Layer(tuple(layers[key]), key[1]) for key in sorted(layers)]
+
+
+Feeds = dict[Clause, dict[Clause, Read]]
+"""For each clause those that read what it writes, and a read that shows it."""
+
+
+def _feeds(found: Sequence[Clause], needed: Mapping[Clause, Sequence[Read]]) -> Feeds:
+    readers: dict[IRI | None, list[tuple[Clause, Read]]] = {}
+    for clause, its_reads in needed.items():
+        for read in its_reads:
+            readers.setdefault(read.kind.predicate, []).append((clause, read))
+    feeds: Feeds = {}
+    for clause in found:
+        fed = feeds[clause] = {}
+        for kind in dict.fromkeys(map(written, clause.head)):
+            for reader, read in _candidates(readers, kind):
+                # A read that must wait says more than one that need not.
+                if read.kind.meets(kind) and (reader not in fed or read.through):
+                    fed[reader] = read
+    return feeds
+
+
+def _candidates(
+    readers: Mapping[IRI | None, list[tuple[Clause, Read]]], kind: Kind
+) -> Iterator[tuple[Clause, Read]]:
+    if kind.predicate is None:
+        for each in readers.values():
+            yield from each
+    else:
+        yield from readers.get(kind.predicate, ())
+        yield from readers.get(None, ())
+
+
+def _reversed(feeds: Feeds) -> dict[Clause, dict[Clause, None]]:
+    sources: dict[Clause, dict[Clause, None]] = {clause: {} for clause in feeds}
+    for source, fed in feeds.items():
+        for reader in fed:
+            sources[reader][source] = None
+    return sources
+
+
+def _check(members: Sequence[Clause], feeds: Feeds) -> None:
+    inside = set(members)
+    for clause in members:
+        for reader, read in feeds[clause].items():
+            if reader in inside and read.through is not None:
+                raise ProgramError(
+                    f"rule {reader.rule.name} reads {read.kind} through {read.through}, but helps "
+                    f"to derive it: {_circle(reader, clause, feeds)}; only plain patterns may be "
+                    "recursive: let another rule derive what must be known first"
+                )
+    for clause in members:
+        if clause.invented:
+            reader = next(each for each in feeds[clause] if each in inside)
+            values = ", ".join(f"?{name}" for name in sorted(clause.invented))
+            raise ProgramError(
+                f"rule {clause.rule.name} computes {values} and feeds itself: "
+                f"{_circle(reader, clause, feeds)}; it might never end: compute the value in a "
+                "rule that is not recursive"
+            )
+
+
+def _circle(reader: Clause, writer: Clause, feeds: Feeds) -> str:
+    """The rules on a shortest way from a reader to the writer that feeds it, and back."""
+    came = {reader: reader}
+    for clause in (queue := [reader]):
+        for fed in feeds[clause]:
+            if fed not in came:
+                came[fed] = clause
+                queue.append(fed)
+    names = [reader.rule.name]
+    at = writer
+    while at is not reader:
+        names.append(at.rule.name)
+        at = came[at]
+    return " → ".join((*names, reader.rule.name)[::-1])

@@ -1,0 +1,70 @@
+"""A knowledge base and a window, as a program and the oracle see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import Triple
+from sensorstream.network.compile import Compiler
+from sensorstream.network.network import Network
+from sensorstream.network.node import Node
+from sensorstream.network.recursion.program import Program
+from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.sources import Sources
+from sensorstream.sparql.algebra import Construct, Pattern
+from sensorstream.sparql.parser import parse_query
+from tests.network.recursion.oracle import WINDOW, rematerialised
+from tests.network.recursion.strategies import Change
+
+
+def rule(name: str, text: str) -> DerivationRule:
+    """A rule from ``{ head } WHERE { body }``; names without a prefix are of example.org."""
+    query = parse_query(f"PREFIX : <http://example.org/> CONSTRUCT {text}")
+    assert isinstance(query.form, Construct)
+    return DerivationRule(name, query.form.template, query.form.pattern)
+
+
+class World:
+    """The program writes the inferred graph; the facts are the window graph."""
+
+    def __init__(self, rules: Iterable[DerivationRule]) -> None:
+        self.kb = KnowledgeBase()
+        self.window = TripleIndex()
+        self.facts: dict[Triple, None] = {}
+        self.program = Program(self.kb, Origin.INFERRED, rules, self.build)
+        self.time = 0
+
+    def build(self, network: Network, body: Pattern) -> Node:
+        sources = Sources(self.kb.index, {WINDOW: self.window}, {WINDOW: self.window})
+        return Compiler(network, sources).compile(body)
+
+    def change(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            triple = change.triple
+            if isinstance(triple, int):
+                there = list(self.window if change.in_window else self.facts)
+                if not there:
+                    continue
+                triple = there[triple % len(there)]
+            if change.in_window:
+                toggle = self.window.discard if triple in self.window else self.window.add
+                toggle(triple)
+            elif triple in self.facts:
+                del self.facts[triple]
+                self.kb.apply(Origin.WINDOW, Delta(0, removed=(triple,)))
+            else:
+                self.facts[triple] = None
+                self.kb.apply(Origin.WINDOW, Delta(0, added=(triple,)))
+
+    def settle(self) -> Delta:
+        self.time += 1
+        return self.program.settle(self.time)
+
+    def derived(self) -> set[Triple]:
+        return set(self.kb.triples(Origin.INFERRED))
+
+    def expected(self, layers: Iterable[Sequence[DerivationRule]]) -> set[Triple]:
+        return rematerialised(layers, self.facts, self.window)
