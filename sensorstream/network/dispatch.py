@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Subject, Term, Triple
@@ -13,12 +14,11 @@ from sensorstream.network.rows import Row
 Fire: TypeAlias = Callable[[Subject, IRI, Term, list[Row]], None]
 """Add to the rows what a triple, that the index holds, makes together with the others."""
 Wake: TypeAlias = Callable[[Node], None]
-_Key: TypeAlias = tuple[Term | None, Term | None]
-
 
 Guard: TypeAlias = tuple[IRI, Term]
 """A property and value that the subject of a triple must have for anything to come of it."""
 _Concerned: TypeAlias = dict[Node, list[Fire]]
+_Key: TypeAlias = tuple[Term | None, Term | None, Guard | None]
 
 
 class _Triggers:
@@ -46,16 +46,21 @@ class _Triggers:
         return not self.always and not self.guarded
 
 
+_NONE: Final[Mapping[Term | None, _Triggers]] = MappingProxyType({})
+
+
 class Dispatcher:
     """Watches one index for a network; ``wake`` is told of operators that have a change."""
 
-    __slots__ = ("_followers", "_index", "_keys", "_triggers", "_wake")
+    __slots__ = ("_anything", "_followers", "_index", "_keys", "_triggers", "_wake")
 
     def __init__(self, index: TripleIndex, wake: Wake) -> None:
         self._index = index
         self._wake = wake
-        self._triggers: dict[_Key, _Triggers] = {}
-        self._keys: dict[Node, set[tuple[_Key, Guard | None]]] = {}
+        # By predicate and object; None stands for any object.
+        self._triggers: dict[Term, dict[Term | None, _Triggers]] = {}
+        self._anything: _Triggers | None = None
+        self._keys: dict[Node, set[_Key]] = {}
         self._followers: dict[Node, None] = {}
         index.watchers.append(self)
 
@@ -72,10 +77,14 @@ class Dispatcher:
         With a guard, only where the triple's subject has that property with that value: of many
         queries that differ in a constant, those with another one cost nothing.
         """
-        key = (predicate, object_) if predicate is not None else (None, None)
-        triggers = self._triggers.setdefault(key, _Triggers())
+        if predicate is None:
+            object_ = None
+            triggers = self._anything = self._anything or _Triggers()
+        else:
+            by_object = self._triggers.setdefault(predicate, {})
+            triggers = by_object.setdefault(object_, _Triggers())
         triggers.at(guard).setdefault(node, []).append(fire)
-        self._keys.setdefault(node, set()).add((key, guard))
+        self._keys.setdefault(node, set()).add((predicate, object_, guard))
 
     def follow(self, node: Node) -> None:
         """Wake an operator at every change; it finds out by itself what it means."""
@@ -83,9 +92,16 @@ class Dispatcher:
 
     def forget(self, node: Node) -> None:
         """Fire nothing more for an operator."""
-        for key, guard in self._keys.pop(node, ()):
-            if self._triggers[key].forget(guard, node):
-                del self._triggers[key]
+        for predicate, object_, guard in self._keys.pop(node, ()):
+            if predicate is None:
+                if self._anything is not None and self._anything.forget(guard, node):
+                    self._anything = None
+                continue
+            by_object = self._triggers[predicate]
+            if by_object[object_].forget(guard, node):
+                del by_object[object_]
+                if not by_object:
+                    del self._triggers[predicate]
         self._followers.pop(node, None)
 
     def close(self) -> None:
@@ -128,8 +144,8 @@ class Dispatcher:
     def _concerned(self, triple: Triple) -> list[_Concerned]:
         subject, predicate, object_ = triple
         found: list[_Concerned] = []
-        for key in ((predicate, object_), (predicate, None), (None, None)):
-            triggers = self._triggers.get(key)
+        by_object = self._triggers.get(predicate, _NONE)
+        for triggers in (by_object.get(object_), by_object.get(None), self._anything):
             if triggers is None:
                 continue
             if triggers.always:
