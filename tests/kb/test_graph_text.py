@@ -94,7 +94,7 @@ def statements(draw: st.DrawFn) -> str:
         draw(WHITE | st.just(" ")),
         draw(iri | st.just("a")),
         draw(WHITE | st.just(" ")),
-        draw(iri | blank | literal | st.sampled_from(["5", "true", '"""long"""', "'x'", "[]"])),
+        draw(iri | blank | literal | st.sampled_from(["5", "true", '"""long"""', "'x'"])),
         draw(WHITE),
         draw(st.sampled_from([".", ".", ".", ".", ";", ""])),
         draw(WHITE),
