@@ -15,7 +15,7 @@ from sensorstream.network.network import Network
 from sensorstream.network.sources import Sources
 from sensorstream.sparql.parser import parse_query
 
-EVENTS: Final = 30_000
+EVENTS: Final = 10_000
 WINDOW: Final = 1000
 _VALUE: Final = IRI("http://example.org/value")
 _COLUMNS: Final = {

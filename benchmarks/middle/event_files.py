@@ -9,7 +9,7 @@ from typing import Final
 
 from sensorstream.streams.event_lines import EventLines
 
-EVENTS: Final = 4000
+EVENTS: Final = 3000
 _EXAMPLE: Final = "http://example.org/"
 _RDF_TYPE: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
@@ -18,7 +18,7 @@ _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 def rates(count: int = EVENTS) -> dict[str, float]:
     """Triples a second of CPU time by what the graphs are."""
     found = {}
-    for name, lines in (("observations", observations(count)), ("departments", departments(40))):
+    for name, lines in (("observations", observations(count)), ("departments", departments(10))):
         begun = time.process_time()
         triples = sum(len(event.triples) for event in EventLines("events").read(lines))
         found[name] = triples / (time.process_time() - begun)

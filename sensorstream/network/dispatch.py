@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import Final, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Subject, Term, Triple
@@ -44,9 +43,6 @@ class _Triggers:
             if not self.guarded[guard[0]]:
                 del self.guarded[guard[0]]
         return not self.always and not self.guarded
-
-
-_NONE: Final[Mapping[Term | None, _Triggers]] = MappingProxyType({})
 
 
 class Dispatcher:
@@ -110,50 +106,53 @@ class Dispatcher:
 
     def added(self, triple: Triple) -> None:
         """See :class:`~sensorstream.kb.index.Watcher`."""
-        subject, predicate, object_ = triple
-        for concerned in self._concerned(triple):
-            for node, fires in concerned.items():
-                try:
-                    for fire in fires:
-                        fire(subject, predicate, object_, node.added)
-                except Exception as error:
-                    # Whoever changes the index is not to blame, and must come to its end.
-                    node.fault = error
-                if (node.added or node.fault) and not node.queued:
-                    self._wake(node)
-        for node in self._followers:
-            if not node.queued:
-                self._wake(node)
+        self._changed(triple, True)
 
     def removed(self, triple: Triple) -> None:
         """See :class:`~sensorstream.kb.index.Watcher`."""
-        subject, predicate, object_ = triple
-        for concerned in self._concerned(triple):
-            for node, fires in concerned.items():
-                try:
-                    for fire in fires:
-                        fire(subject, predicate, object_, node.removed)
-                except Exception as error:
-                    node.fault = error
-                if (node.removed or node.fault) and not node.queued:
-                    self._wake(node)
+        self._changed(triple, False)
+
+    def _changed(self, triple: Triple, comes: bool) -> None:
+        by_object = self._triggers.get(triple[1])
+        if by_object is not None:
+            if (triggers := by_object.get(triple[2])) is not None:
+                self._fire(triggers, triple, comes)
+            if (triggers := by_object.get(None)) is not None:
+                self._fire(triggers, triple, comes)
+        if self._anything is not None:
+            self._fire(self._anything, triple, comes)
         for node in self._followers:
             if not node.queued:
                 self._wake(node)
 
-    def _concerned(self, triple: Triple) -> list[_Concerned]:
-        subject, predicate, object_ = triple
-        found: list[_Concerned] = []
-        by_object = self._triggers.get(predicate, _NONE)
-        for triggers in (by_object.get(object_), by_object.get(None), self._anything):
-            if triggers is None:
+    def _fire(self, triggers: _Triggers, triple: Triple, comes: bool) -> None:
+        if triggers.always:
+            self._run(triggers.always, triple, comes)
+        if not triggers.guarded:
+            return
+        said = self._index.spo[triple[0]]
+        for property, by_value in triggers.guarded.items():
+            values = said.get(property)
+            if values is None:
                 continue
-            if triggers.always:
-                found.append(triggers.always)
-            for property, by_value in triggers.guarded.items():
-                values = self._index.spo[subject].get(property)
-                if not values:
-                    continue
-                fewer: Iterable[Term] = values if len(values) <= len(by_value) else by_value
-                found += [by_value[each] for each in fewer if each in by_value and each in values]
-        return found
+            if len(values) <= len(by_value):
+                for value in values:
+                    if (concerned := by_value.get(value)) is not None:
+                        self._run(concerned, triple, comes)
+            else:
+                for value, concerned in by_value.items():
+                    if value in values:
+                        self._run(concerned, triple, comes)
+
+    def _run(self, concerned: _Concerned, triple: Triple, comes: bool) -> None:
+        subject, predicate, object_ = triple
+        for node, fires in concerned.items():
+            rows = node.added if comes else node.removed
+            try:
+                for fire in fires:
+                    fire(subject, predicate, object_, rows)
+            except Exception as error:
+                # Whoever changes the index is not to blame, and must come to its end.
+                node.fault = error
+            if (rows or node.fault is not None) and not node.queued:
+                self._wake(node)
