@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint conformance bench clean
+.PHONY: demo test lint conformance grammars bench clean
 
 demo: $(READY)  ## the main job, live, on embedded defaults; ends by itself
 	$(BIN)/sensorstream demo
@@ -20,6 +20,9 @@ lint: $(READY)  ## format, style, types and layers
 
 conformance: $(READY)  ## the W3C suites, category by category, into docs/conformance.md
 	$(BIN)/python -m tests.w3c.conformance
+
+grammars: $(READY)  ## the tables of the grammars, after a change of one of them
+	$(BIN)/python -m tests.grammar_tables
 
 bench: $(READY)  ## the papers' evaluations beside their own ways and the naive ones: tables, figures
 	$(BIN)/python -m benchmarks

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol, TypeAlias, TypeVar
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
-Index: TypeAlias = dict[A, dict[B, dict[C, None]]]
+Leaf: TypeAlias = tuple[C] | dict[C, None]
+"""A set in order of arrival: a 1-tuple while it has one member, which most have, else a dict."""
+Index: TypeAlias = dict[A, dict[B, Leaf[C]]]
+_EMPTY: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 
 class Watcher(Protocol):
@@ -29,21 +33,30 @@ class TripleIndex:
     ``spo``, ``pos`` and ``osp`` are read directly by compiled queries; nobody else writes them.
     """
 
-    __slots__ = ("_size", "osp", "pos", "spo", "watchers")
+    __slots__ = ("_osp", "_size", "pos", "spo", "watchers")
 
     def __init__(self) -> None:
         self.spo: Index[Subject, IRI, Term] = {}
         self.pos: Index[IRI, Term, Subject] = {}
-        self.osp: Index[Term, Subject, IRI] = {}
+        self._osp: Index[Term, Subject, IRI] | None = None
         self.watchers: list[Watcher] = []
         self._size = 0
+
+    @property
+    def osp(self) -> Index[Term, Subject, IRI]:
+        """Few questions need it: it is built at the first, and kept from then on."""
+        if self._osp is None:
+            self._osp = {}
+            for s, p, o in self:
+                _put(self._osp, o, s, p)
+        return self._osp
 
     def __len__(self) -> int:
         return self._size
 
     def __contains__(self, triple: Triple) -> bool:
         s, p, o = triple
-        return o in self.spo.get(s, {}).get(p, {})
+        return o in self.spo.get(s, _EMPTY).get(p, ())
 
     def __iter__(self) -> Iterator[Triple]:
         return ((s, p, o) for s, ps in self.spo.items() for p, os in ps.items() for o in os)
@@ -51,9 +64,10 @@ class TripleIndex:
     def add(self, triple: Triple) -> None:
         """Take in a triple that is not there."""
         s, p, o = triple
-        self.spo.setdefault(s, {}).setdefault(p, {})[o] = None
-        self.pos.setdefault(p, {}).setdefault(o, {})[s] = None
-        self.osp.setdefault(o, {}).setdefault(s, {})[p] = None
+        _put(self.spo, s, p, o)
+        _put(self.pos, p, o, s)
+        if self._osp is not None:
+            _put(self._osp, o, s, p)
         self._size += 1
         for watcher in self.watchers:
             watcher.added(triple)
@@ -63,9 +77,10 @@ class TripleIndex:
         for watcher in self.watchers:
             watcher.removed(triple)
         s, p, o = triple
-        _discard(self.spo, s, p, o)
-        _discard(self.pos, p, o, s)
-        _discard(self.osp, o, s, p)
+        _take_out(self.spo, s, p, o)
+        _take_out(self.pos, p, o, s)
+        if self._osp is not None:
+            _take_out(self._osp, o, s, p)
         self._size -= 1
 
     def match(
@@ -77,32 +92,51 @@ class TripleIndex:
         """
         s, p, o = subject, predicate, object_
         if s is not None:
+            of_subject = self.spo.get(s, _EMPTY)
             if p is not None:
-                objects = self.spo.get(s, {}).get(p, {})
+                objects = of_subject.get(p, ())
                 if o is None:
                     return ((s, p, each) for each in objects)
                 return iter([(s, p, o)] if o in objects else [])
             if o is not None:
-                return ((s, each, o) for each in self.osp.get(o, {}).get(s, {}))
-            return ((s, each, v) for each, vs in self.spo.get(s, {}).items() for v in vs)
+                return ((s, each, o) for each, values in of_subject.items() if o in values)
+            return ((s, each, v) for each, values in of_subject.items() for v in values)
         if p is not None:
             if o is not None:
-                return ((each, p, o) for each in self.pos.get(p, {}).get(o, {}))
-            return ((each, p, v) for v, ss in self.pos.get(p, {}).items() for each in ss)
+                return ((each, p, o) for each in self.pos.get(p, _EMPTY).get(o, ()))
+            return ((each, p, v) for v, ss in self.pos.get(p, _EMPTY).items() for each in ss)
         if o is not None:
-            return ((each, v, o) for each, vs in self.osp.get(o, {}).items() for v in vs)
+            return ((each, v, o) for each, vs in self.osp.get(o, _EMPTY).items() for v in vs)
         return iter(self)
 
     def count(self, predicate: IRI, object_: Term) -> int:
         """How many subjects have this predicate and object; O(1)."""
-        return len(self.pos.get(predicate, {}).get(object_, ()))
+        return len(self.pos.get(predicate, _EMPTY).get(object_, ()))
 
 
-def _discard(index: Index[A, B, C], first: A, second: B, third: C) -> None:
+def _put(index: Index[A, B, C], first: A, second: B, third: C) -> None:
+    middle = index.get(first)
+    if middle is None:
+        index[first] = {second: (third,)}
+        return
+    last = middle.get(second)
+    if last is None:
+        middle[second] = (third,)
+    elif isinstance(last, tuple):
+        middle[second] = {last[0]: None, third: None}
+    else:
+        last[third] = None
+
+
+def _take_out(index: Index[A, B, C], first: A, second: B, third: C) -> None:
     middle = index[first]
     last = middle[second]
-    del last[third]
-    if not last:
+    if isinstance(last, tuple):
         del middle[second]
         if not middle:
             del index[first]
+        return
+    del last[third]
+    if len(last) == 1:
+        (left,) = last
+        middle[second] = (left,)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import resources
 from typing import Any, Final, Literal, cast
 
-from lark import Lark, Token, Transformer
+from lark import Token, Transformer
 from lark.exceptions import UnexpectedToken, VisitError
 
 from sensorstream.errors import LanguageError, Position
+from sensorstream.grammars import Grammar
 from sensorstream.language import syntax
 from sensorstream.language.hole import call, split
 from sensorstream.language.lexer import KEYWORDS, RuleLexer, RuleText
@@ -55,10 +55,8 @@ def parse_with_faults(
     return parsed, tuple(sorted(faults(parsed), key=place))
 
 
-@cache
-def _lark() -> Lark:
-    grammar = resources.files("sensorstream.language").joinpath("grammar.lark").read_text("utf-8")
-    return Lark(grammar, parser="lalr", lexer=RuleLexer, maybe_placeholders=False)
+GRAMMAR: Final = Grammar("sensorstream.language", RuleLexer)
+_lark = cache(GRAMMAR.parser)
 
 
 _PLAIN: Final = {

@@ -9,6 +9,7 @@ RDF term equality (RDF 1.1 Concepts, section 3) without a dictionary of terms th
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TypeAlias
 
 from sensorstream.errors import TermError
@@ -24,6 +25,7 @@ _LANGUAGE = re.compile(
     r"(?:-x(?:-[a-z0-9]{1,8})+)?|x(?:-[a-z0-9]{1,8})+)\Z",
     re.IGNORECASE | re.ASCII,
 )
+_ESCAPED = re.compile(r'["\\\n\r]')
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 
 
@@ -64,7 +66,9 @@ class Literal(str):
     def __new__(
         cls, lexical: str, datatype: str = XSD_STRING, language: str | None = None
     ) -> Literal:
-        text = f'"{lexical.translate(_ESCAPES)}"'
+        text = f'"{lexical}"'
+        if _ESCAPED.search(lexical) is not None:
+            text = f'"{lexical.translate(_ESCAPES)}"'
         if language is not None:
             datatype = RDF_LANG_STRING
             language = language.lower()
@@ -95,6 +99,16 @@ class Literal(str):
         if self._value is None:
             self._value = datatypes.parse(self.lexical, self.datatype)
         return self._value
+
+
+def numeric(lexical: str, datatype: str, value: int | float | Decimal) -> Literal:
+    """A literal whose number is known already; the caller vouches that they agree."""
+    made = str.__new__(Literal, f'"{lexical}"^^<{datatype}>')
+    made.lexical = lexical
+    made.datatype = datatype
+    made.language = None
+    made._value = value  # noqa: SLF001
+    return made
 
 
 Subject: TypeAlias = IRI | BlankNode

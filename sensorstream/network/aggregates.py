@@ -1,82 +1,86 @@
 """Aggregates that take insertions and deletions (SPARQL 1.1, section 18.5.1).
 
-Sums are kept as exact fractions: taking a value out leaves no trace of rounding behind, and
-the order of arrival makes no difference.
+Sums are exact: taking a value out leaves no trace of rounding behind, and the order of arrival
+makes no difference. A term is made of a result when the group asks for it.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
-from typing import Any, Protocol
+from math import isfinite
+from types import MappingProxyType
+from typing import Any, Final, Protocol
 
-from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.errors import TermError
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.network.expressions.values import number, numeral, order_key, rank, text
+from sensorstream.network.expressions.values import RANKS, numeral, order_key, text
 from sensorstream.sparql.algebra import Aggregate
+
+_EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""Decimals have no exponents in RDF: a sum is as long as its longest value, and never rounded."""
+_ZERO: Final = Decimal(0)
 
 
 class Aggregation(Protocol):
-    """The state of one aggregate of one group."""
+    """The state of one or more aggregates of one group."""
 
     def take(self, value: Any, weight: int) -> None:
         """A value comes (``weight`` above 0) or goes so many times; None is an error."""
 
-    def result(self) -> Term | None:
-        """The aggregate of what there is; None is an error."""
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How to make an empty aggregation, and the aggregate of what it has taken.
 
-def aggregation(aggregate: Aggregate) -> Callable[[], Aggregation]:
-    """How to make an empty aggregation of a kind."""
+    Kinds that are ``made`` alike, of the same values, can share one aggregation. ``result``
+    gives None where the aggregate is an error.
+    """
+
+    made: Hashable
     make: Callable[[], Aggregation]
-    match aggregate.name:
-        case "COUNT":
-            make = Count
-        case "SUM":
-            make = Sum
-        case "AVG":
-            make = Average
-        case "MIN":
-            make = Least
-        case "MAX":
-            make = Greatest
-        case "SAMPLE":
-            make = Sample
-        case "GROUP_CONCAT":
-            separator = " " if aggregate.separator is None else aggregate.separator
-            make = lambda: Concatenation(separator)  # noqa: E731
+    result: Callable[[Any], Term | None]
+
+
+def kind_of(aggregate: Aggregate) -> Kind:
+    """How an aggregate of SPARQL is kept."""
+    found = _KINDS.get(aggregate.name) or _concatenation(aggregate.separator)
     if aggregate.distinct:
-        return lambda: Distinctly(make())
-    return make
+        make, result = found.make, found.result
+        return Kind(
+            ("distinct", found.made),
+            lambda: Distinctly(make()),
+            lambda state: result(state.inner),
+        )
+    return found
 
 
 class Distinctly:
     """Gives each value to another aggregation once."""
 
-    __slots__ = ("_counts", "_inner")
+    __slots__ = ("_counts", "inner")
 
     def __init__(self, inner: Aggregation) -> None:
-        self._inner = inner
+        self.inner = inner
         self._counts: dict[Any, int] = {}
 
     def take(self, value: Any, weight: int) -> None:
         if value is None:
-            self._inner.take(None, weight)
+            self.inner.take(None, weight)
             return
         before = self._counts.get(value, 0)
         after = before + weight
         if after:
             self._counts[value] = after
             if not before:
-                self._inner.take(value, 1)
+                self.inner.take(value, 1)
         else:
             del self._counts[value]
-            self._inner.take(value, -1)
-
-    def result(self) -> Term | None:
-        return self._inner.result()
+            self.inner.take(value, -1)
 
 
 class Count:
@@ -92,61 +96,101 @@ class Count:
             self._count += weight
 
     def result(self) -> Term:
-        return Literal(str(self._count), XSD_INTEGER)
+        return numeral(self._count, 0)
 
 
-class Sum:
-    """The exact sum of the finite values, and how many there are of each kind."""
+class Numbers:
+    """SUM and AVG: the exact sum of the values, and how many there are of each numeric type.
 
-    __slots__ = ("_errors", "_ranks", "_special", "_total")
+    Integers and decimals are added as such; floats and doubles as integers over one power of
+    two, which grows with the finest value (at most 2**1074).
+    """
+
+    __slots__ = ("_binary", "_decimals", "_errors", "_integers", "_ranks", "_shift", "_special")
 
     def __init__(self) -> None:
-        self._total: int | Fraction = 0
+        self._integers = 0
+        self._decimals = _ZERO
+        # The floats and doubles add up to _binary / 2**_shift.
+        self._binary = 0
+        self._shift = 0
         self._ranks = [0, 0, 0, 0]
         # Infinities and NaN cannot be taken out of a sum again.
         self._special: dict[str, int] = {}
         self._errors = 0
 
     def take(self, value: Any, weight: int) -> None:
-        found = number(value)
-        if found is None:
+        # As number() and rank() in one: this runs for every value.
+        of_rank = RANKS.get(value.datatype) if type(value) is Literal else None
+        if of_rank is None:
             self._errors += weight
             return
-        self._ranks[rank(value)] += weight
-        if isinstance(found, float) and not math.isfinite(found):
-            self._special[repr(found)] = self._special.get(repr(found), 0) + weight
-        elif isinstance(found, int):
-            self._total += found * weight
+        try:
+            found = value.value
+        except TermError:
+            self._errors += weight
+            return
+        self._ranks[of_rank] += weight
+        if isinstance(found, int):
+            self._integers += found * weight
+        elif isinstance(found, Decimal):
+            self._decimals = _EXACT.fma(found, weight, self._decimals)
+            if not self._ranks[1]:
+                self._decimals = _ZERO
+        elif isfinite(found):
+            numerator, denominator = found.as_integer_ratio()
+            finer = denominator.bit_length() - 1 - self._shift
+            if finer > 0:
+                self._binary = (self._binary << finer) + numerator * weight
+                self._shift += finer
+            else:
+                self._binary += (numerator << -finer) * weight
         else:
-            self._total += Fraction(found) * weight
+            self._special[repr(found)] = self._special.get(repr(found), 0) + weight
 
-    def result(self) -> Term | None:
+    def sum(self) -> Term | None:
+        """Of nothing, zero."""
         if self._errors:
             return None
-        kind = max((r for r, count in enumerate(self._ranks) if count), default=0)
-        return numeral(self._value(kind), kind)
+        kind = self._kind()
+        if not kind:
+            return numeral(self._integers, 0)
+        return numeral(self._decimal() if kind == 1 else self._float(), kind)
 
-    def _value(self, kind: int) -> Any:
+    def average(self) -> Term | None:
+        """The sum divided by how many there are; of nothing, zero."""
+        if self._errors:
+            return None
+        count = sum(self._ranks)
+        if not count:
+            return numeral(0, 0)
+        kind = self._kind()
+        if kind < 2:
+            return numeral(self._decimal() / count, 1)
+        return numeral(self._float() / count, kind)
+
+    def _kind(self) -> int:
+        """The rank of the type to which all values are promoted."""
+        _, decimals, floats, doubles = self._ranks
+        return 3 if doubles else 2 if floats else 1 if decimals else 0
+
+    def _decimal(self) -> Decimal:
+        return _EXACT.add(self._decimals, self._integers) if self._integers else self._decimals
+
+    def _float(self) -> float:
         special = [name for name, count in self._special.items() if count]
         if special:
-            return math.fsum(map(float, special)) if len(special) == 1 else math.nan
-        return float(self._total) if kind >= 2 else self._total
-
-
-class Average(Sum):
-    """The sum divided by how many there are; of nothing, zero."""
-
-    __slots__ = ()
-
-    def result(self) -> Term | None:
-        count = sum(self._ranks)
-        if self._errors or not count:
-            return None if self._errors else Literal("0", XSD_INTEGER)
-        kind = max(1, *(r for r, each in enumerate(self._ranks) if each))
-        total = self._value(kind)
-        if isinstance(total, float):
-            return numeral(total / count, kind)
-        return numeral(Fraction(total) / count, kind)
+            return float(special[0]) if len(special) == 1 else math.nan
+        shift = self._shift
+        # True division of integers is rounded correctly, whatever their size.
+        top, bottom = self._binary + (self._integers << shift), 1 << shift
+        if self._decimals:
+            exact = Fraction(self._decimals) + Fraction(top, bottom)
+            top, bottom = exact.numerator, exact.denominator
+        try:
+            return top / bottom
+        except OverflowError:
+            return math.inf if top > 0 else -math.inf
 
 
 class _Entry:
@@ -257,3 +301,20 @@ class Concatenation:
         return Literal(
             self._separator.join(each for each, count in self._counts.items() for _ in range(count))
         )
+
+
+def _concatenation(separator: str | None) -> Kind:
+    between = " " if separator is None else separator
+    return Kind(("GROUP_CONCAT", between), lambda: Concatenation(between), Concatenation.result)
+
+
+_KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+    {
+        "COUNT": Kind(Count, Count, Count.result),
+        "SUM": Kind(Numbers, Numbers, Numbers.sum),
+        "AVG": Kind(Numbers, Numbers, Numbers.average),
+        "MIN": Kind(Least, Least, Least.result),
+        "MAX": Kind(Greatest, Greatest, Greatest.result),
+        "SAMPLE": Kind(Sample, Sample, Sample.result),
+    }
+)

@@ -11,7 +11,7 @@ from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import IRI, BlankNode, Term
-from sensorstream.network.aggregates import aggregation
+from sensorstream.network.aggregates import kind_of
 from sensorstream.network.conjunction import Conjunction, connected, visible_names
 from sensorstream.network.expressions.compile import test_of, value_of
 from sensorstream.network.expressions.values import FALSE, TRUE
@@ -74,6 +74,7 @@ from sensorstream.sparql.algebra import (
     Sequence as PathSequence,
 )
 from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.rewrite.named_aggregates import named_aggregates
 from sensorstream.sparql.walk import replaced
 
 Source: TypeAlias = TripleIndex | Scope
@@ -97,6 +98,7 @@ class Compiler:
 
         Rows come in the query's order if that needs what the query does not select.
         """
+        pattern = named_aggregates(pattern)
         _, conditions, outside = parted_order(pattern)
         if outside is not None and not names_ordered_by(conditions) <= set(outside):
             pattern = Slice(pattern)
@@ -470,7 +472,13 @@ class Compiler:
                     raise NotIncremental("EXISTS within an aggregate")
                 value = value_of(aggregate.expression, slots_of(source.variables))
             columns.append(
-                Column(variable.name, aggregation(aggregate), value, expression_text(aggregate))
+                Column(
+                    variable.name,
+                    kind_of(aggregate),
+                    aggregate.expression,
+                    value,
+                    expression_text(aggregate),
+                )
             )
         return self._share(
             "group",

@@ -9,6 +9,7 @@ from typing import Final
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import Term
+from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.sparql.algebra import Variable
 
 _SAMPLE: Final = 200
@@ -34,9 +35,14 @@ def fan_out(
     if not object_:
         return triples
     value = ends[2]
-    if not isinstance(value, Variable) and not isinstance(name, Variable) and len(index):
-        # A constant is a promise of selectivity even where nothing fits it yet.
-        return max(1.0, float(index.count(name, value)))  # type: ignore[arg-type]
+    if not isinstance(value, Variable) and not isinstance(name, Variable):
+        fitting = index.count(name, value)  # type: ignore[arg-type]
+        if name == RDF_TYPE and not fitting:
+            # A class that has no instances yet will have many: it is looked at last.
+            return _UNSEEN[0]
+        if len(index):
+            # Another constant is a promise of selectivity even where nothing fits it yet.
+            return max(1.0, float(fitting))
     return triples / objects
 
 

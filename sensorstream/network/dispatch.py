@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from sensorstream.kb.index import Index, Watcher
@@ -13,12 +13,11 @@ from sensorstream.network.rows import Row
 Fire: TypeAlias = Callable[[Subject, IRI, Term, list[Row]], None]
 """Add to the rows what a triple, that the index holds, makes together with the others."""
 Wake: TypeAlias = Callable[[Node], None]
-_Key: TypeAlias = tuple[Term | None, Term | None]
-
 
 Guard: TypeAlias = tuple[IRI, Term]
 """A property and value that the subject of a triple must have for anything to come of it."""
 _Concerned: TypeAlias = dict[Node, list[Fire]]
+_Key: TypeAlias = tuple[Term | None, Term | None, Guard | None]
 
 
 class Watched(Protocol):
@@ -61,13 +60,15 @@ class _Triggers:
 class Dispatcher:
     """Watches one index for a network; ``wake`` is told of operators that have a change."""
 
-    __slots__ = ("_followers", "_index", "_keys", "_triggers", "_wake")
+    __slots__ = ("_anything", "_followers", "_index", "_keys", "_triggers", "_wake")
 
     def __init__(self, index: Watched, wake: Wake) -> None:
         self._index = index
         self._wake = wake
-        self._triggers: dict[_Key, _Triggers] = {}
-        self._keys: dict[Node, set[tuple[_Key, Guard | None]]] = {}
+        # By predicate and object; None stands for any object.
+        self._triggers: dict[Term, dict[Term | None, _Triggers]] = {}
+        self._anything: _Triggers | None = None
+        self._keys: dict[Node, set[_Key]] = {}
         self._followers: dict[Node, None] = {}
         index.watchers.append(self)
 
@@ -84,10 +85,14 @@ class Dispatcher:
         With a guard, only where the triple's subject has that property with that value: of many
         queries that differ in a constant, those with another one cost nothing.
         """
-        key = (predicate, object_) if predicate is not None else (None, None)
-        triggers = self._triggers.setdefault(key, _Triggers())
+        if predicate is None:
+            object_ = None
+            triggers = self._anything = self._anything or _Triggers()
+        else:
+            by_object = self._triggers.setdefault(predicate, {})
+            triggers = by_object.setdefault(object_, _Triggers())
         triggers.at(guard).setdefault(node, []).append(fire)
-        self._keys.setdefault(node, set()).add((key, guard))
+        self._keys.setdefault(node, set()).add((predicate, object_, guard))
 
     def follow(self, node: Node) -> None:
         """Wake an operator at every change; it finds out by itself what it means."""
@@ -95,9 +100,16 @@ class Dispatcher:
 
     def forget(self, node: Node) -> None:
         """Fire nothing more for an operator."""
-        for key, guard in self._keys.pop(node, ()):
-            if self._triggers[key].forget(guard, node):
-                del self._triggers[key]
+        for predicate, object_, guard in self._keys.pop(node, ()):
+            if predicate is None:
+                if self._anything is not None and self._anything.forget(guard, node):
+                    self._anything = None
+                continue
+            by_object = self._triggers[predicate]
+            if by_object[object_].forget(guard, node):
+                del by_object[object_]
+                if not by_object:
+                    del self._triggers[predicate]
         self._followers.pop(node, None)
 
     def close(self) -> None:
@@ -106,50 +118,53 @@ class Dispatcher:
 
     def added(self, triple: Triple) -> None:
         """See :class:`~sensorstream.kb.index.Watcher`."""
-        subject, predicate, object_ = triple
-        for concerned in self._concerned(triple):
-            for node, fires in concerned.items():
-                try:
-                    for fire in fires:
-                        fire(subject, predicate, object_, node.added)
-                except Exception as error:
-                    # Whoever changes the index is not to blame, and must come to its end.
-                    node.fault = error
-                if (node.added or node.fault) and not node.queued:
-                    self._wake(node)
-        for node in self._followers:
-            if not node.queued:
-                self._wake(node)
+        self._changed(triple, True)
 
     def removed(self, triple: Triple) -> None:
         """See :class:`~sensorstream.kb.index.Watcher`."""
-        subject, predicate, object_ = triple
-        for concerned in self._concerned(triple):
-            for node, fires in concerned.items():
-                try:
-                    for fire in fires:
-                        fire(subject, predicate, object_, node.removed)
-                except Exception as error:
-                    node.fault = error
-                if (node.removed or node.fault) and not node.queued:
-                    self._wake(node)
+        self._changed(triple, False)
+
+    def _changed(self, triple: Triple, comes: bool) -> None:
+        by_object = self._triggers.get(triple[1])
+        if by_object is not None:
+            if (triggers := by_object.get(triple[2])) is not None:
+                self._fire(triggers, triple, comes)
+            if (triggers := by_object.get(None)) is not None:
+                self._fire(triggers, triple, comes)
+        if self._anything is not None:
+            self._fire(self._anything, triple, comes)
         for node in self._followers:
             if not node.queued:
                 self._wake(node)
 
-    def _concerned(self, triple: Triple) -> list[_Concerned]:
-        subject, predicate, object_ = triple
-        found: list[_Concerned] = []
-        for key in ((predicate, object_), (predicate, None), (None, None)):
-            triggers = self._triggers.get(key)
-            if triggers is None:
+    def _fire(self, triggers: _Triggers, triple: Triple, comes: bool) -> None:
+        if triggers.always:
+            self._run(triggers.always, triple, comes)
+        if not triggers.guarded:
+            return
+        said = self._index.spo[triple[0]]
+        for property, by_value in triggers.guarded.items():
+            values = said.get(property)
+            if values is None:
                 continue
-            if triggers.always:
-                found.append(triggers.always)
-            for property, by_value in triggers.guarded.items():
-                values = self._index.spo[subject].get(property)
-                if not values:
-                    continue
-                fewer: Iterable[Term] = values if len(values) <= len(by_value) else by_value
-                found += [by_value[each] for each in fewer if each in by_value and each in values]
-        return found
+            if len(values) <= len(by_value):
+                for value in values:
+                    if (concerned := by_value.get(value)) is not None:
+                        self._run(concerned, triple, comes)
+            else:
+                for value, concerned in by_value.items():
+                    if value in values:
+                        self._run(concerned, triple, comes)
+
+    def _run(self, concerned: _Concerned, triple: Triple, comes: bool) -> None:
+        subject, predicate, object_ = triple
+        for node, fires in concerned.items():
+            rows = node.added if comes else node.removed
+            try:
+                for fire in fires:
+                    fire(subject, predicate, object_, rows)
+            except Exception as error:
+                # Whoever changes the index is not to blame, and must come to its end.
+                node.fault = error
+            if (rows or node.fault is not None) and not node.queued:
+                self._wake(node)

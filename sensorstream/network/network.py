@@ -115,13 +115,16 @@ class Network:
             except Exception as error:
                 self.faults[node] = error
                 node.added, node.removed, node.fault = [], [], None
-            if node.added or node.removed:
+            added, removed = node.added, node.removed
+            if added or removed:
                 changed.append(node)
-                node.counters.added += len(node.added)
-                node.counters.removed += len(node.removed)
+                counters = node.counters
+                counters.added += len(added)
+                counters.removed += len(removed)
                 for consumer in node.consumers:
                     if not consumer.queued:
-                        self.wake(consumer)
+                        consumer.queued = True
+                        heapq.heappush(queue, (consumer.depth, consumer.number, consumer))
         try:
             for observer in self.observers:
                 observer(changed)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 from typing import Final, cast
 
-from lark import Lark
 from lark.exceptions import UnexpectedToken, VisitError
 
 from sensorstream.errors import QueryError
+from sensorstream.grammars import Grammar
 from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.building.updates import UpdateBuilder
 from sensorstream.sparql.lexer import KEYWORDS, MARKS, Source, SparqlLexer
@@ -70,17 +69,10 @@ def _too_deep(source: Source) -> QueryError:
     )
 
 
-@cache
-def _lark() -> Lark:
-    grammar = resources.files("sensorstream.sparql").joinpath("grammar.lark").read_text("utf-8")
-    return Lark(
-        grammar,
-        parser="lalr",
-        lexer=SparqlLexer,
-        start=["query", "update"],
-        maybe_placeholders=False,
-        propagate_positions=True,
-    )
+GRAMMAR: Final = Grammar(
+    "sensorstream.sparql", SparqlLexer, start=("query", "update"), positions=True
+)
+_lark = cache(GRAMMAR.parser)
 
 
 _PLAIN: Final = {

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
-import pyoxigraph as ox
-
 from sensorstream.errors import EventError, Position, TermError
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.graph_text import GraphReader
 from sensorstream.model import terms
 from sensorstream.model.datatypes import NUMERIC_TYPES
-from sensorstream.model.terms import BlankNode, Literal, Term, Triple
+from sensorstream.model.terms import Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.streams.processor import StreamEvent
 
 SECOND: Final = 1_000_000
 """Event files are read on a line of microseconds: since 0, or since 1970 for dateTimes."""
 _CALENDAR: Final[Timeline] = Timeline.DATETIME
+_JSON: Final = json.JSONDecoder(parse_float=Decimal)
 _KEYS: Final = ("time", "end", "stream", "graph")
 
 
@@ -34,6 +33,7 @@ class EventLines:
 
     file: str
     numbers: bool | None = None
+    graphs: GraphReader = field(default_factory=GraphReader)
 
     def read(self, lines: Iterable[str]) -> Iterator[StreamEvent]:
         """The events of a file's lines; empty lines are passed over.
@@ -47,7 +47,7 @@ class EventLines:
 
     def _event(self, line: str, where: Position) -> StreamEvent:
         try:
-            data = json.loads(line, parse_float=Decimal)
+            data = _JSON.decode(line)
         except ValueError as error:
             raise EventError(f"not a JSON object: {error}", position=where) from None
         if not isinstance(data, dict):
@@ -61,14 +61,15 @@ class EventLines:
             if key not in data:
                 raise EventError(f"'{key}' is missing", position=where)
         time = self._instant(data["time"], "time", where)
-        if data.get("end") is not None and self._instant(data["end"], "end", where) < time:
+        end = time if data.get("end") is None else self._instant(data["end"], "end", where)
+        if end < time:
             raise EventError("'end' is before 'time'", position=where)
         stream = data.get("stream")
         try:
             name = None if stream is None else terms.iri(str(stream))
         except TermError as error:
             raise EventError(f"'stream': {error.message}", position=where) from None
-        return StreamEvent(time, self._graph(data["graph"], where), name)
+        return StreamEvent(time, self._graph(data["graph"], where), name, end)
 
     def _instant(self, given: Any, key: str, where: Position) -> Instant:
         number = isinstance(given, int | Decimal) and not isinstance(given, bool)
@@ -92,18 +93,16 @@ class EventLines:
         if not isinstance(text, str):
             raise EventError("'graph': expected Turtle or N-Triples as a text", position=where)
         try:
-            found = [
-                (_own(each.subject, where), _own(each.predicate, where), _own(each.object, where))
-                for each in ox.parse(text, ox.RdfFormat.TURTLE)
-            ]
+            return self.graphs.read(text, f"e{where.line}-")
         except (SyntaxError, TermError) as error:
             raise EventError(f"'graph': not Turtle: {error}", position=where) from None
-        return tuple(dict.fromkeys(found))  # type: ignore[arg-type]
 
     def write(self, event: StreamEvent) -> str:
         """An event as a line, which :meth:`read` reads; the reverse of it."""
         graph = "".join(f"{s.n3} {p.n3} {o.n3} .\n" for s, p, o in event.triples)
         data: dict[str, Any] = {"time": self.format(event.time), "graph": graph}
+        if event.end is not None and event.end != event.time:
+            data["end"] = self.format(event.end)
         if event.stream is not None:
             data["stream"] = event.stream
         return json.dumps(data, ensure_ascii=False) + "\n"
@@ -139,9 +138,3 @@ def instant_of(literal: Literal) -> Instant:
     if literal.datatype in NUMERIC_TYPES:
         return seconds(Decimal(literal.lexical))
     return _CALENDAR.instant(literal.lexical)
-
-
-def _own(term: Any, where: Position) -> Term:
-    """A term of ours; a blank node is one of its own line only."""
-    found = from_oxigraph(term)
-    return BlankNode(f"_:e{where.line}-{found[2:]}") if isinstance(found, BlankNode) else found

@@ -47,7 +47,7 @@ def test_a_broken_trigger_does_not_stop_whoever_changes_the_graph() -> None:
     index = machine._default
     running = machine.register("q", text, parse_query(text), found.append)
     dispatcher = machine.network.dispatcher(index)
-    dispatcher._triggers[(P, None)].always[
+    dispatcher._triggers[P][None].always[
         running.root.inputs[0] if running.root.inputs else running.root
     ] = [broken]
     index.add((A, P, B))

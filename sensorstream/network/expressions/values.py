@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sensorstream.errors import TermError
@@ -23,7 +25,7 @@ from sensorstream.model.datatypes import (
     XSD_INTEGER,
     XSD_STRING,
 )
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, numeric
 
 Number: TypeAlias = int | Decimal | float
 
@@ -31,7 +33,10 @@ TRUE: Final = Literal("true", XSD_BOOLEAN)
 FALSE: Final = Literal("false", XSD_BOOLEAN)
 TIMES: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP, XSD_DATE})
 _ZONE_DOUBT: Final = timedelta(hours=14)
-_RANK: Final = {XSD_DECIMAL: 1, XSD_FLOAT: 2, XSD_DOUBLE: 3}
+RANKS: Final[Mapping[str, int]] = MappingProxyType(
+    dict.fromkeys(NUMERIC_TYPES, 0) | {XSD_DECIMAL: 1, XSD_FLOAT: 2, XSD_DOUBLE: 3}
+)
+"""The place of each numeric type in the order of promotion."""
 _BY_RANK: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
 _KNOWN: Final = NUMERIC_TYPES | TIMES | {XSD_STRING, XSD_BOOLEAN, RDF_LANG_STRING}
 
@@ -48,7 +53,7 @@ def number(term: Term | None) -> Number | None:
 
 def rank(term: Literal) -> int:
     """The place of a numeric type in the order of promotion: integer, decimal, float, double."""
-    return _RANK.get(term.datatype, 0)
+    return RANKS.get(term.datatype, 0)
 
 
 def promoted(value: Number, to: int) -> Number:
@@ -63,12 +68,15 @@ def promoted(value: Number, to: int) -> Number:
 def numeral(value: Number | Fraction, of_rank: int) -> Literal:
     """A number as a literal of the type with that rank."""
     if of_rank == 0:
-        return Literal(str(int(value)), XSD_INTEGER)
+        whole = int(value)
+        return numeric(str(whole), XSD_INTEGER, whole)
     if of_rank == 1:
         if isinstance(value, Fraction):
             value = Decimal(value.numerator) / Decimal(value.denominator)
-        return Literal(decimal_text(Decimal(value)), XSD_DECIMAL)
-    return Literal(double_text(float(value)), _BY_RANK[of_rank])
+        exact = Decimal(value)
+        return numeric(decimal_text(exact), XSD_DECIMAL, exact)
+    double = float(value)
+    return numeric(double_text(double), _BY_RANK[of_rank], double)
 
 
 def decimal_text(value: Decimal) -> str:
@@ -85,11 +93,20 @@ def double_text(value: float) -> str:
         return "NaN"
     if math.isinf(value):
         return "INF" if value > 0 else "-INF"
-    mantissa, _, exponent = f"{Decimal(repr(value)):E}".partition("E")
-    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-    if mantissa in ("0", "-0"):
-        return f"{mantissa}.0E0"
-    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"
+    # The digits of repr() are the fewest that give the same number back.
+    digits, _, exponent = repr(value).partition("e")
+    sign, digits = ("-", digits[1:]) if digits[0] == "-" else ("", digits)
+    whole, _, fraction = digits.partition(".")
+    power = len(whole) - 1
+    significant = whole + fraction
+    if whole == "0":
+        significant = significant.lstrip("0")
+        if not significant:
+            return f"{sign}0.0E0"
+        power = len(significant) - len(fraction) - 1
+    if exponent:
+        power += int(exponent)
+    return f"{sign}{significant[0]}.{significant[1:].rstrip('0') or '0'}E{power}"
 
 
 def boolean(value: bool) -> Literal:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from types import CodeType
 from typing import Any, Final
 
@@ -212,21 +212,23 @@ class JoinWriter:
     def _find(self, pattern: Pattern, last: bool) -> None:
         """Bind what a pattern leaves open, by the index that knows most."""
         subject, predicate, object_ = pattern.ends
-        at = self._indexes(pattern.index)
         known = [self._known(end) for end in pattern.ends]
         s, p, o = known
+        spo, pos, osp = (
+            partial(self._permutation, pattern.index, name) for name in ("spo", "pos", "osp")
+        )
         fresh = {e.name for e in pattern.ends if isinstance(e, Variable)} - self._bound
         repeated = len(fresh) < known.count(None)
         if s and p and o:
-            self._open(f"if {o} in {at}spo.get({s}, E).get({p}, E):")
+            self._open(f"if {o} in {spo()}.get({s}, E).get({p}, E):")
             return
         if known.count(None) == 1:
             if s and p:
-                source, end = f"{at}spo.get({s}, E).get({p}, E)", object_
+                source, end = f"{spo()}.get({s}, E).get({p}, E)", object_
             elif p and o:
-                source, end = f"{at}pos.get({p}, E).get({o}, E)", subject
+                source, end = f"{pos()}.get({p}, E).get({o}, E)", subject
             else:
-                source, end = f"{at}osp.get({o}, E).get({s}, E)", predicate
+                source, end = f"{osp()}.get({o}, E).get({s}, E)", predicate
             assert isinstance(end, Variable)
             self._bind(end)
             waiting = any(
@@ -241,13 +243,13 @@ class JoinWriter:
                 self._open(f"for {self._names[end.name]} in {source}:")
             return
         if s:
-            loops = [(f"{at}spo.get({s}, E)", predicate, object_)]
+            loops = [(f"{spo()}.get({s}, E)", predicate, object_)]
         elif p:
-            loops = [(f"{at}pos.get({p}, E)", object_, subject)]
+            loops = [(f"{pos()}.get({p}, E)", object_, subject)]
         elif o:
-            loops = [(f"{at}osp.get({o}, E)", subject, predicate)]
+            loops = [(f"{osp()}.get({o}, E)", subject, predicate)]
         else:
-            self._open(f"for {self._fresh(subject)}, m in {at}spo.items():")
+            self._open(f"for {self._fresh(subject)}, m in {spo()}.items():")
             loops = [("m", predicate, object_)]
         source, outer, inner = loops[0]
         if not repeated:
@@ -314,7 +316,8 @@ class JoinWriter:
 
     def _scope(self, pattern: Pattern) -> str:
         """The name of a pattern's scope."""
-        name = f"{self._indexes(pattern.index)}w"
+        scopes = list(dict.fromkeys(id(p.index) for p in self._patterns))
+        name = f"w{scopes.index(id(pattern.index))}_"
         self._given[name] = pattern.index
         return name
 
@@ -342,11 +345,11 @@ class JoinWriter:
         self._names.setdefault(variable.name, f"v{len(self._names)}")
         self._bound.add(variable.name)
 
-    def _indexes(self, index: TripleIndex | Scope) -> str:
+    def _permutation(self, index: TripleIndex | Scope, name: str) -> str:
+        """What a permutation is called in the function; an index builds those asked for."""
         indexes = list(dict.fromkeys(id(p.index) for p in self._patterns))
-        at = f"i{indexes.index(id(index))}_"
-        for name in ("spo", "pos", "osp"):
-            self._given[f"{at}{name}"] = getattr(index, name)
+        at = f"i{indexes.index(id(index))}_{name}"
+        self._given[at] = getattr(index, name)
         return at
 
     def _row(self) -> str:

@@ -2,96 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sensorstream.network.aggregates import Aggregation
+from sensorstream.network.aggregates import Kind
 from sensorstream.network.node import Node
-from sensorstream.network.rows import Row, key_of, net, slots_of
+from sensorstream.network.rows import Row, key_of, slots_of
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One aggregate: its variable, how to make an empty one, and what of a row it takes."""
+    """One aggregate: its variable, how it is kept, and what of a row it takes.
+
+    Columns of the same ``values`` take the same of every row.
+    """
 
     variable: str
-    make: Callable[[], Aggregation]
+    kind: Kind
+    values: Hashable
     value: Callable[[Row], Any]
     text: str
 
 
-@dataclass(slots=True)
 class _Group:
-    rows: int
-    aggregations: list[Aggregation]
+    """How many rows it has, their aggregations, and the row they make together."""
+
+    __slots__ = ("count", "row", "states", "takes")
+
+    def __init__(self, kept: Iterable[Column]) -> None:
+        self.count = 0
+        self.states = [column.kind.make() for column in kept]
+        self.takes = [(c.value, each.take) for c, each in zip(kept, self.states, strict=True)]
+        self.row: Row | None = None
+        """None until it has been given out."""
+
+    def take(self, row: Row, weight: int) -> None:
+        """A row comes, or goes."""
+        self.count += weight
+        for value, take in self.takes:
+            take(value(row), weight)
 
 
 class Group(Node):
     """Keeps the aggregates of each group; O(1) per row, MIN and MAX O(log n).
 
-    ``keys`` are variables of the input. Without keys there is one group, always.
+    ``keys`` are variables of the input. Without keys there is one group, always. A group's row
+    is made once an instant, after all its changes.
     """
 
-    __slots__ = ("_columns", "_groups", "_key", "_keys")
+    __slots__ = ("_columns", "_groups", "_kept", "_key", "_keys", "_results")
 
     def __init__(self, source: Node, keys: Sequence[str], columns: Sequence[Column]) -> None:
         super().__init__(
             (source,), (*keys, *(c.variable for c in columns)), source.certain.intersection(keys)
         )
-        places = slots_of(source.variables)
+        slots = slots_of(source.variables)
         self._keys = tuple(keys)
-        self._key = key_of([places[name] for name in keys])
+        self._key = key_of([slots[name] for name in keys])
         self._columns = tuple(columns)
+        # Columns that are kept alike, of the same values, share an aggregation.
+        kept = {(c.kind.made, c.values): c for c in columns}
+        self._kept = tuple(kept.values())
+        places = {each: place for place, each in enumerate(kept)}
+        self._results = tuple((c.kind.result, places[c.kind.made, c.values]) for c in columns)
         self._groups: dict[Any, _Group] = {}
         if not keys:
-            self._groups[None] = self._new()
-
-    def _new(self) -> _Group:
-        return _Group(0, [column.make() for column in self._columns])
+            self._groups[None] = _Group(self._kept)
 
     def flush(self) -> None:
         (source,) = self.inputs
-        groups = self._groups
-        before: dict[Any, Row | None] = {}
-        for row, weight in net(source.added, source.removed).items():
-            key = self._key(row)
-            if key not in before:
-                group = groups.get(key)
-                before[key] = None if group is None else self._row(key, group)
-            self._take(key, row, weight)
-        for key, old in before.items():
-            group = groups[key]
-            new: Row | None = None
-            if group.rows or not self._keys:
-                new = self._row(key, group)
+        # What comes is taken first: nothing is ever taken out that is not there.
+        if not self._keys:
+            group = self._groups[None]
+            for row in source.added:
+                group.take(row, 1)
+            for row in source.removed:
+                group.take(row, -1)
+            self._give(group, self._row(None, group))
+            return
+        touched: dict[Any, _Group] = {}
+        self._take(source.added, 1, touched)
+        self._take(source.removed, -1, touched)
+        for key, group in touched.items():
+            if group.count:
+                self._give(group, self._row(key, group))
             else:
-                del groups[key]
-            if old == new:
-                continue
+                del self._groups[key]
+                self._give(group, None)
+
+    def _take(self, rows: Iterable[Row], weight: int, touched: dict[Any, _Group]) -> None:
+        groups, key = self._groups, self._key
+        for row in rows:
+            at = key(row)
+            group = groups.get(at)
+            if group is None:
+                group = groups[at] = _Group(self._kept)
+            touched[at] = group
+            group.take(row, weight)
+
+    def _row(self, key: Any, group: _Group) -> Row:
+        states = group.states
+        results = [result(states[place]) for result, place in self._results]
+        if not self._keys:
+            return tuple(results)
+        return (key, *results) if len(self._keys) == 1 else (*key, *results)
+
+    def _give(self, group: _Group, new: Row | None) -> None:
+        old = group.row
+        if old != new:
+            group.row = new
             if old is not None:
                 self.removed.append(old)
             if new is not None:
                 self.added.append(new)
 
-    def _take(self, key: Any, row: Row, weight: int) -> None:
-        group = self._groups.get(key)
-        if group is None:
-            group = self._groups[key] = self._new()
-        group.rows += weight
-        for column, aggregation in zip(self._columns, group.aggregations, strict=True):
-            aggregation.take(column.value(row), weight)
-
-    def _row(self, key: Any, group: _Group) -> Row:
-        cells = () if not self._keys else (key,) if len(self._keys) == 1 else key
-        return (*cells, *(each.result() for each in group.aggregations))
-
     def load(self) -> None:
-        for row in self.inputs[0].rows():
-            self._take(self._key(row), row, 1)
+        self._take(self.inputs[0].rows(), 1, {})
+        for key, group in self._groups.items():
+            group.row = self._row(key, group)
 
     def rows(self) -> Iterator[Row]:
-        return (self._row(key, group) for key, group in self._groups.items())
+        return (group.row for group in self._groups.values() if group.row is not None)
 
     def size(self) -> int:
         return len(self._groups)

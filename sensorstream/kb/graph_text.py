@@ -1,0 +1,134 @@
+"""Graphs as text: Turtle, of which N-Triples is a part.
+
+Most graphs that arrive are N-Triples, and most of their terms have been seen before: a regular
+expression takes such text apart, and a term is made once. Whatever is not plainly N-Triples goes
+through pyoxigraph as a whole, so both ways accept the same and mean the same.
+
+Source: RDF 1.1 N-Triples, sections 2 and 7; RDF 1.1 Turtle, section 6.5.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, cast
+
+import pyoxigraph as ox
+
+from sensorstream.errors import TermError
+from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.model.datatypes import XSD, XSD_STRING
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+
+MOST_TERMS: Final = 20_000
+"""So many terms are remembered; then all are forgotten, and remembered anew."""
+
+_IRI: Final = r'<[^<>"{}|^`\\\x00-\x20]*>'
+_TRIPLE: Final = re.compile(
+    rf"""[ \t\r\n]*(?:
+        ({_IRI}|_:[A-Za-z0-9]+(?=[ \t\r\n]))[ \t\r\n]*
+        ({_IRI})[ \t\r\n]*
+        ({_IRI}
+        |_:[A-Za-z0-9]+(?=[ \t\r\n])
+        |"[^"\\\r\n]*(?:\\.[^"\\\r\n]*)*"(?:\^\^{_IRI}|@[A-Za-z]+(?:-[A-Za-z0-9]+)*)?
+        )[ \t\r\n]*\.
+        |([^ \t\r\n][\s\S]*)
+    )""",
+    re.VERBOSE,
+)
+"""Subject, predicate and object of a statement; or all the rest, where it is something else."""
+_SAFE: Final = r"A-Za-z0-9._~!$&'()*+,;=:@/\-"
+# Certainly an absolute IRI (RFC 3986): the full syntax is left to pyoxigraph.
+_PLAIN_IRI: Final = re.compile(
+    rf"<([A-Za-z][A-Za-z0-9+.\-]*:(?://[A-Za-z0-9.\-]+(?::[0-9]+)?(?=[/?\#>]))?(?!//)"
+    rf"[{_SAFE}]*(?:\?[{_SAFE}?]*)?(?:\#[{_SAFE}?]*)?)>\Z"
+)
+_PLAIN_LITERAL: Final = re.compile(
+    rf'"([^"\\\r\n\ud800-\udfff]*)"(?:\^\^<({re.escape(XSD)}[A-Za-z]+)>|@([A-Za-z]{{2,3}}))?\Z'
+)
+
+
+class GraphReader:
+    """Reads graphs; remembers terms from one to the next."""
+
+    __slots__ = ("_terms",)
+
+    def __init__(self) -> None:
+        self._terms = _Terms()
+
+    def read(self, text: str, blank: str) -> tuple[Triple, ...]:
+        """The triples of a Turtle text, each once, in order.
+
+        Blank nodes are renamed: ``blank`` comes before their labels.
+
+        Raises:
+            SyntaxError: the text is not Turtle.
+            TermError: a term is none of RDF 1.1.
+        """
+        found = self._statements(text, blank)
+        if found is None:
+            found = [
+                cast(
+                    Triple,
+                    tuple(
+                        _renamed(term, blank)
+                        for term in (each.subject, each.predicate, each.object)
+                    ),
+                )
+                for each in _parsed(text)
+            ]
+        return tuple(dict.fromkeys(found))
+
+    def _statements(self, text: str, blank: str) -> list[Triple] | None:
+        """The triples of a text that is plain N-Triples; None if it is not."""
+        rows = _TRIPLE.findall(text)
+        if rows and rows[-1][3]:
+            return None
+        terms = self._terms
+        if len(terms) > MOST_TERMS:
+            terms.clear()
+        try:
+            if "_:" not in text:
+                return [(terms[s], terms[p], terms[o]) for s, p, o, _ in rows]  # type: ignore[misc]
+            prefix = f"_:{blank}"
+            return [
+                (
+                    BlankNode(prefix + s[2:]) if s[0] == "_" else terms[s],
+                    terms[p],
+                    BlankNode(prefix + o[2:]) if o[0] == "_" else terms[o],
+                )  # type: ignore[misc]
+                for s, p, o, _ in rows
+            ]
+        except (SyntaxError, TermError):
+            # Read as a whole it fails as well, and the error names the place.
+            return None
+
+
+class _Terms(dict[str, Term]):
+    """Terms by the way N-Triples writes them."""
+
+    def __missing__(self, text: str) -> Term:
+        term: Term
+        is_iri = text[0] == "<"
+        plain = (_PLAIN_IRI if is_iri else _PLAIN_LITERAL).match(text)
+        if plain is None:
+            (triple,) = _parsed(f"<x:> <x:> {text} .")
+            term = from_oxigraph(triple.object)
+        elif is_iri:
+            term = IRI(plain[1])
+        else:
+            term = Literal(plain[1], plain[2] or XSD_STRING, plain[3])
+        self[text] = term
+        return term
+
+
+def _parsed(text: str) -> list[ox.Quad]:
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError as error:
+        raise SyntaxError(f"half of a surrogate pair at character {error.start}") from None
+    return list(ox.parse(encoded, ox.RdfFormat.TURTLE))
+
+
+def _renamed(term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple, blank: str) -> Term:
+    found = from_oxigraph(term)
+    return BlankNode(f"_:{blank}{found[2:]}") if isinstance(found, BlankNode) else found
