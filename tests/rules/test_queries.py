@@ -123,15 +123,15 @@ def test_a_grouping_must_name_the_variable_it_shares(play: Play) -> None:
 @pytest.mark.parametrize(
     ("condition", "said"),
     [
-        ("select {\n  SELECT ?x\n  { ?x :p } }", "test.rules:6:12: not SPARQL"),
+        ("select {\n  SELECT ?x\n  { ?x :p } }", "test.rules:6:11: unexpected '}': expected"),
         ("ask { ASK { ?x foo:p 1 } }", "test.rules:4:16: the prefix of 'foo:p'"),
         ("select { ASK { ?x :p 1 } }", "test.rules:4:10: not a SELECT"),
         ("ask { SELECT ?x { ?x :p 1 } }", "test.rules:4:7: not an ASK"),
         ("ask { CONSTRUCT WHERE { ?x :p 1 } }", "test.rules:4:7: not an ASK"),
-        ("ask { ASK { SERVICE <http://h/> { ?x :p 1 } } }", "test.rules:4:7: SERVICE"),
+        ("ask { ASK { SERVICE <http://h/> { ?x :p 1 } } }", "test.rules:4:13: SERVICE"),
         (
             "select { DELETE WHERE { ?x :p 1 } }",
-            "test.rules:4:17: not SPARQL 1.1: something else was expected at or before 'WHERE'",
+            "test.rules:4:10: unexpected 'DELETE': expected ASK, BASE, CONSTRUCT, DESCRIBE,",
         ),
     ],
 )

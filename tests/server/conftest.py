@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pyoxigraph as ox
 import pytest
 import uvicorn
 from prometheus_client import CollectorRegistry, Counter
@@ -39,9 +38,11 @@ from sensorstream.errors import (
     UnknownQuery,
 )
 from sensorstream.history.quarantine import Quarantined
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.snapshot import Snapshot
 from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Alert, Message
-from sensorstream.model.terms import IRI
+from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.application import QueryAnswer, ServedApplication
 from sensorstream.server.main import create_app
@@ -139,7 +140,7 @@ class NoQueries:
 
 @dataclass
 class MemoryApplication:
-    """The served application over lists and an Oxigraph store.
+    """The served application over lists and a knowledge base.
 
     The root of a message decides what happens: ``<Bad>`` is a mapping error, ``<Busy>`` finds
     no room, ``<Defect>`` hits a defect of ours; anything else is taken in.
@@ -154,7 +155,7 @@ class MemoryApplication:
     metrics: CollectorRegistry = field(default_factory=CollectorRegistry)
     alert_feed: AlertFeed = field(default_factory=AlertFeed)
     queries: NoQueries = field(default_factory=NoQueries)
-    store: ox.Store = field(default_factory=ox.Store)
+    kb: KnowledgeBase = field(default_factory=KnowledgeBase)
     received: list[Message] = field(default_factory=list)
     kept: list[RaisedAlert] = field(default_factory=list)
     hooks: list[Webhook] = field(default_factory=list)
@@ -166,15 +167,9 @@ class MemoryApplication:
     def __post_init__(self) -> None:
         messages = Counter("sensorstream_messages", "Messages.", registry=self.metrics)
         self._count = messages.inc
-        for graph, name in (("window", "Ada"), ("static", "Room")):
-            self.store.add(
-                ox.Quad(
-                    ox.NamedNode(f"{EX}{name.lower()}"),
-                    ox.NamedNode(f"{EX}name"),
-                    ox.Literal(name),
-                    ox.NamedNode(f"urn:sensorstream:{graph}"),
-                )
-            )
+        for origin, name in ((Origin.WINDOW, "Ada"), (Origin.STATIC, "Room")):
+            self.kb.add(origin, [(IRI(f"{EX}{name.lower()}"), IRI(f"{EX}name"), Literal(name))])
+        self._snapshot = Snapshot(self.kb)
 
     def submit(self, content: bytes, source: str) -> Future[Outcome]:
         future: Future[Outcome] = Future()
@@ -213,15 +208,7 @@ class MemoryApplication:
     def query(
         self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
     ) -> QueryAnswer:
-        try:
-            return self.store.query(
-                text,
-                use_default_graph_as_union=not default_graphs,
-                default_graph=[ox.NamedNode(each) for each in default_graphs] or None,
-                named_graphs=[ox.NamedNode(each) for each in named_graphs] or None,
-            )
-        except (SyntaxError, ValueError) as error:
-            raise QueryError(str(error), position=Position("query", 1, 1)) from None
+        return self._snapshot.query(text, default_graphs=default_graphs, named_graphs=named_graphs)
 
     def sql(self, text: str) -> Table:
         if "broken" in text:
