@@ -28,6 +28,8 @@ class Parsed(Generic[_Meaning]):
     meaning: _Meaning
     start: Position
     places: Mapping[object, Position]
+    prefixes: Mapping[str, str]
+    """Without the colon; those of the file too."""
 
     def position(self, part: object) -> Position:
         """Where a term, variable, path, filter, GRAPH, SERVICE or window was first written.
@@ -77,7 +79,8 @@ def read_query(
     """
     source = Source(text, start)
     builder = UpdateBuilder(source, base, prefixes)
-    return Parsed(cast(Query, _parse(source, "query", builder)), start, builder.places())
+    meaning = cast(Query, _parse(source, "query", builder))
+    return Parsed(meaning, start, builder.places(), builder.declared())
 
 
 def read_update(
@@ -98,7 +101,8 @@ def read_update(
     """
     source = Source(text, start)
     builder = UpdateBuilder(source, base, prefixes, given)
-    return Parsed(cast(Update, _parse(source, "update", builder)), start, builder.places())
+    meaning = cast(Update, _parse(source, "update", builder))
+    return Parsed(meaning, start, builder.places(), builder.declared())
 
 
 def read_deletion(
@@ -114,7 +118,8 @@ def read_deletion(
     """
     source = Source(text, start)
     builder = UpdateBuilder(source, None, prefixes)
-    return Parsed(cast(Update, _parse(source, "deletion", builder)), start, builder.places())
+    meaning = cast(Update, _parse(source, "deletion", builder))
+    return Parsed(meaning, start, builder.places(), builder.declared())
 
 
 def _parse(source: Source, start: str, builder: UpdateBuilder) -> object:

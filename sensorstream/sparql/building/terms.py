@@ -92,6 +92,10 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         self._first.setdefault(thing, offset)
         return thing
 
+    def declared(self) -> dict[str, str]:
+        """The prefixes at the end of the text, without their colons."""
+        return {name[:-1]: iri for name, iri in self.prefixes.items()}
+
     def places(self) -> dict[object, Position]:
         """Where each part was first written."""
         return {thing: self.source.position(offset) for thing, offset in self._first.items()}
