@@ -17,6 +17,7 @@ from pyoxigraph import QueryBoolean, QuerySolutions, QueryTriples
 
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
+from sensorstream.analysis import Note
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Contradiction
 from sensorstream.model.terms import Triple
@@ -171,6 +172,9 @@ class ServedQuery(Protocol):
     def last_report(self) -> Instant | None: ...
     @property
     def next_report(self) -> Instant | None: ...
+    @property
+    def notes(self) -> Sequence[Note]:
+        """What is remarkable in its text, where it has just been registered."""
 
 
 class ServedReport(Protocol):

@@ -34,7 +34,7 @@ TERMS: tuple[Term, ...] = (
 PLACES = {"x": 0, "y": 1}
 rows = st.tuples(*(st.sampled_from((*TERMS, BlankNode("_:b"), None)) for _ in PLACES))
 leaves: st.SearchStrategy[Expression] = st.sampled_from(
-    (*TERMS, *map(Variable, ("x", "y", "never")))  # type: ignore[arg-type]
+    (*TERMS, *map(Variable, ("x", "y", "never")))
 )
 
 
