@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from sensorstream.analysis import Known, Note, query_notes, update_notes
 from sensorstream.analysis.filters import never_matches
@@ -12,7 +13,7 @@ from sensorstream.language.vocabulary import shown
 from sensorstream.language.walk import nodes
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Triple
-from sensorstream.model.vocabulary import OWL, RDF_TYPE, RDFS_SUBCLASS_OF
+from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_SUBCLASS_OF
 from sensorstream.rules.reading import parsed_condition, select_query
 from sensorstream.rules.triggers import bound_by
 from sensorstream.rules.update import parsed_deletion, parsed_update
@@ -20,9 +21,14 @@ from sensorstream.sparql.algebra import InsertData, Modify, Quad, Update
 from sensorstream.sparql.parser import Parsed
 
 # They relate classes, but make nobody a member of one.
-_NO_MEMBERS = frozenset(
+_NO_MEMBERS: Final = frozenset(
     IRI(f"{OWL}{name}") for name in ("disjointWith", "AllDisjointClasses", "versionInfo")
 )
+
+_MAKING_PROPERTIES: Final = frozenset(
+    IRI(f"{OWL}{name}") for name in ("inverseOf", "propertyChainAxiom")
+)
+"""By these a property may hold that no rule states."""
 
 
 def rule_notes(
@@ -41,7 +47,7 @@ def rule_notes(
     for file in files:
         for rule in file.semantic_rules:
             if made is not None:
-                yield from _of_trigger(rule, file, made, schema, triples)
+                yield from _of_classes(rule, file, made, schema, triples)
             yield from _of_queries(rule, file, Known(schema))
 
 
@@ -135,33 +141,51 @@ def _inserted(file: syntax.RuleFile) -> Iterator[Quad]:
                         yield from quads
 
 
-def _of_trigger(
+def _of_classes(
     rule: syntax.SemanticRule,
     file: syntax.RuleFile,
     made: _Made,
     schema: Schema,
-    triples: Iterable[Triple],
+    triples: Collection[Triple],
 ) -> Iterator[Note]:
-    trigger = rule.trigger
-    if not isinstance(trigger, syntax.OnInsert | syntax.OnExpire):
-        return
-    name = file.resolve(trigger.class_name)
-    if not _may_have_members(frozenset((name, *schema.subclasses(name))), made, schema, triples):
-        yield Note(
-            "rule-never-fires",
-            f"rule {rule.name} cannot fire: no rule makes a {shown(file, name)}, and the ontology "
-            "does not say what else is one",
-            trigger.class_name.position,
-        )
+    """The classes without whose members a rule cannot fire."""
+    for name, in_ontology in _needed(rule):
+        iri = file.resolve(name)
+        classes = frozenset((iri, *schema.subclasses(iri)))
+        if in_ontology and any(p == RDF_TYPE and o in classes for _, p, o in triples):
+            continue
+        if not _may_have_members(classes, made, schema, triples):
+            yield Note(
+                "rule-never-fires",
+                f"rule {rule.name} cannot fire: no rule makes a {shown(file, iri)}, and the "
+                "ontology does not say what else is one",
+                name.position,
+            )
+
+
+def _needed(rule: syntax.SemanticRule) -> Iterator[tuple[syntax.Name, bool]]:
+    """The classes that must have members, and whether those of the ontology will do."""
+    if isinstance(rule.trigger, syntax.OnInsert | syntax.OnExpire):
+        yield rule.trigger.class_name, False
+    for condition in rule.conditions:
+        match condition:
+            case syntax.Exists(class_name=name, negated=False):
+                yield name, True
+            case syntax.Count(class_name=name, comparison=">" | ">=" | "=", negated=False):
+                if condition.number > 0 or condition.comparison == ">":
+                    yield name, True
 
 
 def _may_have_members(
-    classes: frozenset[IRI], made: _Made, schema: Schema, triples: Iterable[Triple]
+    classes: frozenset[IRI], made: _Made, schema: Schema, triples: Collection[Triple]
 ) -> bool:
     """Whether an individual may become a member of one of the classes; it errs on yes."""
     if classes & made.classes:
         return True
-    for name in made.properties:
+    properties = made.properties
+    if any(predicate in _MAKING_PROPERTIES for _, predicate, _ in triples):
+        properties |= schema.object_properties | schema.datatype_properties
+    for name in properties:
         for each in (name, *schema.superproperties(name)):
             if classes & (schema.domains(each) | schema.ranges(each)):
                 return True
@@ -170,6 +194,7 @@ def _may_have_members(
         (s in classes or o in classes)
         and (
             (p.startswith(OWL) and p not in _NO_MEMBERS)
+            or p == RDF_FIRST
             or (p == RDFS_SUBCLASS_OF and isinstance(s, BlankNode))
         )
         for s, p, o in triples

@@ -6,7 +6,7 @@ from sensorstream.language import parse
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import OWL, RDF_TYPE, RDFS_DOMAIN, RDFS_SUBCLASS_OF
+from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_DOMAIN, RDFS_SUBCLASS_OF
 from sensorstream.rules.compile import compile_rules
 from sensorstream.rules.notes import rule_notes
 
@@ -71,15 +71,48 @@ def test_a_rule_for_what_is_made_or_follows_needs_no_note(rules: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("exists :Room", ["rule-never-fires"]),
+        ("not exists :Room", []),
+        ("exists :Agent", []),
+        ("count :Lab > 0", ["rule-never-fires"]),
+        ("count :Lab = 2", ["rule-never-fires"]),
+        ("count :Lab = 0", []),
+        ("count :Lab < 3", []),
+        ("not count :Lab >= 3", []),
+    ],
+)
+def test_a_condition_on_a_class_without_members_is_told(
+    condition: str, expected: list[str]
+) -> None:
+    rule = f'rule r on change if {condition} then alert info "x"'
+    assert codes(rule) == expected
+    # An individual of the ontology is a member from the start, but never inserted.
+    lab = (name("lab-1"), RDF_TYPE, name("Lab"))
+    assert codes(rule, lab) == []
+    assert codes(ON_ROOM, lab) == ["rule-never-fires"]
+
+
+@pytest.mark.parametrize(
     "axiom",
     [
         (name("hasName"), RDFS_DOMAIN, name("Lab")),
         (name("Room"), IRI(f"{OWL}equivalentClass"), BlankNode("_:some")),
         (BlankNode("_:some"), RDFS_SUBCLASS_OF, name("Lab")),
+        (BlankNode("_:some"), IRI(f"{OWL}allValuesFrom"), name("Lab")),
+        (BlankNode("_:some"), RDF_FIRST, name("Lab")),
     ],
 )
 def test_what_the_ontology_may_infer_is_no_ground_for_a_note(axiom: Triple) -> None:
     assert codes(ON_ROOM, axiom) == []
+
+
+def test_an_inverse_may_state_a_property_that_no_rule_states() -> None:
+    domain = (name("isIn"), RDFS_DOMAIN, name("Room"))
+    inverse = (name("holds"), IRI(f"{OWL}inverseOf"), name("isIn"))
+    assert codes(ON_ROOM, domain) == ["rule-never-fires"]
+    assert codes(ON_ROOM, domain, inverse) == []
 
 
 def test_mappings_of_another_language_may_make_anything() -> None:

@@ -104,9 +104,21 @@ def test_what_rules_cannot_use_is_refused_where_it_stands(
     assert str(caught.value.position) == f"test.rules:{place}"
 
 
-def test_a_deleted_pattern_is_a_set_of_triples(play: Play) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("?x :p ?y FILTER(?y > 1)", "unexpected 'FILTER'"),
+        ("?x :p ?y \\u007D ; DELETE WHERE \\u007B ?a ?b ?c", "unexpected '}'"),
+        ("?x :p/:q ?y", "a path cannot stand in the triples of an update"),
+        ("GRAPH <urn:g> { ?x :p ?y }", "GRAPH has no place here"),
+        ("?x :p [] ", "a blank node cannot stand in DELETE WHERE"),
+        ("?x foo:p ?y", "the prefix of 'foo:p' is not declared"),
+    ],
+)
+def test_a_deleted_pattern_is_triples_and_nothing_else(play: Play, pattern: str, said: str) -> None:
     with pytest.raises(LanguageError) as caught:
-        play("rule r on change then delete { ?x :p ?y FILTER(?y > 1) }")
+        play(f"rule r on change then delete {{ {pattern} }}")
+    assert caught.value.message.startswith(said)
     assert str(caught.value.position).startswith("test.rules:3:")
 
 
