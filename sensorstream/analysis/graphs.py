@@ -6,19 +6,17 @@ from collections.abc import Iterator
 
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.sparql.algebra import Query
-from sensorstream.sparql.answerable import GRAPHS
 
 
-def notes(parsed: AnyParsed, _: Known) -> Iterator[Note]:
-    """``from-without-effect``: a graph that is none of the knowledge base's."""
+def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
+    """``from-without-effect``: continuous queries read the knowledge base as one graph."""
     query = parsed.meaning
-    if not isinstance(query, Query):
+    if not known.continuous or not isinstance(query, Query):
         return
     for graph in query.dataset.default:
-        if graph not in GRAPHS:
-            yield Note(
-                "from-without-effect",
-                f"FROM <{graph}> changes nothing: outside WINDOW the query reads the knowledge "
-                "base, or the --static files of 'sensorstream run'",
-                parsed.position(graph),
-            )
+        yield Note(
+            "from-without-effect",
+            f"FROM <{graph}> changes nothing: outside WINDOW a continuous query reads the whole "
+            "knowledge base, or the --static files of 'sensorstream run'",
+            parsed.position(graph),
+        )

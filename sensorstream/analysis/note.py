@@ -28,9 +28,11 @@ class Known:
     """What is known outside the query.
 
     ``given`` names the variables that have a value from outside. ``streams`` are those that
-    somebody sends; None: any may come.
+    somebody sends; None: any may come. ``continuous`` says that the query is to be registered;
+    others are answered at once.
     """
 
     schema: Schema = field(default_factory=Schema)
     given: frozenset[str] = frozenset()
     streams: frozenset[IRI] | None = None
+    continuous: bool = False

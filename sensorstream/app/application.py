@@ -203,7 +203,7 @@ class Application:
 
     def _known_to_queries(self) -> Known:
         streams = frozenset(filter(None, map(stream_of, tuple(self._sources))))
-        return Known(self.deployment.ontology.schema, streams=streams or None)
+        return Known(self.deployment.ontology.schema, streams=streams or None, continuous=True)
 
     def audit(self, seconds: float = _AUDIT_SECONDS) -> Differences | None:
         """Compare the inferences with a run of HermiT from nothing; None while it is away.

@@ -202,8 +202,13 @@ def test_a_window_on_a_known_stream_or_on_all_needs_no_note() -> None:
 
 
 def test_a_graph_that_a_continuous_query_does_not_read_is_told() -> None:
-    ((code, column, _),) = told("SELECT * FROM <urn:file> { ?s ?p ?o }")
-    assert (code, column) == ("from-without-effect", 15)
+    text = "SELECT * FROM <urn:sensorstream:window> FROM <urn:file> { ?s ?p ?o }"
+    assert [(code, column) for code, column, _ in told(text, Known(continuous=True))] == [
+        ("from-without-effect", 15),
+        ("from-without-effect", 46),
+    ]
+    # Where FROM chooses a graph there is nothing to note.
+    assert told(text) == []
 
 
 def test_notes_come_in_the_order_of_the_text() -> None:
