@@ -18,6 +18,7 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
+from sensorstream.analysis import Known
 from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.metrics import Metrics
@@ -29,6 +30,7 @@ from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import Deployment, audit_period, build_machine, read_deployment
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.outcome import Outcome
+from sensorstream.engine.queries import stream_of
 from sensorstream.history import embedded
 from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine as database_engine
@@ -45,6 +47,8 @@ from sensorstream.settings import HistorySettings, Settings
 
 _LOG = logging.getLogger(__name__)
 _AUDIT_SECONDS: Final = 600.0
+_MOST_SOURCES: Final = 10_000
+"""Names of sources that are remembered, for the notes on queries."""
 _CONNECTIONS: Final = 4
 """For the outbox, lists of alerts and the like; the writer has one of its own."""
 
@@ -115,7 +119,10 @@ class Application:
             publish=log.publish,
             reopen=self._open_store,
         )
-        self.queries = Queries(machine.engine, self._pipeline, log, deployment.timeline)
+        self._sources = set(settings.sources)
+        self.queries = Queries(
+            machine.engine, self._pipeline, log, deployment.timeline, self._known_to_queries
+        )
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
@@ -178,6 +185,8 @@ class Application:
 
     def submit(self, content: bytes, source: str) -> Future[Outcome]:
         """Take one message in; see :meth:`.Pipeline.submit`."""
+        if len(self._sources) < _MOST_SOURCES:
+            self._sources.add(source)
         return self._pipeline.submit(content, source)
 
     def query(
@@ -191,6 +200,10 @@ class Application:
         with self._pipeline.lock:
             self._snapshot.sync()
         return self._snapshot.read(text, default_graphs=default_graphs, named_graphs=named_graphs)
+
+    def _known_to_queries(self) -> Known:
+        streams = frozenset(filter(None, map(stream_of, tuple(self._sources))))
+        return Known(self.deployment.ontology.schema, streams=streams or None, continuous=True)
 
     def audit(self, seconds: float = _AUDIT_SECONDS) -> Differences | None:
         """Compare the inferences with a run of HermiT from nothing; None while it is away.

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.alerts.feed import AlertFeed
+from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.report_log import ReportLog
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.queries import QueryReport
-from sensorstream.errors import QueryConflict, QueryError, UnknownQuery
+from sensorstream.errors import Position, QueryConflict, QueryError, UnknownQuery
 from sensorstream.history.records import EntryKind
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Ask, Construct
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.parser import read_query
 from sensorstream.streams.explain import graph_data
 from sensorstream.streams.query import ContinuousQuery
 
@@ -50,6 +51,8 @@ class QueryView:
     last_report: Instant | None
     next_report: Instant | None
     """When it reports next unless a message comes; None if that is not known."""
+    notes: tuple[Note, ...] = ()
+    """What is remarkable in its text; only where the query has just been registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +83,19 @@ class Queries:
     """Registered queries. Thread-safe; a change of theirs is an entry of the journal."""
 
     def __init__(
-        self, engine: Engine, pipeline: Pipeline, log: ReportLog, timeline: Timeline
+        self,
+        engine: Engine,
+        pipeline: Pipeline,
+        log: ReportLog,
+        timeline: Timeline,
+        known: Callable[[], Known],
     ) -> None:
+        """Take the engine that runs them; ``known`` is what their texts are compared with."""
         self.log = log
         self._time = partial(plain_time, timeline=timeline)
         self._engine = engine
         self._pipeline = pipeline
+        self._known = known
 
     @property
     def feed(self) -> AlertFeed:
@@ -103,7 +113,9 @@ class Queries:
             QueryConflict: the name is taken, or too many queries run.
             Unavailable: the server is stopping or broken.
         """
-        registration = parse_query(text).registration
+        parsed = read_query(text, start=Position("query", 1, 1))
+        notes = query_notes(parsed, self._known())
+        registration = parsed.meaning.registration
         if name is None and registration is not None:
             name = str(registration.name)
         if name is None:
@@ -118,7 +130,7 @@ class Queries:
             content=text.encode(),
             source=chosen,
         ).result()
-        return self.view(chosen)
+        return replace(self.view(chosen), notes=notes)
 
     def remove(self, name: str) -> None:
         """Stop a query.

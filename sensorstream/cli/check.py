@@ -13,6 +13,7 @@ from sensorstream.errors import Position, SensorStreamError, SettingsError
 from sensorstream.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from sensorstream.analysis import Note
     from sensorstream.app.wiring import Deployment
     from sensorstream.language.syntax import RuleFile
 
@@ -24,12 +25,13 @@ def command(config: Path, as_json: bool) -> None:
     """Check the settings, the ontology and the rules.
 
     Prints "file:line:column: message" for each fault and exits with 1; else prints "ok" and
-    what there is, after a note for each rule that costs more as the window grows.
+    what there is, after notes: on rules that cannot fire or cost more as the window grows, on
+    names in queries that the ontology lacks, on filters that never hold.
     """
     from sensorstream.app.wiring import read_deployment
 
     summary = ""
-    notes: list[tuple[Position, str]] = []
+    notes: list[Note] = []
     try:
         settings = load_settings(config)
         found = list(faults(settings))
@@ -58,20 +60,21 @@ def command(config: Path, as_json: bool) -> None:
                 ],
                 "notes": [
                     {
-                        "file": place.file,
-                        "line": place.line,
-                        "column": place.column,
-                        "message": message,
+                        "file": note.position.file,
+                        "line": note.position.line,
+                        "column": note.position.column,
+                        "code": note.code,
+                        "message": note.text,
                     }
-                    for place, message in notes
+                    for note in notes
                 ],
             }
         )
     else:
         for place, fault in placed:
             click.echo(f"{place}: {fault.message}")
-        for place, message in notes:
-            click.echo(f"{place}: note: {message}")
+        for note in notes:
+            click.echo(f"{note.position}: note: {note.text}")
         if summary:
             click.echo(f"ok: {summary}")
     if found:
@@ -113,14 +116,27 @@ def faults(settings: Settings) -> Iterator[SensorStreamError]:
     yield from mapping_file_faults(files, settings.rules.files, schema, settings.time.timeline)
 
 
-def _notes(deployment: Deployment) -> Iterator[tuple[Position, str]]:
+def _notes(deployment: Deployment) -> Iterator[Note]:
     """What is no fault, but good to know."""
+    from sensorstream.analysis import Note
+    from sensorstream.app.mapping_files import is_rule_file
+    from sensorstream.app.wiring import read_rules
     from sensorstream.rules.continuous import evaluated_anew
+    from sensorstream.rules.notes import rule_notes
 
+    paths = deployment.settings.rules.files
+    ontology = deployment.ontology
+    yield from rule_notes(
+        read_rules(paths),
+        ontology.schema,
+        ontology.triples,
+        others_make=not all(map(is_rule_file, paths)),
+    )
     for rule, reason in evaluated_anew(deployment.rules):
-        yield (
-            rule.position,
+        yield Note(
+            "evaluated-anew",
             f"rule {rule.name}: its queries are evaluated anew whenever it is tried: {reason}",
+            rule.position,
         )
 
 

@@ -12,7 +12,7 @@ import httpx
 from lxml import etree
 
 from sensorstream import errors
-from sensorstream.errors import MessageError, SensorStreamError, ServerUnreachable
+from sensorstream.errors import MessageError, Position, SensorStreamError, ServerUnreachable
 
 SOAP_ENVELOPE: Final = "http://schemas.xmlsoap.org/soap/envelope/"
 SOAP_MESSAGES: Final = "http://sensorstream.example/soap"
@@ -147,11 +147,13 @@ class Client:
         try:
             problem = response.json()
             code, detail = str(problem["type"]), str(problem.get("detail") or problem.get("title"))
+            place = problem.get("position")
+            position = None if place is None else Position(**place)
         except (ValueError, LookupError, TypeError):
             raise ServerUnreachable(
                 f"{self.url}{path} answered {response.status_code}, and not as SensorStream does"
             ) from None
-        raise _error(code, detail)
+        raise _error(code, detail, position)
 
     def _request(self, method: str, path: str, **content: Any) -> httpx.Response:
         try:
@@ -170,10 +172,10 @@ def _kinds() -> Iterator[type[SensorStreamError]]:
 _BY_CODE: Final[Mapping[str, type[SensorStreamError]]] = {kind.code: kind for kind in _kinds()}
 
 
-def _error(problem_type: str, detail: str) -> SensorStreamError:
+def _error(problem_type: str, detail: str, position: Position | None = None) -> SensorStreamError:
     code = problem_type.removeprefix(_PROBLEM)
     # What is no error of ours is one of HTTP: not found, not allowed, internal.
-    return _BY_CODE.get(code, ServerUnreachable)(detail)
+    return _BY_CODE.get(code, ServerUnreachable)(detail, position=position)
 
 
 def _soap_answer(response: httpx.Response) -> dict[str, Any]:

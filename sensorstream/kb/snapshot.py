@@ -7,12 +7,14 @@ from typing import TypeAlias
 
 import pyoxigraph as ox
 
-from sensorstream.errors import QueryError
+from sensorstream.errors import Position, QueryError
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.mirror import ALL_GRAPHS, UNION, Mirror
 from sensorstream.kb.oxigraph import OxigraphTerm, from_oxigraph, to_oxigraph
-from sensorstream.kb.query_text import query_error, refuse_service
 from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.sparql.answerable import check_answerable, check_graphs
+from sensorstream.sparql.parser import read_query
+from sensorstream.sparql.printing import query_text
 
 Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 
@@ -76,6 +78,9 @@ class Snapshot:
     ) -> Results:
         """Answer a SPARQL 1.1 query from the state of the last :meth:`sync`.
 
+        Oxigraph is given what our own parser made of the text, so nothing can reach it that was
+        not looked at.
+
         Args:
             text: SELECT, ASK, CONSTRUCT or DESCRIBE.
             default_graphs: IRIs of the graphs to query instead of the union
@@ -83,9 +88,15 @@ class Snapshot:
             named_graphs: IRIs of the graphs that GRAPH may see (``named-graph-uri``).
 
         Raises:
-            QueryError: not SPARQL 1.1 (with its position), or SERVICE, or Oxigraph gave up.
+            QueryError: not SPARQL 1.1, or a part of it that is refused (see
+                :mod:`sensorstream.sparql.answerable`), with the position; a graph that does
+                not exist; or Oxigraph gave up.
         """
-        refuse_service(text)
+        parsed = read_query(text, start=Position("query", 1, 1))
+        check_answerable(parsed)
+        check_graphs(default_graphs, "default-graph-uri")
+        check_graphs(named_graphs, "named-graph-uri")
+        text = query_text(parsed.meaning)
         try:
             default = [ox.NamedNode(graph) for graph in default_graphs]
             named = [ox.NamedNode(graph) for graph in named_graphs]
@@ -94,24 +105,17 @@ class Snapshot:
             return self._whole.store.query(
                 text, default_graph=list(default), named_graphs=list(named)
             )
-        except SyntaxError as error:
-            raise query_error(text, error) from None
-        except (ValueError, RuntimeError, OSError) as error:
-            raise QueryError(str(error)) from None
+        except (SyntaxError, ValueError, RuntimeError, OSError) as error:
+            raise QueryError(f"the query cannot be answered: {error}") from None
 
     def solutions(
-        self,
-        text: str,
-        prefixes: Mapping[str, str],
-        bindings: Mapping[str, Term],
-        *,
-        named: bool = True,
+        self, text: str, bindings: Mapping[str, Term], *, named: bool = True
     ) -> Iterator[dict[str, Term]]:
-        """Sync, then the solutions of a SELECT that was checked before.
+        """Sync, then the solutions of a SELECT.
 
         Args:
-            text: a SELECT query; that it calls no SERVICE was made sure of.
-            prefixes: prefixes that the text may use without declaring them.
+            text: what :func:`~sensorstream.sparql.answerable.check_answerable` has passed, as
+                printed from the algebra.
             bindings: variables that have their value from the start; the query must return
                 them. Blank nodes are the very nodes of the knowledge base.
             named: whether the text looks into named graphs (GRAPH or FROM).
@@ -128,7 +132,7 @@ class Snapshot:
             ox.Variable(name): to_oxigraph(value) for name, value in bindings.items()
         }
         try:
-            found = mirror.store.query(text, prefixes=dict(prefixes), substitutions=given or None)
+            found = mirror.store.query(text, substitutions=given or None)
             assert isinstance(found, ox.QuerySolutions)
             names = [variable.value for variable in found.variables]
             for row in found:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from functools import partial
 from typing import Final
 
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
 from sensorstream.model.datatypes import XSD
-from sensorstream.model.schema import Schema, local_name
+from sensorstream.model.schema import Schema
+from sensorstream.model.similar import shortened, similar
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 
@@ -65,13 +67,10 @@ def _unknown(
     iri = file.resolve(name)
     if iri in known or iri.startswith(_BUILT_IN):
         return
-    written = shown(file, iri)
-    similar = {shown(file, each): each for each in sorted(known)}
-    close = get_close_matches(written, similar, n=1) or [
-        each for each, full in similar.items() if local_name(full) == local_name(iri)
-    ]
-    hint = f"did you mean {close[0]}?" if close else f"expected a {what} of the ontology"
-    yield LanguageError(f"unknown {what} {written}: {hint}", position=name.position)
+    written = partial(shown, file)
+    guess = similar(iri, known, written)
+    hint = f"expected a {what} of the ontology" if guess is None else f"did you mean {guess}?"
+    yield LanguageError(f"unknown {what} {written(iri)}: {hint}", position=name.position)
 
 
 def _datatypes(file: syntax.RuleFile) -> Iterator[LanguageError]:
@@ -137,8 +136,4 @@ def _no_text_property(
 
 def shown(file: syntax.RuleFile, iri: str) -> str:
     """An IRI in the notation of the file: with the longest prefix that fits."""
-    fitting = [p for p in file.prefixes if iri.startswith(p.iri) and iri != p.iri]
-    if not fitting:
-        return f"<{iri}>"
-    prefix = max(fitting, key=lambda p: len(p.iri))
-    return f"{prefix.name}:{iri.removeprefix(prefix.iri)}"
+    return shortened(iri, file.prefix_map)

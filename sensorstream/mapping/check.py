@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
+from functools import partial
 from typing import TypeAlias
 
 from sensorstream.errors import LanguageError, TermError
@@ -17,6 +17,7 @@ from sensorstream.mapping.functions import Tables
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
+from sensorstream.model.similar import similar
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_FIRST
 
@@ -120,9 +121,8 @@ def _unknown_individuals(
             continue
         iri = file.resolve(known.name)
         if iri not in reference.types:
-            names = {shown(file, each): each for each in sorted(reference.types)}
-            close = get_close_matches(shown(file, iri), names, n=1)
-            hint = f"did you mean {close[0]}?" if close else "expected one of the ontology's"
+            guess = similar(iri, reference.types, partial(shown, file))
+            hint = "expected one of the ontology's" if guess is None else f"did you mean {guess}?"
             yield LanguageError(
                 f"unknown individual {shown(file, iri)}: {hint}", position=known.name.position
             )

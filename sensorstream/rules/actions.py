@@ -20,7 +20,6 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Firing, Run
 from sensorstream.rules.patterns import fill
-from sensorstream.rules.sparql_text import SparqlText
 from sensorstream.rules.templates import (
     check_bound,
     compile_name,
@@ -30,7 +29,9 @@ from sensorstream.rules.templates import (
     plain,
 )
 from sensorstream.rules.triggers import read_duration
-from sensorstream.rules.update import Operation, deletion, operations
+from sensorstream.rules.update import Operation, operations, parsed_deletion, parsed_update
+from sensorstream.sparql.algebra import Update
+from sensorstream.sparql.parser import Parsed
 
 Action: TypeAlias = Callable[[Firing], None]
 Find: TypeAlias = Callable[[Firing], Term | None]
@@ -68,11 +69,9 @@ class ActionCompiler:
             case syntax.DeleteIndividual():
                 return self._delete_individual(action)
             case syntax.DeletePattern(pattern=pattern):
-                source = SparqlText.of(pattern, self._file)
-                return self._change((deletion(source, self._bound),), action.position)
+                return self._change(parsed_deletion(pattern, self._file))
             case syntax.SparqlUpdate(update=update):
-                source = SparqlText.of(update, self._file)
-                return self._change(operations(source, self._bound), action.position)
+                return self._change(parsed_update(update, self._file, self._bound))
             case syntax.Reply(text=template):
                 text = compile_xml(template, self._bound)
 
@@ -224,7 +223,9 @@ class ActionCompiler:
 
     # SPARQL
 
-    def _change(self, wanted: tuple[Operation, ...], position: Position) -> Action:
+    def _change(self, parsed: Parsed[Update]) -> Action:
+        wanted = operations(parsed, self._bound)
+
         def act(firing: Firing) -> None:
             run = firing.run
             for operation in wanted:

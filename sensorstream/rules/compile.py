@@ -16,10 +16,9 @@ from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.actions import Action, ActionCompiler
-from sensorstream.rules.conditions import Query, Solution
+from sensorstream.rules.conditions import ConditionQuery, Solution
 from sensorstream.rules.effects import RuleHost
-from sensorstream.rules.queries import ask_query, select_query
-from sensorstream.rules.sparql_text import SparqlText
+from sensorstream.rules.reading import ask_query, parsed_condition, select_query
 from sensorstream.rules.triggers import (
     NO_SOLUTION,
     Solutions,
@@ -58,7 +57,7 @@ class CompiledRule:
     trigger: Trigger
     waits_for: tuple[Wake, IRI] | None
     conditions: tuple[Condition, ...]
-    queries: tuple[Query, ...]
+    queries: tuple[ConditionQuery, ...]
     actions: tuple[Action, ...]
 
 
@@ -105,7 +104,7 @@ def compile_rule(
     # Conditions have no effects, so the cheap ones may go first: most often they decide.
     cheap: list[Condition] = []
     costly: list[Condition] = []
-    queries: list[Query] = []
+    queries: list[ConditionQuery] = []
     for condition in rule.conditions:
         match condition:
             case syntax.Exists():
@@ -113,11 +112,11 @@ def compile_rule(
             case syntax.Count():
                 cheap.append(_count(condition, file))
             case syntax.Ask():
-                query = ask_query(SparqlText.of(condition.query, file), bound)
+                query = ask_query(parsed_condition(condition.query, file), bound)
                 queries.append(query)
                 costly.append(_filter(query, keep=not condition.negated))
             case syntax.Select():
-                query, returned = select_query(SparqlText.of(condition.query, file), bound)
+                query, returned = select_query(parsed_condition(condition.query, file), bound)
                 if condition.negated:
                     query = replace(query, asks=True)
                     costly.append(_filter(query, keep=False))
@@ -160,7 +159,7 @@ def _count(condition: syntax.Count, file: syntax.RuleFile) -> Condition:
     return count
 
 
-def _filter(query: Query, *, keep: bool) -> Condition:
+def _filter(query: ConditionQuery, *, keep: bool) -> Condition:
     def condition(host: RuleHost, solutions: Solutions) -> Solutions:
         if not query.given:
             return solutions if host.evaluator.ask(query, {}) is keep else NO_SOLUTION
@@ -169,7 +168,7 @@ def _filter(query: Query, *, keep: bool) -> Condition:
     return condition
 
 
-def _join(query: Query) -> Condition:
+def _join(query: ConditionQuery) -> Condition:
     def condition(host: RuleHost, solutions: Solutions) -> Solutions:
         if not query.given:
             found = host.evaluator.select(query, {})
@@ -183,6 +182,6 @@ def _join(query: Query) -> Condition:
     return condition
 
 
-def _given(query: Query, solution: Solution) -> dict[str, Term]:
+def _given(query: ConditionQuery, solution: Solution) -> dict[str, Term]:
     # A variable of an OPTIONAL part may have no value; then the query is free to find one.
     return {name: solution[name] for name in query.given if name in solution}

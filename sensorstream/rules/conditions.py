@@ -2,43 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from sensorstream.errors import QueryError, RuleError
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import Term
+from sensorstream.sparql.algebra import Graph, Query
+from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.walk import nodes
 
 Solution: TypeAlias = Mapping[str, Term]
 """Variables (without the question mark) that have a value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Query:
-    """A checked SELECT query of a rule; each is itself, whatever its text.
+class ConditionQuery:
+    """A checked SELECT query of a rule; each is itself, whatever it asks.
 
-    ``text`` uses ``prefixes`` and calls no SERVICE. ``given`` names those of its variables
-    whose value comes from the trigger or an earlier condition; it returns each of them.
-    ``asks`` says that it only matters whether there is a solution.
+    ``given`` names those of its variables whose value comes from the trigger or an earlier
+    condition; it returns each of them. ``asks`` says that it only matters whether there is a
+    solution. ``text`` is ``query`` printed; ``named`` says whether it reads named graphs.
     """
 
+    query: Query
     text: str
-    prefixes: Mapping[str, str]
+    named: bool
     given: frozenset[str]
     asks: bool = False
 
-    @property
-    def looks_into_graphs(self) -> bool:
-        """Whether the text may speak of named graphs; it errs on the side of yes."""
-        text = self.text.upper()
-        return "GRAPH" in text or "FROM" in text
+
+def condition_query(query: Query, given: Collection[str], *, asks: bool = False) -> ConditionQuery:
+    """A SELECT that :func:`~sensorstream.sparql.answerable.check_answerable` has passed."""
+    dataset = query.dataset
+    named = bool(dataset.default or dataset.named) or any(
+        isinstance(node, Graph) for node in nodes(query.form)
+    )
+    return ConditionQuery(query, query_text(query), named, frozenset(given), asks)
 
 
 class ConditionEvaluator(Protocol):
     """Answers queries over the union of the static, window and inferred graphs, as they are."""
 
-    def prepare(self, rules: Iterable[Sequence[Query]]) -> None:
+    def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         """Expect the conditions of these rules, and no longer those of others.
 
         Any other query is answered too, perhaps at a greater cost.
@@ -47,14 +54,14 @@ class ConditionEvaluator(Protocol):
     def settle(self) -> None:
         """Take in what has changed since the last call or answer."""
 
-    def select(self, query: Query, bindings: Solution) -> list[dict[str, Term]]:
+    def select(self, query: ConditionQuery, bindings: Solution) -> list[dict[str, Term]]:
         """All solutions that agree with ``bindings`` (of the query's given variables).
 
         Raises:
             RuleError: the query cannot be answered.
         """
 
-    def ask(self, query: Query, bindings: Solution) -> bool:
+    def ask(self, query: ConditionQuery, bindings: Solution) -> bool:
         """Whether there is a solution that agrees with ``bindings``.
 
         Raises:
@@ -70,19 +77,19 @@ class SnapshotEvaluator:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
 
-    def prepare(self, rules: Iterable[Sequence[Query]]) -> None:
+    def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         """Nothing is known before a query is asked."""
 
     def settle(self) -> None:
         """The snapshot follows when it is asked."""
 
-    def select(self, query: Query, bindings: Solution) -> list[dict[str, Term]]:
+    def select(self, query: ConditionQuery, bindings: Solution) -> list[dict[str, Term]]:
         try:
             return list(self._solutions(query, bindings))
         except QueryError as error:
             raise RuleError(f"a condition cannot be evaluated: {error.message}") from None
 
-    def ask(self, query: Query, bindings: Solution) -> bool:
+    def ask(self, query: ConditionQuery, bindings: Solution) -> bool:
         try:
             for _ in self._solutions(query, bindings):
                 return True
@@ -90,7 +97,5 @@ class SnapshotEvaluator:
             raise RuleError(f"a condition cannot be evaluated: {error.message}") from None
         return False
 
-    def _solutions(self, query: Query, bindings: Solution) -> Iterator[dict[str, Term]]:
-        return self._snapshot.solutions(
-            query.text, query.prefixes, bindings, named=query.looks_into_graphs
-        )
+    def _solutions(self, query: ConditionQuery, bindings: Solution) -> Iterator[dict[str, Term]]:
+        return self._snapshot.solutions(query.text, bindings, named=query.named)

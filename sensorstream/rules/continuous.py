@@ -21,13 +21,12 @@ from sensorstream.network.sources import Sources
 from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import (
     ConditionEvaluator,
-    Query,
+    ConditionQuery,
     SnapshotEvaluator,
     Solution,
 )
 from sensorstream.rules.given import GIVEN, given_triples, with_given
 from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variable
-from sensorstream.sparql.parser import parse_query
 from sensorstream.sparql.walk import nodes
 
 _LOG: Final = logging.getLogger(__name__)
@@ -102,17 +101,17 @@ class NetworkEvaluator:
     """
 
     def __init__(self, kb: KnowledgeBase, snapshot: ConditionEvaluator) -> None:
-        self.anew: dict[Query, str] = {}
+        self.anew: dict[ConditionQuery, str] = {}
         """The conditions that are evaluated anew each time, and why."""
         self._kb = kb
         self._snapshot = snapshot
         self._network = Network()
         self._graphs: dict[IRI, GraphIndex] = {}
-        self._conditions: dict[tuple[Query, frozenset[str]], ContinuousCondition] = {}
+        self._conditions: dict[tuple[ConditionQuery, frozenset[str]], ContinuousCondition] = {}
         # With all conditions of the same rule.
-        self._in_step: dict[Query, tuple[Query, ...]] = {}
+        self._in_step: dict[ConditionQuery, tuple[ConditionQuery, ...]] = {}
 
-    def prepare(self, rules: Iterable[Sequence[Query]]) -> None:
+    def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         """Compile the conditions of these rules, and forget all others."""
         self._network.close()
         for graph in self._graphs.values():
@@ -138,15 +137,15 @@ class NetworkEvaluator:
                 self._give_up(query, f"{type(error).__name__}: {error}")
             faults.pop(node, None)
 
-    def select(self, query: Query, bindings: Solution) -> list[dict[str, Term]]:
+    def select(self, query: ConditionQuery, bindings: Solution) -> list[dict[str, Term]]:
         found = self._answer(query, bindings)
         return self._snapshot.select(query, bindings) if found is None else found.solutions()
 
-    def ask(self, query: Query, bindings: Solution) -> bool:
+    def ask(self, query: ConditionQuery, bindings: Solution) -> bool:
         found = self._answer(query, bindings)
         return self._snapshot.ask(query, bindings) if found is None else found.holds
 
-    def _answer(self, query: Query, bindings: Solution) -> ContinuousCondition | None:
+    def _answer(self, query: ConditionQuery, bindings: Solution) -> ContinuousCondition | None:
         """The condition as it is now; None: it is for the snapshot to answer."""
         if query not in self._in_step:
             return None
@@ -162,7 +161,7 @@ class NetworkEvaluator:
         self.settle()
         return found if query in self._in_step else None
 
-    def _follow(self, query: Query, names: frozenset[str]) -> ContinuousCondition | None:
+    def _follow(self, query: ConditionQuery, names: frozenset[str]) -> ContinuousCondition | None:
         """Compile a condition for which the variables ``names`` are given."""
         given = TripleIndex()
         try:
@@ -175,7 +174,7 @@ class NetworkEvaluator:
         self._network.listen(root, condition.changed)
         return condition
 
-    def _give_up(self, query: Query, reason: str) -> None:
+    def _give_up(self, query: ConditionQuery, reason: str) -> None:
         """Leave a condition, and those of the same rule, to the snapshot from now on."""
         for each in self._in_step.get(query, ()):
             del self._in_step[each]
@@ -184,13 +183,12 @@ class NetworkEvaluator:
                 condition = self._conditions.pop(key)
                 self._network.leave(condition.root, condition.changed)
 
-    def _compile(self, query: Query, names: Collection[str], given: TripleIndex) -> Node:
-        prologue = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in query.prefixes.items())
-        parsed = parse_query(prologue + query.text)
-        pattern = with_given(with_base(parsed.form.pattern, parsed.base), names)
+    def _compile(self, query: ConditionQuery, names: Collection[str], given: TripleIndex) -> Node:
+        asked = query.query
+        pattern = with_given(with_base(asked.form.pattern, asked.base), names)
         if query.asks:
             pattern = Project(pattern, ())
-        default, named = self._dataset(parsed.dataset, pattern)
+        default, named = self._dataset(asked.dataset, pattern)
         sources = Sources(default, named, {GIVEN: given})
         return Compiler(self._network, sources).compile(pattern)
 

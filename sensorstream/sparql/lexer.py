@@ -88,6 +88,8 @@ MARKS: Final = {
     ",": "_COMMA",
     ";": "_SEMICOLON",
 }
+_OPENING: Final = frozenset("({[")
+_CLOSING: Final = frozenset(")}]")
 _SILENT: Final = (
     # SPARQL
     *("BASE", "PREFIX", "SELECT", "AS", "CONSTRUCT", "WHERE", "DESCRIBE", "ASK", "FROM", "GROUP"),
@@ -141,21 +143,28 @@ FUNCTIONS: Final[dict[str, tuple[int, int | None]]] = {
 # What follows one of these in a registration is a name, even if it is a keyword.
 _NAMING: Final = frozenset(("QUERY", "RSTREAM", "ISTREAM", "DSTREAM"))
 
+DEEPEST: Final = 200
+"""How many parts may stand one in the other: brackets of all kinds, and operators of a row.
+
+What works on a query recurses. This keeps it well inside Python's limit, and Oxigraph, which
+ends the process at some 2200 braces or 4700 brackets, far from its own.
+"""
+
 _CODEPOINT: Final = re.compile(r"\\\\|\\u(?P<short>[0-9A-Fa-f]{4})|\\U(?P<long>[0-9A-Fa-f]{8})")
 
 
 class Source:
     """A query's text, its codepoint escapes resolved, and the way back to lines and columns."""
 
-    __slots__ = ("_shifts", "_starts", "file", "text")
+    __slots__ = ("_shifts", "_start", "_starts", "text")
 
-    def __init__(self, text: str, file: str) -> None:
-        """Take a text; ``file`` names it in errors.
+    def __init__(self, text: str, start: Position) -> None:
+        """Take a text; ``start`` is where its first character stands.
 
         Raises:
             QueryError: an escape such as ``\\uD800`` that is no character.
         """
-        self.file = file
+        self._start = start
         self._starts = [0, *(match.end() for match in re.finditer(r"\n", text))]
         self._shifts: list[tuple[int, int]] = []
         self.text = self._unescaped(text) if "\\u" in text or "\\U" in text else text
@@ -179,22 +188,26 @@ class Source:
         return "".join((*pieces, text[done:]))
 
     def position(self, offset: int) -> Position:
-        """The place in the text as it was written; ``offset`` counts from 0 in ``self.text``."""
+        """The place in the file as it was written; ``offset`` counts from 0 in ``self.text``."""
         for start, shift in reversed(self._shifts):
             if offset >= start:
                 offset += shift
                 break
         line = bisect_right(self._starts, offset)
-        return Position(self.file, line, offset - self._starts[line - 1] + 1)
+        column = offset - self._starts[line - 1] + 1
+        if line == 1:
+            column += self._start.column - 1
+        return Position(self._start.file, line + self._start.line - 1, column)
 
 
 def tokens(source: Source) -> Iterator[Token]:
     """The tokens of a query; a token's text is as written.
 
     Raises:
-        QueryError: a character that starts no token, or a string or IRI without its end.
+        QueryError: a character that starts no token, a string or IRI without its end, or more
+            than :data:`DEEPEST` open brackets.
     """
-    text, offset, before = source.text, 0, ""
+    text, offset, before, depth = source.text, 0, "", 0
     while offset < len(text):
         match = _PATTERN.match(text, offset)
         if match is None:
@@ -204,11 +217,23 @@ def tokens(source: Source) -> Iterator[Token]:
             written = match.group()
             if kind == "MARK":
                 kind = MARKS[written]
+                depth += (written in _OPENING) - (written in _CLOSING)
+                if depth > DEEPEST:
+                    raise too_deep(source.position(offset))
             elif kind == "WORD":
                 kind = "NAME" if before in _NAMING else _kind_of_word(written)
             yield Token(kind, written, offset)
             before = kind
         offset = match.end()
+
+
+def too_deep(position: Position) -> QueryError:
+    """The error of a text with more than :data:`DEEPEST` parts one in the other."""
+    return QueryError(
+        f"the text is nested too deeply: expected at most {DEEPEST} parts one in the other "
+        "(each bracket, and each UNION, || or && of a row counts; VALUES and IN do not)",
+        position=position,
+    )
 
 
 def _kind_of_word(word: str) -> str:

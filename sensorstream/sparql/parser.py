@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import Final, cast
+from typing import Final, Generic, TypeVar, cast
 
 from lark.exceptions import UnexpectedToken, VisitError
 
-from sensorstream.errors import QueryError
+from sensorstream.errors import Position, QueryError
 from sensorstream.grammars import Grammar
 from sensorstream.sparql.algebra import Query, Update
+from sensorstream.sparql.building.terms import NO_PREFIXES
 from sensorstream.sparql.building.updates import UpdateBuilder
-from sensorstream.sparql.lexer import KEYWORDS, MARKS, Source, SparqlLexer
+from sensorstream.sparql.lexer import DEEPEST, KEYWORDS, MARKS, Source, SparqlLexer, too_deep
 from sensorstream.sparql.walk import depth
+
+_Meaning = TypeVar("_Meaning", Query, Update)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed(Generic[_Meaning]):
+    """What a text means, and where its parts stand."""
+
+    meaning: _Meaning
+    start: Position
+    places: Mapping[object, Position]
+    prefixes: Mapping[str, str]
+    """Without the colon; those of the file too."""
+
+    def position(self, part: object) -> Position:
+        """Where a term, variable, path, filter, GRAPH, SERVICE or window was first written.
+
+        What was written nowhere, or is of another kind, stands where the text starts.
+        """
+        return self.places.get(part, self.start)
 
 
 def parse_query(text: str, *, file: str = "query", base: str | None = None) -> Query:
@@ -22,10 +45,11 @@ def parse_query(text: str, *, file: str = "query", base: str | None = None) -> Q
     without either they are kept as they are written.
 
     Raises:
-        QueryError: at the first token that does not fit (with what was expected there), or
-            where a rule beyond the grammar is broken (section 19.8, the notes).
+        QueryError: at the first token that does not fit (with what was expected there), where
+            a rule beyond the grammar is broken (section 19.8, the notes), or where more than
+            200 parts stand one in the other.
     """
-    return cast(Query, _parse(text, "query", file, base))
+    return read_query(text, start=Position(file, 1, 1), base=base).meaning
 
 
 def parse_update(text: str, *, file: str = "update", base: str | None = None) -> Update:
@@ -34,43 +58,90 @@ def parse_update(text: str, *, file: str = "update", base: str | None = None) ->
     Raises:
         QueryError: as for a query.
     """
-    return cast(Update, _parse(text, "update", file, base))
+    return read_update(text, start=Position(file, 1, 1), base=base).meaning
 
 
-_DEEPEST: Final = 200
-"""What works on the algebra recurses: this keeps well inside Python's limit."""
+def read_query(
+    text: str,
+    *,
+    start: Position,
+    prefixes: Mapping[str, str] = NO_PREFIXES,
+    base: str | None = None,
+) -> Parsed[Query]:
+    """A query that may stand inside a file, with the places of its parts.
+
+    ``start`` is the place of the text's first character. ``prefixes`` (without the colon) need
+    no declaration.
+
+    Raises:
+        QueryError: as for :func:`parse_query`.
+    """
+    source = Source(text, start)
+    builder = UpdateBuilder(source, base, prefixes)
+    meaning = cast(Query, _parse(source, "query", builder))
+    return Parsed(meaning, start, builder.places(), builder.declared())
 
 
-def _parse(text: str, start: str, file: str, base: str | None) -> object:
-    source = Source(text, file)
+def read_update(
+    text: str,
+    *,
+    start: Position,
+    prefixes: Mapping[str, str] = NO_PREFIXES,
+    base: str | None = None,
+    given: Collection[str] | None = None,
+) -> Parsed[Update]:
+    """An update that may stand inside a file; see :func:`read_query`.
+
+    Variables of the names ``given`` have a value from outside, as in a rule: they may stand in
+    INSERT DATA and DELETE DATA.
+
+    Raises:
+        QueryError: as for :func:`parse_query`.
+    """
+    source = Source(text, start)
+    builder = UpdateBuilder(source, base, prefixes, given)
+    meaning = cast(Update, _parse(source, "update", builder))
+    return Parsed(meaning, start, builder.places(), builder.declared())
+
+
+def read_deletion(
+    text: str,
+    *,
+    start: Position,
+    prefixes: Mapping[str, str] = NO_PREFIXES,
+) -> Parsed[Update]:
+    """The update ``DELETE WHERE { text }``; see :func:`read_query`.
+
+    Raises:
+        QueryError: as for :func:`parse_query`.
+    """
+    source = Source(text, start)
+    builder = UpdateBuilder(source, None, prefixes)
+    meaning = cast(Update, _parse(source, "deletion", builder))
+    return Parsed(meaning, start, builder.places(), builder.declared())
+
+
+def _parse(source: Source, start: str, builder: UpdateBuilder) -> object:
     try:
         tree = _lark().parse(cast(str, source), start=start)
-        meaning = UpdateBuilder(source, base).transform(tree)
+        meaning = builder.transform(tree)
     except UnexpectedToken as error:
         raise _unexpected(source, error) from None
     except RecursionError:
-        raise _too_deep(source) from None
+        raise too_deep(source.position(0)) from None
     except VisitError as error:
         if isinstance(error.orig_exc, QueryError):
             raise error.orig_exc from None
         if isinstance(error.orig_exc, RecursionError):
-            raise _too_deep(source) from None
+            raise too_deep(source.position(0)) from None
         raise
-    if depth(meaning) > _DEEPEST:
-        raise _too_deep(source)
+    if depth(meaning) > DEEPEST:
+        raise too_deep(source.position(0))
     return meaning
 
 
-def _too_deep(source: Source) -> QueryError:
-    return QueryError(
-        f"the text is nested too deeply: expected at most {_DEEPEST} parts one in the other "
-        "(each UNION, || or && of a row counts)",
-        position=source.position(0),
-    )
-
-
 GRAMMAR: Final = Grammar(
-    "sensorstream.sparql", SparqlLexer, start=("query", "update"), positions=True
+    "sensorstream.sparql", SparqlLexer, start=("query", "update", "deletion"), positions=True
 )
 _lark = cache(GRAMMAR.parser)
 

@@ -104,6 +104,16 @@ def test_a_wrong_query_is_the_users_mistake(run: Run, served: Served) -> None:
         assert result.stderr.startswith(f"error[{QueryError.code}]: ")
 
 
+def test_a_wrong_query_is_told_with_its_place_and_what_was_expected(
+    run: Run, served: Served
+) -> None:
+    result = run("query", "--url", served.url, "SELECT ?s\nWHERE { ?s ?p }")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(
+        f"error[{QueryError.code}]: query:2:15: unexpected '}}': expected a term such as ?x"
+    )
+
+
 def test_sql_reads_the_history_beside_the_server(run: Run, served: Served) -> None:
     run("simulate", "tracker", "--url", served.url, "--count", "30", "--seed", "5")
     asked = "SELECT iri, has_certainty FROM history.human ORDER BY iri LIMIT 3"

@@ -60,6 +60,44 @@ def test_a_rule_that_is_evaluated_anew_is_noted(check: Check, folder: Path) -> N
     assert (note["line"], note["column"]) == (2, 6)
 
 
+def test_queries_of_rules_that_say_something_odd_are_noted(check: Check, folder: Path) -> None:
+    file = folder / "rules" / "odd.rules"
+    file.write_text(
+        "prefix : <http://sensorstream.example/tracking#>\n"
+        "rule odd\non change\n"
+        "if select { SELECT ?p { ?p a :Humann FILTER(1 > 2) } }\n"
+        'then alert info "{?p}"\n'
+    )
+    result = check()
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[:3] == [
+        f"{file}:4:30: note: the ontology has no class :Humann: did you mean :Human?",
+        f"{file}:4:38: note: this filter is never true: nothing passes the filter",
+        f"{file}:4:4: note: rule odd cannot fire: this condition never holds",
+    ]
+    notes = json.loads(check("--json").stdout)["notes"]
+    assert [note["code"] for note in notes] == [
+        "unknown-class",
+        "filter-never-true",
+        "rule-never-fires",
+    ]
+
+
+def test_a_fault_in_the_sparql_of_a_rule_has_its_place_in_the_file(
+    check: Check, folder: Path
+) -> None:
+    file = folder / "rules" / "odd.rules"
+    file.write_text(
+        "prefix : <http://sensorstream.example/tracking#>\n"
+        "rule odd\non change\n"
+        "if ask {\n  ASK { ?p a :Human .\n   ?p :hasTime } }\n"
+        'then alert info "x"\n'
+    )
+    result = check()
+    assert result.exit_code == 1
+    assert result.stdout.startswith(f"{file}:6:16: unexpected '}}': expected a term such as ?x")
+
+
 def test_a_syntax_error_names_its_place(check: Check, folder: Path) -> None:
     rules = folder / "rules" / "tracking.rules"
     change(rules, "if exists :Human", "if exist :Human")

@@ -166,18 +166,22 @@ def test_a_value_from_outside_binds_a_variable_blank_nodes_included() -> None:
     node = BlankNode("_:m7b1")
     kb.add(Origin.WINDOW, [(A, P, node), (node, Q, integer("5")), (BlankNode("_:x"), Q, A)])
     snapshot = Snapshot(kb)
-    text = "SELECT ?x ?v { ?x e:q ?v }"
-    found = list(snapshot.solutions(text, {"e": "http://example.org/"}, {"x": node}))
+    text = f"SELECT ?x ?v {{ ?x <{Q}> ?v }}"
+    found = list(snapshot.solutions(text, {"x": node}))
     assert found == [{"x": node, "v": integer("5")}]
 
 
 @pytest.mark.parametrize(
     ("text", "place", "said"),
     [
-        ("SELECT ?s {\n  ?s ?p }", "query:2:10", "at or before the end"),
+        ("SELECT ?s {\n  ?s ?p }", "query:2:9", "unexpected '}': expected a term"),
         ("SELECT ?s { ?s foo:p ?o }", "query:1:16", "'foo:p' is not declared"),
-        ("", "query:1:1", "the end"),
-        ("SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o }", "query:1:40", "grouped"),
+        ("", "query:1:1", "the text ends here: expected ASK"),
+        (
+            "SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o }",
+            "query:1:8",
+            "?s is neither grouped by",
+        ),
     ],
 )
 def test_a_syntax_error_says_where(text: str, place: str, said: str) -> None:
@@ -218,8 +222,8 @@ def test_what_oxigraph_cannot_do_is_a_query_error() -> None:
     kb.add(Origin.WINDOW, [(A, P, B)])
     with pytest.raises(QueryError, match="function"):
         Snapshot(kb).query("SELECT * { ?s ?p ?o FILTER(<http://example.org/f>(?s)) }")
-    with pytest.raises(QueryError, match="IRI"):
-        Snapshot(kb).query("SELECT * { ?s ?p ?o }", default_graphs=["no iri"])
+    with pytest.raises(QueryError, match=r"the query cannot be answered: .*IRI"):
+        Snapshot(kb).query("SELECT * { ?s ?p <http://[> }")
 
 
 def test_an_iri_that_is_none_is_named() -> None:

@@ -8,9 +8,10 @@ from itertools import count
 from typing import Any, cast
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
+from sensorstream.errors import QueryError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.datatypes import XSD_INTEGER
@@ -19,11 +20,12 @@ from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_WINDOW
 from sensorstream.network.operators.matching import LeftJoin
 from sensorstream.network.scope import expressions, in_scope, names_in
-from sensorstream.rules.conditions import Query, SnapshotEvaluator
+from sensorstream.rules.conditions import ConditionQuery, SnapshotEvaluator, condition_query
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.given import certain
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Comparison, Exists, Pattern, Project, Select, Variable
+from sensorstream.sparql.parser import parse_query
 from sensorstream.sparql.printing import query_text
 from sensorstream.sparql.walk import nodes, replaced
 from tests.network.oracle import GRAPHS, LITERALS, NODES, patterns, spelled_out, triples, values
@@ -62,7 +64,7 @@ class Both:
             added, removed = ((), (triple,)) if there else ((triple,), ())
             self.kb.apply(origin, Delta(0, added, removed))
 
-    def answers(self, query: Query, given: dict[str, Term]) -> tuple[object, object]:
+    def answers(self, query: ConditionQuery, given: dict[str, Term]) -> tuple[object, object]:
         """What the network answers, and the snapshot."""
         if query.asks:
             return self.network.ask(query, given), self.anew.ask(query, given)
@@ -74,11 +76,15 @@ def bag(solutions: list[dict[str, Term]]) -> Counter[Any]:
     return values(tuple(each.get(name) for name in names) for each in solutions)
 
 
-def condition(pattern: Pattern, given: Collection[str], asks: bool) -> Query:
+def condition(pattern: Pattern, given: Collection[str], asks: bool) -> ConditionQuery:
     placed = replaced(spelled_out(pattern, count()), lambda node: PLACES.get(node))
     names = sorted(in_scope(placed).union(given))
     text = query_text(algebra.Query(Select(Project(placed, tuple(map(Variable, names))))))
-    return Query(text, {}, frozenset(given), asks)
+    try:
+        return condition_query(parse_query(text), given, asks=asks)
+    except QueryError:
+        # The random pattern is none that a text could mean.
+        reject()
 
 
 def is_folded(pattern: Pattern, given: Collection[str]) -> bool:
@@ -139,9 +145,9 @@ def test_a_condition_has_the_same_solutions_in_both(
 
 def test_all_conditions_of_a_rule_are_answered_in_the_same_way() -> None:
     both = Both()
-    plain = Query("SELECT ?x { ?x ?p 1 }", {}, frozenset())
-    late = Query("SELECT ?x { ?x ?p ?t FILTER(?t < NOW()) }", {}, frozenset())
-    alone = Query("SELECT ?x { ?x ?p 1 }", {}, frozenset())
+    plain = condition_query(parse_query("SELECT ?x { ?x ?p 1 }"), ())
+    late = condition_query(parse_query("SELECT ?x { ?x ?p ?t FILTER(?t < NOW()) }"), ())
+    alone = condition_query(parse_query("SELECT ?x { ?x ?p 1 }"), ())
     both.network.prepare([[plain, late], [alone]])
     assert set(both.network.anew) == {plain, late}
     assert both.network.anew[plain] == "NOW() has another value each time"
@@ -151,8 +157,8 @@ def test_a_condition_that_a_fault_has_broken_is_evaluated_anew(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     both = Both()
-    broken = Query("SELECT ?x { ?x ?p ?o OPTIONAL { ?x ?q ?x } }", {}, frozenset())
-    sound = Query("SELECT ?x { ?x ?p ?o }", {}, frozenset())
+    broken = condition_query(parse_query("SELECT ?x { ?x ?p ?o OPTIONAL { ?x ?q ?x } }"), ())
+    sound = condition_query(parse_query("SELECT ?x { ?x ?p ?o }"), ())
     both.network.prepare([[broken], [sound]])
     monkeypatch.setattr(LeftJoin, "flush", lambda self: 1 / 0)
     both.toggle([((NODES[1], ANCHOR, NODES[0]), Origin.WINDOW)])
@@ -166,7 +172,7 @@ def test_a_condition_that_a_fault_has_broken_is_evaluated_anew(
 
 def test_an_unexpected_query_is_answered_too() -> None:
     both = Both()
-    found, expected = both.answers(Query("SELECT ?x { ?x ?p ?o }", {}, frozenset()), {})
+    found, expected = both.answers(condition_query(parse_query("SELECT ?x { ?x ?p ?o }"), ()), {})
     assert found == expected
 
 
@@ -174,7 +180,7 @@ def test_a_value_keeps_its_form() -> None:
     both = Both()
     written = Literal("007", XSD_INT)
     both.toggle([((NODES[0], ANCHOR, written), Origin.WINDOW)])
-    query = Query("SELECT ?o { ?x ?p ?o FILTER(?o = 7) }", {}, frozenset())
+    query = condition_query(parse_query("SELECT ?o { ?x ?p ?o FILTER(?o = 7) }"), ())
     both.network.prepare([[query]])
     assert both.network.select(query, {}) == [{"o": written}]
     assert both.anew.select(query, {}) == [{"o": Literal("7", XSD_INTEGER)}]
@@ -192,7 +198,7 @@ def test_a_value_keeps_its_form() -> None:
 )
 def test_a_query_names_its_graphs(text: str) -> None:
     both = Both()
-    query = Query(text, {}, frozenset())
+    query = condition_query(parse_query(text), ())
     both.network.prepare([[query]])
     assert not both.network.anew
     for origin in (Origin.WINDOW, Origin.STATIC, Origin.WINDOW):

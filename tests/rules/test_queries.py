@@ -123,21 +123,90 @@ def test_a_grouping_must_name_the_variable_it_shares(play: Play) -> None:
 @pytest.mark.parametrize(
     ("condition", "said"),
     [
-        ("select {\n  SELECT ?x\n  { ?x :p } }", "test.rules:6:12: not SPARQL"),
+        ("select {\n  SELECT ?x\n  { ?x :p } }", "test.rules:6:11: unexpected '}': expected"),
         ("ask { ASK { ?x foo:p 1 } }", "test.rules:4:16: the prefix of 'foo:p'"),
         ("select { ASK { ?x :p 1 } }", "test.rules:4:10: not a SELECT"),
         ("ask { SELECT ?x { ?x :p 1 } }", "test.rules:4:7: not an ASK"),
         ("ask { CONSTRUCT WHERE { ?x :p 1 } }", "test.rules:4:7: not an ASK"),
-        ("ask { ASK { SERVICE <http://h/> { ?x :p 1 } } }", "test.rules:4:7: SERVICE"),
+        ("ask { ASK { SERVICE <http://h/> { ?x :p 1 } } }", "test.rules:4:13: SERVICE"),
         (
             "select { DELETE WHERE { ?x :p 1 } }",
-            "test.rules:4:17: not SPARQL 1.1: something else was expected at or before 'WHERE'",
+            "test.rules:4:10: unexpected 'DELETE': expected ASK, BASE, CONSTRUCT, DESCRIBE,",
         ),
     ],
 )
 def test_a_fault_in_sparql_has_its_place_in_the_file(play: Play, condition: str, said: str) -> None:
     rule = f'rule r on change if\n{condition}\nthen alert info "x"'
     assert fault(play, rule).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("ask { ASK FROM <urn:x> { ?x :p 1 } }", "4:16: FROM: there is no graph <urn:x>"),
+        (
+            "ask { ASK FROM NAMED <urn:x> { GRAPH ?g { ?x :p 1 } } }",
+            "4:22: FROM NAMED: there is no graph <urn:x>",
+        ),
+        ("ask { ASK { GRAPH <urn:x> { ?x :p 1 } } }", "4:19: GRAPH: there is no graph <urn:x>"),
+        ("select { DESCRIBE ?x { ?x :p 1 } }", "4:10: not a SELECT"),
+        ("ask { ASK { ?x <p> 1 } }", "4:16: <p> is a relative IRI"),
+        ("ask { REGISTER QUERY q AS ASK { } }", "4:7: REGISTER belongs to a continuous query"),
+        (
+            "ask { ASK FROM NAMED WINDOW :w ON :s [RANGE 5s] { WINDOW :w { ?x :p 1 } } }",
+            "4:29: FROM NAMED WINDOW belongs to a continuous query",
+        ),
+        ("ask { ASK REPORT ON CHANGE { ?x :p 1 } }", "REPORT belongs to a continuous query"),
+        ("ask { ASK { { ?x :p 1 } SEQ { ?x :p 2 } } }", "SEQ belongs to a continuous query"),
+        (f"ask {{ ASK {'{' * 201}{'}' * 201} }}", "4:211: the text is nested too deeply"),
+        (
+            "ask { ASK { ?x :p 1 FILTER(<urn:f>(?x)) } }",
+            "4:7: the query cannot be answered: ",
+        ),
+    ],
+)
+def test_what_a_rule_cannot_ask_is_refused_where_it_stands(
+    play: Play, condition: str, said: str
+) -> None:
+    assert said in fault(play, f'rule r on change if\n{condition}\nthen alert info "x"')
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT ?x FROM <urn:sensorstream:inferred> { ?x a :Human }", ["tom"]),
+        ("SELECT ?x FROM <urn:sensorstream:window> { ?x a :Human }", ["ann"]),
+        (
+            "SELECT ?x FROM NAMED <urn:sensorstream:inferred> { GRAPH ?g { ?x a :Human } }",
+            ["tom"],
+        ),
+        ("SELECT ?x FROM NAMED <urn:sensorstream:inferred> { ?x a :Human }", []),
+        (
+            "SELECT ?x FROM <urn:sensorstream:window> FROM <urn:sensorstream:inferred> "
+            "{ ?x a :Human }",
+            ["ann", "tom"],
+        ),
+    ],
+)
+def test_a_condition_may_name_its_graphs(play: Play, query: str, expected: list[str]) -> None:
+    stage = play(f'rule r on message if select {{ {query} }} then alert info "{{?x}}"')
+    assert sorted(texts(stage.say("ann a Human", "tom a Child"))) == expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("ask { ASK { ?x :in ?r } HAVING (COUNT(?x) > 1) }", ["go"]),
+        ("ask { ASK { ?x :in ?r } HAVING (COUNT(?x) > 2) }", []),
+        ("ask { ASK { ?x :in ?r } GROUP BY ?r HAVING (COUNT(?x) > 1) }", []),
+        ("ask { ASK { ?x :in ?r } LIMIT 0 }", []),
+        ("ask { ASK { { SELECT ?x { ?x :in ?r } LIMIT 1 } } LIMIT 1 }", ["go"]),
+        ("ask { ASK { VALUES ?x { :nobody } ?x :in ?r } }", []),
+    ],
+)
+def test_an_ask_may_group_and_cut(play: Play, condition: str, expected: list[str]) -> None:
+    stage = play(f'rule r on message if {condition} then alert info "go"')
+    assert texts(stage.say("ann in k", "bob in l")) == expected
 
 
 def test_an_unknown_variable_is_named_with_the_known_ones(play: Play) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import RuleCycle
 from sensorstream.model.terms import Term
-from sensorstream.rules.conditions import ConditionEvaluator, Query, Solution
+from sensorstream.rules.conditions import ConditionEvaluator, ConditionQuery, Solution
 
 Play: TypeAlias = Callable[..., Any]
 
@@ -144,18 +144,18 @@ class Shuffled:
         self._evaluator = evaluator
         self._random = random
 
-    def prepare(self, rules: Iterable[Sequence[Query]]) -> None:
+    def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         self._evaluator.prepare(rules)
 
     def settle(self) -> None:
         self._evaluator.settle()
 
-    def select(self, query: Query, bindings: Solution) -> list[dict[str, Term]]:
+    def select(self, query: ConditionQuery, bindings: Solution) -> list[dict[str, Term]]:
         found = self._evaluator.select(query, bindings)
         self._random.shuffle(found)
         return found
 
-    def ask(self, query: Query, bindings: Solution) -> bool:
+    def ask(self, query: ConditionQuery, bindings: Solution) -> bool:
         return self._evaluator.ask(query, bindings)
 
 

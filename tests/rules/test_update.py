@@ -79,20 +79,20 @@ def test_the_graphs_may_be_read(play: Play) -> None:
     [
         ("CLEAR ALL", "4:11", "CLEAR has no place"),
         ("LOAD <http://127.0.0.1/x>", "4:11", "LOAD has no place"),
-        ("WITH <urn:g> DELETE { ?x ?p ?o } WHERE { ?x ?p ?o }", "4:11", "WITH has no place"),
-        ("INSERT { ?x :p 1 } USING <urn:g> WHERE { ?x :q 1 }", "4:30", "USING has no place"),
-        ("INSERT DATA { GRAPH <urn:g> { :x :p 1 } }", "4:25", "GRAPH has no place"),
-        ("INSERT { _:b :p ?x } WHERE { ?x :q 1 }", "4:19", "blank nodes"),
-        ("DELETE WHERE { ?x :p [] }", "4:25", "blank nodes"),
+        ("WITH <urn:g> DELETE { ?x ?p ?o } WHERE { ?x ?p ?o }", "4:16", "WITH has no place"),
+        ("INSERT { ?x :p 1 } USING <urn:g> WHERE { ?x :q 1 }", "4:36", "USING has no place"),
+        ("INSERT DATA { GRAPH <urn:g> { :x :p 1 } }", "4:31", "GRAPH has no place"),
+        ("INSERT { _:b :p ?x } WHERE { ?x :q 1 }", "4:20", "blank nodes"),
+        ("DELETE WHERE { ?x :p [] }", "4:32", "a blank node cannot stand in DELETE WHERE"),
         ("INSERT { ?x :p ?z } WHERE { ?x :q 1 }", "4:26", "?z has no value"),
-        ("INSERT DATA { ?x :p 1 }", "4:18", "?x has no value"),
-        ("INSERT { ?x :p } WHERE { ?x :q 1 }", "4:26", "not SPARQL"),
-        ("INSERT { ?x :p 1 }\nWHERE { ?x :q }", "5:16", "not SPARQL"),
-        ("INSERT { ?x :p 1 }", "4:29", "the update ends here: expected WHERE"),
+        ("INSERT DATA { ?x :p 1 }", "4:25", "?x has no value"),
+        ("INSERT { ?x :p } WHERE { ?x :q 1 }", "4:26", "unexpected '}'"),
+        ("INSERT { ?x :p 1 }\nWHERE { ?x :q }", "5:15", "unexpected '}'"),
+        ("INSERT { ?x :p 1 }", "4:29", "the text ends here: expected USING or WHERE"),
         ("INSERT DATA { :x :p 1 } DELETE DATA { :x :p 2 }", "4:35", "expected ';'"),
-        ("SELECT * { ?x ?p ?o }", "4:11", "unexpected 'SELECT': expected INSERT or DELETE"),
-        ("DELETE { ?x ?p ?o } INSERT", "4:37", "the update ends here: expected '{'"),
-        ("INSERT { ?x :p 1 } WHERE { SERVICE <urn:s> { ?x :q 1 } }", "4:36", "SERVICE"),
+        ("SELECT * { ?x ?p ?o }", "4:11", "unexpected 'SELECT': expected ADD,"),
+        ("DELETE { ?x ?p ?o } INSERT", "4:37", "the text ends here: expected '{'"),
+        ("INSERT { ?x :p 1 } WHERE { SERVICE <urn:s> { ?x :q 1 } }", "4:38", "SERVICE"),
     ],
 )
 def test_what_rules_cannot_use_is_refused_where_it_stands(
@@ -104,9 +104,21 @@ def test_what_rules_cannot_use_is_refused_where_it_stands(
     assert str(caught.value.position) == f"test.rules:{place}"
 
 
-def test_a_deleted_pattern_is_a_set_of_triples(play: Play) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("?x :p ?y FILTER(?y > 1)", "unexpected 'FILTER'"),
+        ("?x :p ?y \\u007D ; DELETE WHERE \\u007B ?a ?b ?c", "unexpected '}'"),
+        ("?x :p/:q ?y", "a path cannot stand in the triples of an update"),
+        ("GRAPH <urn:g> { ?x :p ?y }", "GRAPH has no place here"),
+        ("?x :p [] ", "a blank node cannot stand in DELETE WHERE"),
+        ("?x foo:p ?y", "the prefix of 'foo:p' is not declared"),
+    ],
+)
+def test_a_deleted_pattern_is_triples_and_nothing_else(play: Play, pattern: str, said: str) -> None:
     with pytest.raises(LanguageError) as caught:
-        play("rule r on change then delete { ?x :p ?y FILTER(?y > 1) }")
+        play(f"rule r on change then delete {{ {pattern} }}")
+    assert caught.value.message.startswith(said)
     assert str(caught.value.position).startswith("test.rules:3:")
 
 

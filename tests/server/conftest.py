@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pyoxigraph as ox
 import pytest
 import uvicorn
 from prometheus_client import CollectorRegistry, Counter
@@ -43,10 +42,11 @@ from sensorstream.errors import (
 )
 from sensorstream.history.quarantine import Quarantined
 from sensorstream.history.read_only_sql import SqlResult
-from sensorstream.kb.snapshot import Results
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.snapshot import Results, Snapshot
 from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Alert, Message
-from sensorstream.model.terms import IRI
+from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.main import create_app
 from sensorstream.settings import ServerSettings, Settings
@@ -93,7 +93,7 @@ class NoQueries(Queries):
 
 
 class MemoryApplication(Application):
-    """An application over lists and an Oxigraph store: every method that the server calls.
+    """An application over lists and a knowledge base: every method that the server calls.
 
     The root of a message decides what happens: ``<Bad>`` is a mapping error, ``<Busy>`` finds
     no room, ``<Defect>`` hits a defect of ours; anything else is taken in.
@@ -105,7 +105,7 @@ class MemoryApplication(Application):
         )
         self.alert_feed = AlertFeed()
         self.queries = NoQueries()
-        self.store = ox.Store()
+        self.kb = KnowledgeBase()
         self.received: list[Message] = []
         self.kept: list[RaisedAlert] = []
         self.hooks: list[Webhook] = []
@@ -116,15 +116,9 @@ class MemoryApplication(Application):
         self.registry = CollectorRegistry()
         messages = Counter("sensorstream_messages", "Messages.", registry=self.registry)
         self._count = messages.inc
-        for graph, name in (("window", "Ada"), ("static", "Room")):
-            self.store.add(
-                ox.Quad(
-                    ox.NamedNode(f"{EX}{name.lower()}"),
-                    ox.NamedNode(f"{EX}name"),
-                    ox.Literal(name),
-                    ox.NamedNode(f"urn:sensorstream:{graph}"),
-                )
-            )
+        for origin, name in ((Origin.WINDOW, "Ada"), (Origin.STATIC, "Room")):
+            self.kb.add(origin, [(IRI(f"{EX}{name.lower()}"), IRI(f"{EX}name"), Literal(name))])
+        self._snapshot = Snapshot(self.kb)
 
     @property
     def timeline(self) -> Timeline:
@@ -171,15 +165,7 @@ class MemoryApplication(Application):
     def query(
         self, text: str, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()
     ) -> Results:
-        try:
-            return self.store.query(
-                text,
-                use_default_graph_as_union=not default_graphs,
-                default_graph=[ox.NamedNode(each) for each in default_graphs] or None,
-                named_graphs=[ox.NamedNode(each) for each in named_graphs] or None,
-            )
-        except (SyntaxError, ValueError) as error:
-            raise QueryError(str(error), position=Position("query", 1, 1)) from None
+        return self._snapshot.query(text, default_graphs=default_graphs, named_graphs=named_graphs)
 
     def sql(self, text: str) -> SqlResult:
         if "broken" in text:

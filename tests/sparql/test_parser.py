@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from sensorstream.errors import QueryError
+from sensorstream.errors import Position, QueryError
 from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.sparql.algebra import (
@@ -13,6 +15,7 @@ from sensorstream.sparql.algebra import (
     Construct,
     Extend,
     Filter,
+    Graph,
     Join,
     LeftJoin,
     Project,
@@ -21,7 +24,10 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
-from sensorstream.sparql.parser import parse_query, parse_update
+from sensorstream.sparql.lexer import DEEPEST
+from sensorstream.sparql.parser import parse_query, parse_update, read_query
+from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.walk import nodes
 
 S, P, OBJECT, X = map(Variable, "spox")
 SPO = TriplePattern(S, P, OBJECT)
@@ -275,3 +281,58 @@ def test_a_query_is_a_value() -> None:
     one, other = (parse_query("SELECT ?s { ?s ?p ?o }") for _ in range(2))
     assert isinstance(one, Query)
     assert (one, hash(one)) == (other, hash(other))
+
+
+def test_places_in_a_file_are_told_of_a_text_that_stands_inside_it() -> None:
+    text = "SELECT ?x\n{ ?x e:p ?y FILTER(?y > 1) GRAPH <urn:g> { ?y ?p 1 } }"
+    parsed = read_query(
+        text, start=Position("a.rules", 7, 11), prefixes={"e": "http://example.org/"}
+    )
+
+    def place(part: object) -> str:
+        return str(parsed.position(part))
+
+    (condition,) = (each.condition for each in nodes(parsed.meaning) if isinstance(each, Filter))
+    (graph,) = (each for each in nodes(parsed.meaning) if isinstance(each, Graph))
+    assert place(Variable("x")) == "a.rules:7:18"
+    assert place(Variable("y")) == "a.rules:8:10"
+    assert place(IRI("http://example.org/p")) == "a.rules:8:6"
+    assert place(condition) == "a.rules:8:13"
+    assert place(graph) == "a.rules:8:28"
+    assert place(Variable("never")) == "a.rules:7:11"
+    with pytest.raises(QueryError) as caught:
+        read_query("SELECT ?x { ?x f:p 1 }", start=Position("a.rules", 7, 11))
+    assert str(caught.value.position) == "a.rules:7:26"
+
+
+@pytest.mark.parametrize("number", [1, 100, DEEPEST, DEEPEST + 1, 4000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda n: f"ASK {'{' * n}{'}' * n}",
+        lambda n: f"ASK {'{ ?s ?p ?o OPTIONAL ' * (n - 1)}{{ ?s ?p ?o {'}' * n}",
+        lambda n: f"ASK {{ FILTER({'(' * n}1{')' * n}) }}",
+        lambda n: f"ASK {{ FILTER(1{' || 1' * n}) }}",
+        lambda n: f"ASK {{ FILTER(1{' + 1' * n}) }}",
+        lambda n: f"ASK {{ FILTER({'STR(' * n}1{')' * n}) }}",
+        lambda n: f"ASK {{ {'FILTER EXISTS { ' * n}{'} ' * n} }}",
+        lambda n: f"ASK {{ {{ }} {'UNION { } ' * n} }}",
+        lambda n: f"ASK {{ ?s {'(' * n}<p>{')*' * n} ?o }}",
+        lambda n: f"ASK {{ ?s ?p {'[ ?p ' * n}1{' ]' * n} }}",
+        lambda n: f"ASK {'{ SELECT * ' * n}{{ }}{'}' * n}",
+    ],
+)
+def test_a_text_is_read_and_printed_or_refused_however_deep(
+    text: Callable[[int], str], number: int
+) -> None:
+    # Nothing else may happen: neither RecursionError nor the end of the process.
+    try:
+        query, said = parse_query(text(number)), ""
+    except QueryError as error:
+        query, said = None, error.message
+    if query is None:
+        assert "nested too deeply" in said
+        assert number > 60
+    else:
+        assert number <= DEEPEST
+        assert parse_query(query_text(query)) == query

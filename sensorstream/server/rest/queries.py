@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from typing import Annotated, Any, Final, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -23,6 +24,7 @@ from sensorstream.app.queries import QueryView, ResultSet
 from sensorstream.engine.queries import QueryReport
 from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
 from sensorstream.server.negotiation import choose, media_type_of
+from sensorstream.server.problems import PositionBody
 from sensorstream.server.results import GRAPHS, SOLUTIONS, results_response
 from sensorstream.streams.report_data import bindings
 
@@ -33,6 +35,14 @@ _LOOK_AGAIN: Final = 15.0  # seconds; the comment sent then finds out that a cli
 _RETRY: Final = 2000  # milliseconds
 
 Name: TypeAlias = Annotated[str, Path(description="the query's name, percent-encoded")]
+
+
+class NoteBody(BaseModel):
+    """Something remarkable in a query that is valid; it runs all the same."""
+
+    code: str = Field(examples=["unknown-class"])
+    text: str
+    position: PositionBody
 
 
 class QueryBody(BaseModel):
@@ -52,6 +62,9 @@ class QueryBody(BaseModel):
     last_report: int | str | None
     next_report: int | str | None = Field(
         description="when it may report next though no message comes; null: it waits for one"
+    )
+    notes: list[NoteBody] = Field(
+        description="in the answer to its registration: what is remarkable in its text"
     )
 
 
@@ -101,6 +114,7 @@ def router(application: Application) -> APIRouter:
             reported=query.reported,
             last_report=time(query.last_report),
             next_report=time(query.next_report),
+            notes=[NoteBody.model_validate(asdict(each)) for each in query.notes],
         )
 
     async def subscribed() -> AsyncIterator[Subscription]:

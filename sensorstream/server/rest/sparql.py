@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,16 +16,12 @@ from sensorstream.app.application import Application
 from sensorstream.errors import QueryError
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.results import GRAPHS, SOLUTIONS, results_response
+from sensorstream.sparql.parser import parse_update
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
-_NO_UPDATE: Final = "updates are refused, the cache changes by messages and rules only"
-_UPDATE_TEXT: Final = re.compile(
-    r"(?:\s|\#[^\n]*\n|prefix\s+[\w.-]*:\s*<[^>]*>|base\s*<[^>]*>)*"
-    r"(insert|delete|load|clear|drop|create|add|move|copy|with)\b",
-    re.IGNORECASE,
-)
+_NO_UPDATE: Final = "updates are refused: the cache changes by messages and rules only"
 _AT_ONCE: Final = 4
 
 
@@ -131,6 +126,13 @@ def _read(parameters: Mapping[str, Sequence[str]]) -> _Request:
     )
 
 
+def _is_update(text: str) -> bool:
+    try:
+        return bool(parse_update(text).operations)
+    except QueryError:
+        return False
+
+
 def _answer(application: Application, asked: _Request, accept: str) -> Response:
     """Run and write out in one thread: Oxigraph's answers may not change threads.
 
@@ -139,8 +141,8 @@ def _answer(application: Application, asked: _Request, accept: str) -> Response:
     try:
         found = application.query(asked.query, asked.default_graphs, asked.named_graphs)
     except QueryError:
-        if update := _UPDATE_TEXT.match(asked.query):
-            raise QueryError(f"{update[1].upper()} is an update: {_NO_UPDATE}") from None
+        if _is_update(asked.query):
+            raise QueryError(_NO_UPDATE) from None
         raise
     try:
         return results_response(found, accept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final, TypeVar
@@ -25,7 +26,7 @@ from sensorstream.sparql.algebra import (
     Sign,
     Variable,
 )
-from sensorstream.sparql.building.terms import TermBuilder, number
+from sensorstream.sparql.building.terms import NO_PREFIXES, TermBuilder, number
 from sensorstream.sparql.lexer import FUNCTIONS, Source
 from sensorstream.sparql.walk import aggregates
 
@@ -56,8 +57,10 @@ class _SignedProduct:
 class ExpressionBuilder(TermBuilder):
     """The rules from ``expression`` down to ``function``."""
 
-    def __init__(self, source: Source, base: str | None) -> None:
-        super().__init__(source, base)
+    def __init__(
+        self, source: Source, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
+    ) -> None:
+        super().__init__(source, base, prefixes)
         self.luposdate_aggregates: set[Aggregate] = set()
         self._makes_iris = False
 

@@ -5,6 +5,7 @@ Source: SPARQL 1.1 Query, section 18.2.2; EP-SPARQL, section 4.2; for windows se
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,7 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.building.expressions import ExpressionBuilder
-from sensorstream.sparql.building.terms import Triples
+from sensorstream.sparql.building.terms import NO_PREFIXES, Triples
 from sensorstream.sparql.lexer import Source
 from sensorstream.sparql.walk import visible
 
@@ -75,8 +76,10 @@ class _Minus:
 class PatternBuilder(ExpressionBuilder):
     """The rules from ``group`` down to ``data_row``."""
 
-    def __init__(self, source: Source, base: str | None) -> None:
-        super().__init__(source, base)
+    def __init__(
+        self, source: Source, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
+    ) -> None:
+        super().__init__(source, base, prefixes)
         self._blocks = 0
         self._block_of: dict[BlankNode, int] = {}
 
@@ -137,8 +140,9 @@ class PatternBuilder(ExpressionBuilder):
 
     # Elements
 
-    def filter(self, children: list[Expression]) -> _Filter:
-        return _Filter(self.without_aggregates(children[0], "FILTER"))
+    @v_args(meta=True)
+    def filter(self, meta: Meta, children: list[Expression]) -> _Filter:
+        return _Filter(self.at(meta.start_pos, self.without_aggregates(children[0], "FILTER")))
 
     def bind(self, children: list[Any]) -> _Bind:
         expression, variable = children
@@ -151,12 +155,14 @@ class PatternBuilder(ExpressionBuilder):
     def minus(self, children: list[GroupOfPatterns]) -> _Minus:
         return _Minus(children[0].whole)
 
-    def graph(self, children: list[Any]) -> Pattern:
-        return Graph(children[0], children[1].whole)
+    @v_args(meta=True)
+    def graph(self, meta: Meta, children: list[Any]) -> Pattern:
+        return self.at(meta.start_pos, Graph(children[0], children[1].whole))
 
-    def service(self, children: list[Any]) -> Pattern:
+    @v_args(meta=True)
+    def service(self, meta: Meta, children: list[Any]) -> Pattern:
         *silent, endpoint, group = children
-        return Service(endpoint, group.whole, silent=bool(silent))
+        return self.at(meta.start_pos, Service(endpoint, group.whole, silent=bool(silent)))
 
     def combined(self, children: list[Any]) -> Pattern:
         first, *rest = children

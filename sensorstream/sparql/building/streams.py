@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -31,6 +32,7 @@ from sensorstream.sparql.algebra import (
     WindowUnit,
 )
 from sensorstream.sparql.building.patterns import PatternBuilder
+from sensorstream.sparql.building.terms import NO_PREFIXES
 from sensorstream.sparql.lexer import Source
 
 _XSD_DURATIONS: Final = (
@@ -53,8 +55,10 @@ _UNITS: Final = {
 class StreamBuilder(PatternBuilder):
     """The rules that plain SPARQL lacks, and FROM, which windows extend."""
 
-    def __init__(self, source: Source, base: str | None) -> None:
-        super().__init__(source, base)
+    def __init__(
+        self, source: Source, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
+    ) -> None:
+        super().__init__(source, base, prefixes)
         self._windows: dict[IRI, WindowDefinition] = {}
 
     # Dataset

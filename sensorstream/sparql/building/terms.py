@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeVar, cast
 
-from lark import Discard, Token, Transformer, v_args
+from lark import Discard, Token, v_args
 from lark.tree import Meta
+from lark.visitors import Transformer_NonRecursive
 
-from sensorstream.errors import QueryError
+from sensorstream.errors import Position, QueryError
 from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
@@ -29,6 +32,8 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.iris import resolve
 from sensorstream.sparql.lexer import Source
+
+NO_PREFIXES: Final[Mapping[str, str]] = MappingProxyType({})
 
 _Written = TypeVar("_Written")
 _ESCAPE: Final = re.compile(r"\\(.)", re.S)
@@ -56,17 +61,20 @@ class Triples:
     patterns: tuple[TriplePattern, ...]
 
 
-class TermBuilder(Transformer[Token, Any]):
+class TermBuilder(Transformer_NonRecursive[Token, Any]):
     """One method for each rule of the grammar, bottom up and from left to right."""
 
-    def __init__(self, source: Source, base: str | None) -> None:
+    def __init__(
+        self, source: Source, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
+    ) -> None:
         super().__init__()
         self.source = source
         self.base_iri = base
-        self.prefixes: dict[str, str] = {}
+        self.prefixes = {f"{name}:": iri for name, iri in prefixes.items()}
         # Where something was last written. A rule is built as soon as its text has been read,
         # so the last place of a part is the place within the rule.
         self._places: dict[object, int] = {}
+        self._first: dict[object, int] = {}
         self._labels = set(_LABEL.findall(source.text))
         self._fresh = 0
 
@@ -81,7 +89,16 @@ class TermBuilder(Transformer[Token, Any]):
     def at(self, offset: int, thing: _Written) -> _Written:
         """The thing, its place remembered."""
         self._places[thing] = offset
+        self._first.setdefault(thing, offset)
         return thing
+
+    def declared(self) -> dict[str, str]:
+        """The prefixes at the end of the text, without their colons."""
+        return {name[:-1]: iri for name, iri in self.prefixes.items()}
+
+    def places(self) -> dict[object, Position]:
+        """Where each part was first written."""
+        return {thing: self.source.position(offset) for thing, offset in self._first.items()}
 
     # Prologue
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from lark import Token
+from lark import Token, v_args
+from lark.tree import Meta
 
 from sensorstream.model.terms import IRI, BlankNode
 from sensorstream.sparql.algebra import (
@@ -25,7 +27,7 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.building.queries import QueryBuilder
-from sensorstream.sparql.building.terms import Triples
+from sensorstream.sparql.building.terms import NO_PREFIXES, Triples
 from sensorstream.sparql.lexer import Source
 from sensorstream.sparql.walk import nodes
 
@@ -35,28 +37,44 @@ _Quads = tuple[Quad, ...]
 class UpdateBuilder(QueryBuilder):
     """The rules from ``update`` down to ``quads_of_graph``."""
 
-    def __init__(self, source: Source, base: str | None) -> None:
-        super().__init__(source, base)
+    def __init__(
+        self,
+        source: Source,
+        base: str | None,
+        prefixes: Mapping[str, str] = NO_PREFIXES,
+        given: Collection[str] | None = None,
+    ) -> None:
+        """``given`` names the variables with a value from outside, where there is an outside."""
+        super().__init__(source, base, prefixes)
+        self._given = given
         self._used: set[BlankNode] = set()
 
     def update(self, children: list[Any]) -> Update:
         return Update(tuple(children))
 
-    def load(self, children: list[Any]) -> Load:
+    def deletion(self, children: list[Any]) -> Update:
+        return Update((self.delete_where([self.quads(children)]),))
+
+    @v_args(meta=True)
+    def load(self, meta: Meta, children: list[Any]) -> Load:
         source, *target = _values(children)
-        return Load(source, target[0] if target else None, _silent(children))
+        made = Load(source, target[0] if target else None, _silent(children))
+        return self.at(meta.start_pos, made)
 
-    def clear(self, children: list[Any]) -> Clear | Drop:
+    @v_args(meta=True)
+    def clear(self, meta: Meta, children: list[Any]) -> Clear | Drop:
         kind = Clear if children[0].type == "CLEAR" else Drop
-        return kind(children[-1], _silent(children))
+        return self.at(meta.start_pos, kind(children[-1], _silent(children)))
 
-    def create(self, children: list[Any]) -> Create:
-        return Create(_values(children)[0], _silent(children))
+    @v_args(meta=True)
+    def create(self, meta: Meta, children: list[Any]) -> Create:
+        return self.at(meta.start_pos, Create(_values(children)[0], _silent(children)))
 
-    def transfer(self, children: list[Any]) -> Transfer:
+    @v_args(meta=True)
+    def transfer(self, meta: Meta, children: list[Any]) -> Transfer:
         source, target = children[-2:]
         silent = _silent(children)
-        return Transfer(children[0].type, source[0], target[0], silent)
+        return self.at(meta.start_pos, Transfer(children[0].type, source[0], target[0], silent))
 
     def graph_set(self, children: list[Any]) -> IRI | GraphSet:
         return children[0] if isinstance(children[0], IRI) else GraphSet(children[0].type)
@@ -127,8 +145,13 @@ class UpdateBuilder(QueryBuilder):
 
     def _refuse_variables(self, quads: _Quads, where: str) -> None:
         for part in nodes(quads):
-            if isinstance(part, Variable):
-                self.fail_at(part, f"{part} cannot stand in {where}: it takes no variables")
+            if isinstance(part, Variable) and part.name not in (self._given or ()):
+                self.fail_at(
+                    part,
+                    f"{part} cannot stand in {where}: it takes no variables"
+                    if self._given is None
+                    else f"{part} has no value: {where} has no WHERE to give it one",
+                )
 
     def _refuse_blank_nodes(self, quads: _Quads, where: str) -> None:
         for part in nodes(quads):

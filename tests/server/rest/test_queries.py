@@ -228,6 +228,28 @@ def test_what_cannot_run_is_a_problem(
     assert len(web.get("/queries").json()["queries"]) == 1
 
 
+def test_a_registration_tells_what_is_remarkable_in_the_query(web: httpx.Client) -> None:
+    plain = register(web, PREFIX + "ASK { ?r a :Thing }", name="plain")
+    assert plain["notes"] == []
+    say(web, 1, 1, 7, "cellar two")
+    odd = register(
+        web,
+        PREFIX.rstrip()
+        + "\nSELECT ?r FROM NAMED WINDOW :w ON <urn:sensorstream:source:celar%20two> "
+        "[RANGE 5s]\nWHERE { ?r a :Thingg WINDOW :w { ?r :value ?v FILTER(?v > 'a' + 1) } }",
+        name="odd",
+    )
+    assert [(each["code"], each["position"]["line"]) for each in odd["notes"]] == [
+        ("silent-stream", 2),
+        ("unknown-class", 3),
+        ("filter-never-true", 3),
+    ]
+    assert odd["notes"][0]["text"].endswith("did you mean <urn:sensorstream:source:cellar%20two>?")
+    assert odd["notes"][1]["text"] == "the ontology has no class :Thingg: did you mean :Thing?"
+    # They belong to the answer to the registration.
+    assert web.get("/queries/odd").json()["notes"] == []
+
+
 def test_a_body_of_another_type_is_refused(web: httpx.Client) -> None:
     answer = web.post("/queries", content=b"{}", headers={"content-type": "application/json"})
     assert answer.status_code == 415

@@ -93,10 +93,78 @@ def test_a_format_nobody_can_give_is_not_acceptable(
 
 
 def test_a_bad_query_is_told_with_its_place(client: httpx.Client) -> None:
-    answer = client.get("/sparql", params={"query": "selec"})
+    answer = client.get("/sparql", params={"query": "select ?s\n{ ?s foo ?o }"})
     assert answer.status_code == 400
     assert answer.json()["type"] == "urn:sensorstream:error:query"
-    assert answer.json()["position"] == {"file": "query", "line": 1, "column": 1}
+    assert answer.json()["position"] == {"file": "query", "line": 2, "column": 6}
+    assert answer.json()["detail"].startswith("unexpected 'foo': expected a verb")
+
+
+@pytest.mark.parametrize(
+    ("query", "column", "said"),
+    [
+        ("select * from <urn:other> { ?s ?p ?o }", 15, "there is no graph <urn:other>"),
+        ("select * from named <urn:other> { ?s ?p ?o }", 21, "there is no graph <urn:other>"),
+        ("select * { graph <urn:other> { ?s ?p ?o } }", 18, "there is no graph <urn:other>"),
+        ("select * { service <urn:other> { ?s ?p ?o } }", 12, "SERVICE is not allowed"),
+        ("select * { ?s <p> ?o }", 15, "<p> is a relative IRI"),
+        ("register query q as ask { }", 1, "REGISTER belongs to a continuous query"),
+        ("ask { { ?s ?p ?o } seq { ?s ?p ?x } }", 1, "SEQ belongs to a continuous query"),
+        (f"ask {'{' * 900}{'}' * 900}", 205, "nested too deeply"),
+        (f"ask {{ filter({'(' * 900}1{')' * 900}) }}", 212, "nested too deeply"),
+        (f"ask {{ filter(1{' || 1' * 300}) }}", 1, "nested too deeply"),
+        (f"ask {{ {{ }} {'union { } ' * 300} }}", 1, "nested too deeply"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_with_its_place(
+    client: httpx.Client, query: str, column: int, said: str
+) -> None:
+    headers = {"content-type": "application/sparql-query"}
+    answer = client.post("/sparql", content=query, headers=headers)
+    assert answer.status_code == 400
+    assert said in answer.json()["detail"]
+    assert answer.json()["position"] == {"file": "query", "line": 1, "column": column}
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("select ?n from <urn:sensorstream:window> { ?s ?p ?n }", {"Ada"}),
+        (
+            "select ?n from <urn:sensorstream:window> from <urn:sensorstream:static> "
+            "{ ?s <http://example.org/name> ?n }",
+            {"Ada", "Room"},
+        ),
+        (
+            "select ?n from named <urn:sensorstream:static> { graph ?g { ?s ?p ?n } }",
+            {"Room"},
+        ),
+        ("select ?n from <urn:sensorstream:static> { graph ?g { ?s ?p ?n } }", set()),
+        ("select ?n { graph <urn:sensorstream:window> { ?s ?p ?n } }", {"Ada"}),
+    ],
+)
+def test_a_query_may_name_its_graphs(client: httpx.Client, query: str, found: set[str]) -> None:
+    answer = client.get("/sparql", params={"query": query})
+    assert answer.status_code == 200, answer.text
+    bindings = answer.json()["results"]["bindings"]
+    assert {each["n"]["value"] for each in bindings if each["n"]["type"] == "literal"} == found
+
+
+def test_describe_gives_what_is_said_of_a_name(client: httpx.Client) -> None:
+    query = "describe ?s { ?s <http://example.org/name> 'Ada' }"
+    answer = client.get(
+        "/sparql", params={"query": query}, headers={"accept": "application/n-triples"}
+    )
+    assert answer.status_code == 200
+    assert '<http://example.org/name> "Ada"' in answer.text
+    assert "Room" not in answer.text
+
+
+def test_the_protocol_cannot_name_a_graph_that_does_not_exist(client: httpx.Client) -> None:
+    for parameter in ("default-graph-uri", "named-graph-uri"):
+        answer = client.get("/sparql", params={"query": SELECT, parameter: "urn:other"})
+        assert answer.status_code == 400
+        assert f"{parameter}: there is no graph <urn:other>" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +178,7 @@ def test_a_bad_query_is_told_with_its_place(client: httpx.Client) -> None:
 def test_an_update_is_refused_by_name_and_changes_nothing(
     client: httpx.Client, application: Any, update: str
 ) -> None:
-    before = len(application.store)
+    before = len(application.kb)
     answers = [
         client.get("/sparql", params={"query": update}),
         client.post("/sparql", data={"update": update}),
@@ -120,7 +188,7 @@ def test_an_update_is_refused_by_name_and_changes_nothing(
     ]
     assert [each.status_code for each in answers] == [400, 400, 415]
     assert all("updates are refused" in each.json()["detail"] for each in answers)
-    assert len(application.store) == before
+    assert len(application.kb) == before
 
 
 def test_a_request_holds_one_query(client: httpx.Client) -> None:

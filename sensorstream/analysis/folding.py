@@ -1,0 +1,145 @@
+"""What an expression can come to, whatever its variables hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import Enum
+from itertools import product
+from typing import Final, TypeAlias
+
+from sensorstream.errors import NotIncremental
+from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_BOOLEAN, XSD_STRING
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.network.expressions.compile import value_of
+from sensorstream.network.expressions.functions import UNREPEATABLE
+from sensorstream.network.expressions.values import boolean, truth
+from sensorstream.sparql.algebra import (
+    And,
+    Arithmetic,
+    Call,
+    Comparison,
+    Exists,
+    Expression,
+    FunctionCall,
+    In,
+    Not,
+    Or,
+    Sign,
+    Variable,
+)
+from sensorstream.sparql.walk import nodes
+
+Truth: TypeAlias = bool | None
+"""None is an error (SPARQL 1.1, section 17.2)."""
+
+
+class Value(Enum):
+    """What is known of a value that is not one certain term."""
+
+    FAILS = "fails"
+    """It is an error every time."""
+    VARIES = "varies"
+
+
+_ANY: Final = frozenset((True, False, None))
+_OF_EVENTS: Final = frozenset(("GETDURATION", "GETSTARTTIME", "GETENDTIME"))
+
+
+def truths(expression: Expression, bound: Collection[str]) -> frozenset[Truth]:
+    """The effective boolean values that an expression may have.
+
+    ``bound`` are the variables that may have a value; others have none. The answer may hold
+    more than can be, never less.
+    """
+    match expression:
+        case And(left, right):
+            pairs = product(truths(left, bound), truths(right, bound))
+            return frozenset(_and(one, other) for one, other in pairs)
+        case Or(left, right):
+            pairs = product(truths(left, bound), truths(right, bound))
+            return frozenset(_not(_and(_not(one), _not(other))) for one, other in pairs)
+        case Not(operand):
+            return frozenset(map(_not, truths(operand, bound)))
+        case Call("BOUND", (Variable(name),)):
+            return frozenset((True, False) if name in bound else (False,))
+    found = value(expression, bound)
+    match found:
+        case Value.VARIES:
+            return _ANY
+        case Value.FAILS:
+            return frozenset((None,))
+    return frozenset((truth(found),))
+
+
+def value(expression: Expression, bound: Collection[str]) -> Term | Value:
+    """The one value of an expression, or what else is known of it; see :func:`truths`."""
+    match expression:
+        case IRI() | Literal():
+            return expression
+        case Variable(name):
+            return Value.VARIES if name in bound else Value.FAILS
+        case And() | Or() | Not() | Call("BOUND"):
+            possible = truths(expression, bound)
+            if len(possible) > 1:
+                return Value.VARIES
+            (only,) = possible
+            return Value.FAILS if only is None else boolean(only)
+        case Exists():
+            return Value.VARIES
+        case In(operand, choices):
+            parts = [value(each, bound) for each in (operand, *choices)]
+            if parts[0] is Value.FAILS:
+                return Value.FAILS
+        case Comparison(operator, left, right):
+            parts = [value(left, bound), value(right, bound)]
+            unordered = any(isinstance(part, IRI) for part in parts)
+            if Value.FAILS in parts or (unordered and operator not in ("=", "!=")):
+                return Value.FAILS
+        case Arithmetic(_, left, right):
+            parts = [value(left, bound), value(right, bound)]
+            if Value.FAILS in parts or any(map(_cannot_be_counted, parts)):
+                return Value.FAILS
+        case Sign(_, operand):
+            parts = [value(operand, bound)]
+        case Call(name) if name in UNREPEATABLE or name in _OF_EVENTS:
+            return Value.VARIES
+        case Call(name, arguments):
+            parts = [value(each, bound) for each in arguments]
+            strict = name not in ("IF", "COALESCE")
+            if Value.FAILS in parts and (strict or set(parts) == {Value.FAILS}):
+                return Value.FAILS
+        case FunctionCall(_, arguments):
+            parts = [value(each, bound) for each in arguments]
+            if Value.FAILS in parts:
+                return Value.FAILS
+        case _:
+            return Value.VARIES
+    return Value.VARIES if Value.VARIES in parts else _calculated(expression)
+
+
+def _calculated(expression: Expression) -> Term | Value:
+    """The value of an expression without a variable that may have one."""
+    if any(isinstance(node, Call) and node.name in UNREPEATABLE for node in nodes(expression)):
+        return Value.VARIES
+    try:
+        found = value_of(expression, {})(())
+    except NotIncremental:
+        return Value.VARIES
+    return Value.FAILS if found is None else found
+
+
+def _cannot_be_counted(part: Term | Value) -> bool:
+    """Whether no arithmetic takes it; a time or a duration may be taken by some."""
+    if isinstance(part, Literal):
+        return part.datatype in (XSD_STRING, RDF_LANG_STRING, XSD_BOOLEAN)
+    return isinstance(part, IRI)
+
+
+def _and(one: Truth, other: Truth) -> Truth:
+    if one is False or other is False:
+        return False
+    return None if one is None or other is None else True
+
+
+def _not(one: Truth) -> Truth:
+    return None if one is None else not one

@@ -1,0 +1,35 @@
+"""All notes on a query or an update: one kind a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import Final
+
+from sensorstream.analysis import filters, graphs, names, windows
+from sensorstream.analysis.note import AnyParsed, Known, Note
+from sensorstream.sparql.algebra import Query, Update
+from sensorstream.sparql.parser import Parsed
+
+_KINDS: Final[tuple[Callable[[AnyParsed, Known], Iterator[Note]], ...]] = (
+    names.notes,
+    filters.notes,
+    windows.notes,
+    graphs.notes,
+)
+_place = attrgetter("position.line", "position.column")
+
+
+def query_notes(parsed: Parsed[Query], known: Known) -> tuple[Note, ...]:
+    """What is remarkable in a query, in the order of its text."""
+    return _notes(parsed, known)
+
+
+def update_notes(parsed: Parsed[Update], known: Known) -> tuple[Note, ...]:
+    """What is remarkable in an update, in the order of its text."""
+    return _notes(parsed, known)
+
+
+def _notes(parsed: AnyParsed, known: Known) -> tuple[Note, ...]:
+    found = {note: None for kind in _KINDS for note in kind(parsed, known)}
+    return tuple(sorted(found, key=_place))

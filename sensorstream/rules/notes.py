@@ -1,0 +1,201 @@
+"""What is remarkable in semantic rules, though no fault: in their queries, in their triggers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sensorstream.analysis import Known, Note, query_notes, update_notes
+from sensorstream.analysis.filters import never_matches
+from sensorstream.language import syntax
+from sensorstream.language.vocabulary import shown
+from sensorstream.language.walk import nodes
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, BlankNode, Triple
+from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_SUBCLASS_OF
+from sensorstream.rules.reading import parsed_condition, select_query
+from sensorstream.rules.triggers import bound_by
+from sensorstream.rules.update import parsed_deletion, parsed_update
+from sensorstream.sparql.algebra import InsertData, Modify, Quad, Update
+from sensorstream.sparql.parser import Parsed
+
+# They relate classes, but make nobody a member of one.
+_NO_MEMBERS: Final = frozenset(
+    IRI(f"{OWL}{name}") for name in ("disjointWith", "AllDisjointClasses", "versionInfo")
+)
+
+_MAKING_PROPERTIES: Final = frozenset(
+    IRI(f"{OWL}{name}") for name in ("inverseOf", "propertyChainAxiom")
+)
+"""By these a property may hold that no rule states."""
+
+
+def rule_notes(
+    files: Sequence[syntax.RuleFile],
+    schema: Schema,
+    triples: Collection[Triple],
+    *,
+    others_make: bool = False,
+) -> Iterator[Note]:
+    """The notes on the semantic rules of some files, which compile.
+
+    ``triples`` is the ontology. ``others_make`` says that mappings beside these files make
+    individuals, whose classes are not known.
+    """
+    made = None if others_make else _made(files)
+    for file in files:
+        for rule in file.semantic_rules:
+            if made is not None:
+                yield from _of_classes(rule, file, made, schema, triples)
+            yield from _of_queries(rule, file, Known(schema))
+
+
+def _of_queries(rule: syntax.SemanticRule, file: syntax.RuleFile, known: Known) -> Iterator[Note]:
+    known = replace(known, given=bound_by(rule.trigger))
+    for condition in rule.conditions:
+        if not isinstance(condition, syntax.Select | syntax.Ask):
+            continue
+        parsed = parsed_condition(condition.query, file)
+        yield from query_notes(parsed, known)
+        if condition.negated:
+            continue
+        if never_matches(parsed.meaning.form.pattern, known.given):
+            yield Note(
+                "rule-never-fires",
+                f"rule {rule.name} cannot fire: this condition never holds",
+                condition.position,
+            )
+        if isinstance(condition, syntax.Select):
+            known = replace(known, given=known.given | select_query(parsed, known.given)[1])
+    for update in _updates(rule, file, known.given):
+        yield from update_notes(update, known)
+
+
+def _updates(
+    rule: syntax.SemanticRule, file: syntax.RuleFile, given: Collection[str]
+) -> Iterator[Parsed[Update]]:
+    for action in rule.actions:
+        match action:
+            case syntax.SparqlUpdate(update=block):
+                yield parsed_update(block, file, given)
+            case syntax.DeletePattern(pattern=block):
+                yield parsed_deletion(block, file)
+
+
+# Rules that wait for what never comes
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """All classes of which rules make individuals, and all properties they state."""
+
+    classes: frozenset[IRI]
+    properties: frozenset[IRI]
+
+
+def _made(files: Iterable[syntax.RuleFile]) -> _Made | None:
+    """What the rules of some files make; None: anything."""
+    classes: set[IRI] = set()
+    properties: set[IRI] = set()
+    for file in files:
+        for node in nodes(file.rules, object):
+            match node:
+                case syntax.IndividualAction(classes=names) | syntax.BlankValue(classes=names):
+                    classes |= {file.resolve(name) for name in names}
+                case syntax.PropertyValues(property=name):
+                    properties.add(file.resolve(name))
+        if RDF_TYPE in properties:
+            # The class is a value of the message.
+            return None
+        for quad in _inserted(file):
+            predicate, value = quad.triple.predicate, quad.triple.object
+            if not isinstance(predicate, IRI):
+                return None
+            if predicate != RDF_TYPE:
+                properties.add(predicate)
+            elif isinstance(value, IRI):
+                classes.add(value)
+            else:
+                return None
+    return _Made(frozenset(classes), frozenset(properties))
+
+
+def _given(rule: syntax.SemanticRule, file: syntax.RuleFile) -> frozenset[str]:
+    """The variables that trigger and conditions give a value."""
+    given = bound_by(rule.trigger)
+    for condition in rule.conditions:
+        if isinstance(condition, syntax.Select) and not condition.negated:
+            given |= select_query(parsed_condition(condition.query, file), given)[1]
+    return given
+
+
+def _inserted(file: syntax.RuleFile) -> Iterator[Quad]:
+    for rule in file.semantic_rules:
+        for update in _updates(rule, file, _given(rule, file)):
+            for operation in update.meaning.operations:
+                match operation:
+                    case InsertData(quads):
+                        yield from quads
+                    case Modify(insert=quads) if quads is not None:
+                        yield from quads
+
+
+def _of_classes(
+    rule: syntax.SemanticRule,
+    file: syntax.RuleFile,
+    made: _Made,
+    schema: Schema,
+    triples: Collection[Triple],
+) -> Iterator[Note]:
+    """The classes without whose members a rule cannot fire."""
+    for name, in_ontology in _needed(rule):
+        iri = file.resolve(name)
+        classes = frozenset((iri, *schema.subclasses(iri)))
+        if in_ontology and any(p == RDF_TYPE and o in classes for _, p, o in triples):
+            continue
+        if not _may_have_members(classes, made, schema, triples):
+            yield Note(
+                "rule-never-fires",
+                f"rule {rule.name} cannot fire: no rule makes a {shown(file, iri)}, and the "
+                "ontology does not say what else is one",
+                name.position,
+            )
+
+
+def _needed(rule: syntax.SemanticRule) -> Iterator[tuple[syntax.Name, bool]]:
+    """The classes that must have members, and whether those of the ontology will do."""
+    if isinstance(rule.trigger, syntax.OnInsert | syntax.OnExpire):
+        yield rule.trigger.class_name, False
+    for condition in rule.conditions:
+        match condition:
+            case syntax.Exists(class_name=name, negated=False):
+                yield name, True
+            case syntax.Count(class_name=name, comparison=">" | ">=" | "=", negated=False):
+                if condition.number > 0 or condition.comparison == ">":
+                    yield name, True
+
+
+def _may_have_members(
+    classes: frozenset[IRI], made: _Made, schema: Schema, triples: Collection[Triple]
+) -> bool:
+    """Whether an individual may become a member of one of the classes; it errs on yes."""
+    if classes & made.classes:
+        return True
+    properties = made.properties
+    if any(predicate in _MAKING_PROPERTIES for _, predicate, _ in triples):
+        properties |= schema.object_properties | schema.datatype_properties
+    for name in properties:
+        for each in (name, *schema.superproperties(name)):
+            if classes & (schema.domains(each) | schema.ranges(each)):
+                return True
+    # Beyond told names all is the reasoner's affair: what an expression says may have members.
+    return any(
+        (s in classes or o in classes)
+        and (
+            (p.startswith(OWL) and p not in _NO_MEMBERS)
+            or p == RDF_FIRST
+            or (p == RDFS_SUBCLASS_OF and isinstance(s, BlankNode))
+        )
+        for s, p, o in triples
+    )

@@ -1,0 +1,213 @@
+"""The SPARQL of a rule, read: conditions and WHERE parts as queries with values from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Final, TypeVar
+
+import pyoxigraph as ox
+
+from sensorstream.errors import LanguageError, Position, QueryError
+from sensorstream.language import syntax
+from sensorstream.model.datatypes import XSD_BOOLEAN
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.rules.conditions import ConditionQuery, condition_query
+from sensorstream.sparql.algebra import (
+    Ask,
+    Dataset,
+    Distinct,
+    Extend,
+    Pattern,
+    Project,
+    Query,
+    Reduced,
+    Select,
+    Slice,
+    Update,
+    Variable,
+)
+from sensorstream.sparql.answerable import check_answerable
+from sensorstream.sparql.parser import Parsed, read_query
+from sensorstream.sparql.printing.patterns import is_sub_select, modified
+from sensorstream.sparql.walk import variables, visible
+
+_Of = TypeVar("_Of")
+_TRUE: Final = Literal("true", XSD_BOOLEAN)
+
+
+def in_rule_file(read: Callable[[], _Of]) -> _Of:
+    """What ``read`` gives.
+
+    Raises:
+        LanguageError: ``read`` raised a QueryError; it has the same text and place.
+    """
+    try:
+        return read()
+    except QueryError as error:
+        raise LanguageError(error.message, position=error.position) from None
+
+
+def parsed_condition(block: syntax.Sparql, file: syntax.RuleFile) -> Parsed[Query]:
+    """A query of a rule, under the prefixes of its file.
+
+    Raises:
+        LanguageError: not SPARQL 1.1, or a part of it that cannot be answered in a rule.
+    """
+
+    def read() -> Parsed[Query]:
+        parsed = read_query(block.text, start=block.position, prefixes=file.prefix_map)
+        check_answerable(parsed)
+        return parsed
+
+    return in_rule_file(read)
+
+
+def select_query(
+    parsed: Parsed[Query], given: Collection[str]
+) -> tuple[ConditionQuery, frozenset[str]]:
+    """A SELECT whose variables in ``given`` have their value from outside.
+
+    A given variable that the query mentions but does not return is returned too, so that it
+    means the same inside the query as outside.
+
+    Returns:
+        The query, and the variables it returns.
+
+    Raises:
+        LanguageError: not a SELECT, or a given variable inside a grouping.
+    """
+    query = parsed.meaning
+    if not isinstance(query.form, Select):
+        raise LanguageError("not a SELECT: expected 'SELECT …'", position=parsed.start)
+    pattern = query.form.pattern
+    returned = frozenset(each.name for each in visible(pattern))
+    outer = _names(pattern) & frozenset(given)
+    hidden = sorted(outer - returned)
+    _check_grouping(pattern, hidden, parsed.start)
+    made = _returning(pattern, hidden) if hidden else pattern
+    return (
+        _answered(query.dataset, made, outer, parsed.start, base=query.base),
+        returned | outer,
+    )
+
+
+def ask_query(parsed: Parsed[Query], given: Collection[str]) -> ConditionQuery:
+    """An ASK as a SELECT whose variables in ``given`` have their value from outside.
+
+    Raises:
+        LanguageError: not an ASK, or a given variable inside a grouping.
+    """
+    query = parsed.meaning
+    if not isinstance(query.form, Ask):
+        raise LanguageError("not an ASK: expected 'ASK { … }'", position=parsed.start)
+    pattern = query.form.pattern
+    outer = _names(pattern) & frozenset(given)
+    if not is_sub_select(pattern):
+        _check_grouping(pattern, sorted(outer), parsed.start)
+    return _answered(
+        query.dataset,
+        _projected(pattern, sorted(outer)),
+        outer,
+        parsed.start,
+        base=query.base,
+        asks=True,
+    )
+
+
+def pattern_query(
+    pattern: Pattern,
+    given: Collection[str],
+    wanted: Iterable[Variable],
+    parsed: Parsed[Update],
+    base: IRI | None = None,
+) -> ConditionQuery:
+    """The solutions of the WHERE part of an update.
+
+    Args:
+        pattern: the WHERE part.
+        given: the variables that may have a value from outside.
+        wanted: the variables that must come out, in the order of writing; one that is neither
+            given nor in the pattern is an error.
+        parsed: the update, for places.
+        base: what IRI() resolves against.
+
+    Raises:
+        LanguageError: a wanted variable that nothing binds.
+    """
+    inside = {each.name for each in visible(pattern)}
+    outer = frozenset(given)
+    names: dict[str, None] = {}
+    for variable in wanted:
+        if variable.name not in inside | outer:
+            raise LanguageError(
+                f"{variable} has no value: expected it in the WHERE pattern",
+                position=parsed.position(variable),
+            )
+        if variable.name in inside:
+            names[variable.name] = None
+    mentioned = outer & _names(pattern)
+    shown = sorted(names.keys() | mentioned) or sorted(inside)
+    made = Project(pattern, tuple(map(Variable, shown)))
+    return _answered(Dataset(), made, mentioned, parsed.start, base=base)
+
+
+def _answered(
+    dataset: Dataset,
+    pattern: Pattern,
+    given: frozenset[str],
+    position: Position,
+    *,
+    base: IRI | None,
+    asks: bool = False,
+) -> ConditionQuery:
+    """The query, once Oxigraph has shown on no data that it can answer it."""
+    query = condition_query(Query(Select(pattern), dataset, base=base), given, asks=asks)
+    try:
+        ox.Store().query(query.text)
+    except (SyntaxError, ValueError, RuntimeError, OSError) as error:
+        raise LanguageError(f"the query cannot be answered: {error}", position=position) from None
+    return query
+
+
+def _names(pattern: Pattern) -> frozenset[str]:
+    return frozenset(each.name for each in variables(pattern))
+
+
+def _check_grouping(pattern: Pattern, names: Iterable[str], position: Position) -> None:
+    group = modified(pattern).group
+    if group is None:
+        return
+    keys = {key.variable.name for key in group.keys if key.variable is not None}
+    missing = " ".join(f"?{name}" for name in names if name not in keys)
+    if missing:
+        raise LanguageError(
+            f"{missing} has a value from before, but this query groups: "
+            f"add {missing} to its SELECT and to its GROUP BY",
+            position=position,
+        )
+
+
+def _returning(pattern: Pattern, names: Iterable[str]) -> Pattern:
+    """The pattern of a SELECT that returns some variables more."""
+    match pattern:
+        case Distinct(inner):
+            return Distinct(_returning(inner, names))
+        case Reduced(inner):
+            return Reduced(_returning(inner, names))
+        case Slice(inner, offset, limit):
+            return Slice(_returning(inner, names), offset, limit)
+        case Project(inner, columns):
+            return Project(inner, (*columns, *map(Variable, names)))
+    raise AssertionError("the pattern of a SELECT is a projection, perhaps within modifiers")
+
+
+def _projected(pattern: Pattern, names: Iterable[str]) -> Pattern:
+    """The pattern of an ASK as that of a SELECT."""
+    if isinstance(pattern, Slice) and not is_sub_select(pattern):
+        return Slice(_projected(pattern.pattern, names), pattern.offset, pattern.limit)
+    columns = tuple(map(Variable, names))
+    if not columns and not is_sub_select(pattern) and modified(pattern).group is not None:
+        # A grouping has to select something.
+        fresh = Variable(max(_names(pattern), key=len, default="").removeprefix(".") + "x")
+        return Project(Extend(pattern, fresh, _TRUE), (fresh,))
+    return Project(pattern, columns)

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import pytest
+
+from sensorstream.analysis import Known, Note, query_notes, update_notes
+from sensorstream.errors import Position
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI
+from sensorstream.sparql.parser import read_query, read_update
+
+E = "http://example.org/"
+SCHEMA = Schema(
+    classes=frozenset((IRI(f"{E}Human"), IRI(f"{E}Room"))),
+    object_properties=frozenset((IRI(f"{E}hasLocation"),)),
+    datatype_properties=frozenset((IRI(f"{E}hasName"),)),
+)
+START = Position("query", 1, 1)
+
+
+def notes(text: str, known: Known | None = None) -> list[Note]:
+    parsed = read_query(text, start=START, prefixes={"": E})
+    return list(query_notes(parsed, known or Known()))
+
+
+def told(text: str, known: Known | None = None) -> list[tuple[str, int, str]]:
+    return [(note.code, note.position.column, note.text) for note in notes(text, known)]
+
+
+# Names
+
+
+def test_a_class_of_the_ontology_s_namespace_that_is_missing_is_told() -> None:
+    assert told("ASK { ?x a :Humam }", Known(SCHEMA)) == [
+        ("unknown-class", 12, "the ontology has no class :Humam: did you mean :Human?")
+    ]
+
+
+def test_a_property_is_looked_for_in_paths_too() -> None:
+    assert told("ASK { ?x :hasName/^:hasLocaton ?y }", Known(SCHEMA)) == [
+        (
+            "unknown-property",
+            20,
+            "the ontology has no property :hasLocaton: did you mean :hasLocation?",
+        )
+    ]
+
+
+def test_a_name_of_another_namespace_may_come_with_the_data() -> None:
+    assert told("ASK { ?x <urn:other:q> ?y }", Known(SCHEMA)) == [
+        (
+            "unknown-property",
+            10,
+            "the ontology does not name the property <urn:other:q>, only data could",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ASK { ?x a :Human ; :hasName ?y ; :hasLocation [ a :Room ] }",
+        "ASK { ?x a ?class ; ?p ?o . ?x <http://www.w3.org/2000/01/rdf-schema#label> ?l }",
+        "ASK { ?x a <http://www.w3.org/2002/07/owl#Thing> }",
+        # A name that is a value is nobody's business.
+        "ASK { ?x :hasLocation :kitchn }",
+    ],
+)
+def test_known_names_and_those_of_rdf_need_no_note(text: str) -> None:
+    assert told(text, Known(SCHEMA)) == []
+
+
+def test_without_an_ontology_all_names_are_allowed() -> None:
+    assert told("ASK { ?x a :Anything ; :goes 1 }") == []
+
+
+def test_the_templates_of_an_update_are_looked_at() -> None:
+    parsed = read_update(
+        "INSERT { ?x a :Humman } WHERE { ?x :hasNam ?y }", start=START, prefixes={"": E}
+    )
+    found = update_notes(parsed, Known(SCHEMA))
+    assert [(note.code, note.position.column) for note in found] == [
+        ("unknown-class", 15),
+        ("unknown-property", 36),
+    ]
+
+
+# Filters
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ('?x > "a" + 1', "always fails with an error"),
+        ('?x + "a" > 1', "always fails with an error"),
+        ('"a" < 5', "always fails with an error"),
+        ("?x > <urn:x>", "always fails with an error"),
+        ("!(?x > <urn:x>)", "always fails with an error"),
+        ("STRLEN(5) = 1", "always fails with an error"),
+        ("1 = 2", "is never true"),
+        ("?x > 1 && 1 > 2", "is never true"),
+        ("false", "is never true"),
+        ('""', "is never true"),
+        ("1 IN (2, 3)", "is never true"),
+        ("!BOUND(?x) && BOUND(?z)", "is never true"),
+        ("1 > 2 || <urn:x> < ?x", "always fails with an error"),
+        ("COALESCE(1/0, false)", "is never true"),
+    ],
+)
+def test_a_filter_that_nothing_passes_is_told(condition: str, said: str) -> None:
+    ((code, column, text),) = told(f"ASK {{ ?s ?p ?x FILTER({condition}) }}")
+    assert code == "filter-never-true"
+    assert column == 16
+    assert said in text
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "?x > 1",
+        "?x = <urn:x>",
+        "?x != <urn:x>",
+        '?x = "a" || ?x > 1',
+        "BOUND(?x)",
+        "!BOUND(?z)",
+        "1 < 2",
+        "COALESCE(?z, 1) = 1",
+        "COALESCE(1/0, true)",
+        "IF(?x, true, 1/0)",
+        "NOW() > ?x",
+        "RAND() < 0.5",
+        "?x IN (1, 1/0)",
+        "STR(?x) = 'a'",
+        "EXISTS { ?x ?q ?x }",
+        "NOT EXISTS { ?s ?q ?y FILTER(?y > ?x) }",
+        "<urn:unknown:function>(?x)",
+    ],
+)
+def test_a_filter_that_may_hold_needs_no_note(condition: str) -> None:
+    assert told(f"ASK {{ ?s ?p ?x FILTER({condition}) }}") == []
+
+
+def test_a_variable_that_no_pattern_binds_is_named() -> None:
+    assert told("ASK { ?s ?p ?x FILTER(?y > 1) }") == [
+        (
+            "unbound-variable",
+            16,
+            "?y has no value in this filter: no pattern of its group binds it",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("ASK { ?s ?p ?x { ?s ?q ?y FILTER(?y > ?x) } }", ["?x"]),
+        ("ASK { ?s ?p ?x OPTIONAL { ?s ?q ?y FILTER(?y > ?x && ?z > ?v) } }", ["?v, ?z"]),
+        ("ASK { ?s ?p ?x FILTER NOT EXISTS { ?s ?q ?y FILTER(?y > ?z) } }", ["?z"]),
+        ("SELECT ?s { ?s ?p ?x } GROUP BY ?s HAVING (COUNT(?x) > ?limit)", ["?limit"]),
+        ("SELECT ?s (?a + 1 AS ?b) { ?s ?p ?x }", ["?a"]),
+        ("ASK { BIND(?a + 1 AS ?b) ?s ?p ?a }", ["?a"]),
+    ],
+)
+def test_variables_are_looked_for_in_the_group_alone(text: str, names: list[str]) -> None:
+    found = notes(text)
+    assert [note.code for note in found] == ["unbound-variable"] * len(names)
+    assert [note.text.partition(" ha")[0] for note in found] == names
+
+
+def test_a_value_from_outside_counts_but_in_a_sub_select_that_does_not_return_it() -> None:
+    known = Known(given=frozenset(("who",)))
+    assert told("ASK { ?s ?p ?x FILTER(?x = ?who) }", known) == []
+    assert told("ASK { { ?s ?p ?x FILTER(?x = ?who) } }", known) == []
+    inside = "ASK { { SELECT %s { ?s ?p ?x FILTER(?x = ?who) } } }"
+    assert told(inside % "?s ?who", known) == []
+    assert [code for code, _, _ in told(inside % "?s", known)] == ["unbound-variable"]
+
+
+def test_an_expression_that_always_fails_is_told() -> None:
+    ((code, column, text),) = told('SELECT (?x * "a" AS ?y) { ?s ?p ?x }')
+    assert (code, column) == ("expression-always-fails", 21)
+    assert text.startswith("?y never has a value")
+
+
+# Windows and graphs
+
+WINDOWED = "SELECT * FROM NAMED WINDOW :w ON <urn:s:camera-1> [RANGE 5s] { WINDOW :w { ?s ?p ?o } }"
+
+
+def test_a_window_on_a_stream_that_nobody_sends_is_told() -> None:
+    known = Known(streams=frozenset((IRI("urn:s:camera-2"),)))
+    ((code, column, text),) = told(WINDOWED, known)
+    assert (code, column) == ("silent-stream", 34)
+    assert "<urn:s:camera-1>" in text
+    assert text.endswith("did you mean <urn:s:camera-2>?")
+
+
+def test_a_window_on_a_known_stream_or_on_all_needs_no_note() -> None:
+    known = Known(streams=frozenset((IRI("urn:s:camera-1"),)))
+    assert told(WINDOWED, known) == []
+    assert told(WINDOWED.replace("ON <urn:s:camera-1> ", ""), Known(streams=frozenset())) == []
+    assert told(WINDOWED, Known(streams=None)) == []
+
+
+def test_a_graph_that_a_continuous_query_does_not_read_is_told() -> None:
+    text = "SELECT * FROM <urn:sensorstream:window> FROM <urn:file> { ?s ?p ?o }"
+    assert [(code, column) for code, column, _ in told(text, Known(continuous=True))] == [
+        ("from-without-effect", 15),
+        ("from-without-effect", 46),
+    ]
+    # Where FROM chooses a graph there is nothing to note.
+    assert told(text) == []
+
+
+def test_notes_come_in_the_order_of_the_text() -> None:
+    text = "ASK { ?x :hasNam ?n\nFILTER(1 > 2) FILTER(?z)\n?x a :Roam }"
+    assert [note.code for note in notes(text, Known(SCHEMA))] == [
+        "unknown-property",
+        "filter-never-true",
+        "unbound-variable",
+        "unknown-class",
+    ]

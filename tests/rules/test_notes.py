@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import pytest
+
+from sensorstream.language import parse
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, BlankNode, Triple
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_DOMAIN, RDFS_SUBCLASS_OF
+from sensorstream.rules.compile import compile_rules
+from sensorstream.rules.notes import rule_notes
+
+E = "http://example.org/"
+HEAD = """prefix : <http://example.org/>
+mapping people on message {/m}
+then insert individual :p-{@id} a :Human ; :hasName {@name} .
+"""
+
+
+def name(text: str) -> IRI:
+    return IRI(f"{E}{text}")
+
+
+ONTOLOGY: tuple[Triple, ...] = (
+    *((name(each), RDF_TYPE, IRI(f"{OWL}Class")) for each in ("Human", "Agent", "Room", "Lab")),
+    (name("hasName"), RDF_TYPE, IRI(f"{OWL}DatatypeProperty")),
+    (name("isIn"), RDF_TYPE, IRI(f"{OWL}ObjectProperty")),
+    (name("Human"), RDFS_SUBCLASS_OF, name("Agent")),
+    (name("Lab"), RDFS_SUBCLASS_OF, name("Room")),
+)
+
+
+def told(rules: str, *more: Triple, others_make: bool = False) -> list[tuple[str, int, int, str]]:
+    ontology = (*ONTOLOGY, *more)
+    schema = Schema.of(ontology)
+    file = parse(HEAD + rules, "a.rules")
+    compile_rules([file], schema, Timeline.INTEGER)
+    return [
+        (note.code, note.position.line, note.position.column, note.text)
+        for note in rule_notes([file], schema, ontology, others_make=others_make)
+    ]
+
+
+def codes(rules: str, *more: Triple, others_make: bool = False) -> list[str]:
+    return [code for code, *_ in told(rules, *more, others_make=others_make)]
+
+
+ON_ROOM = 'rule r on insert :Room as ?r then alert info "{?r}"'
+
+
+def test_a_rule_for_a_class_that_nobody_makes_cannot_fire() -> None:
+    ((code, line, column, text),) = told(ON_ROOM)
+    assert (code, line, column) == ("rule-never-fires", 4, 18)
+    assert text.startswith("rule r cannot fire: no rule makes a :Room")
+    assert codes(ON_ROOM.replace("on insert", "on expire")) == ["rule-never-fires"]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        'rule r on insert :Human as ?h then alert info "{?h}"',
+        'rule r on insert :Agent as ?h then alert info "{?h}"',
+        f"{ON_ROOM} rule s on change then insert individual :x a :Lab .",
+        f"{ON_ROOM} rule s on change then sparql {{ INSERT DATA {{ :x a :Room }} }}",
+        f"{ON_ROOM} rule s on change then sparql {{ INSERT {{ ?x ?p ?o }} WHERE {{ ?o ?p ?x }} }}",
+        f"{ON_ROOM} rule s on change then sparql {{ INSERT {{ ?x a ?o }} WHERE {{ ?x ?p ?o }} }}",
+    ],
+)
+def test_a_rule_for_what_is_made_or_follows_needs_no_note(rules: str) -> None:
+    assert codes(rules) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("exists :Room", ["rule-never-fires"]),
+        ("not exists :Room", []),
+        ("exists :Agent", []),
+        ("count :Lab > 0", ["rule-never-fires"]),
+        ("count :Lab = 2", ["rule-never-fires"]),
+        ("count :Lab = 0", []),
+        ("count :Lab < 3", []),
+        ("not count :Lab >= 3", []),
+    ],
+)
+def test_a_condition_on_a_class_without_members_is_told(
+    condition: str, expected: list[str]
+) -> None:
+    rule = f'rule r on change if {condition} then alert info "x"'
+    assert codes(rule) == expected
+    # An individual of the ontology is a member from the start, but never inserted.
+    lab = (name("lab-1"), RDF_TYPE, name("Lab"))
+    assert codes(rule, lab) == []
+    assert codes(ON_ROOM, lab) == ["rule-never-fires"]
+
+
+@pytest.mark.parametrize(
+    "axiom",
+    [
+        (name("hasName"), RDFS_DOMAIN, name("Lab")),
+        (name("Room"), IRI(f"{OWL}equivalentClass"), BlankNode("_:some")),
+        (BlankNode("_:some"), RDFS_SUBCLASS_OF, name("Lab")),
+        (BlankNode("_:some"), IRI(f"{OWL}allValuesFrom"), name("Lab")),
+        (BlankNode("_:some"), RDF_FIRST, name("Lab")),
+    ],
+)
+def test_what_the_ontology_may_infer_is_no_ground_for_a_note(axiom: Triple) -> None:
+    assert codes(ON_ROOM, axiom) == []
+
+
+def test_an_inverse_may_state_a_property_that_no_rule_states() -> None:
+    domain = (name("isIn"), RDFS_DOMAIN, name("Room"))
+    inverse = (name("holds"), IRI(f"{OWL}inverseOf"), name("isIn"))
+    assert codes(ON_ROOM, domain) == ["rule-never-fires"]
+    assert codes(ON_ROOM, domain, inverse) == []
+
+
+def test_mappings_of_another_language_may_make_anything() -> None:
+    assert codes(ON_ROOM, others_make=True) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("ask { ASK { ?x a :Human FILTER(1 > 2) } }", ["filter-never-true", "rule-never-fires"]),
+        ("not ask { ASK { ?x a :Human FILTER(1 > 2) } }", ["filter-never-true"]),
+        ("select { SELECT ?x { VALUES ?x { } } }", ["rule-never-fires"]),
+        ("select { SELECT ?x { ?x a :Human } LIMIT 0 }", ["rule-never-fires"]),
+        ("ask { ASK { { ?x a :Human } UNION { ?x a :Agent FILTER(false) } } }",
+         ["filter-never-true"]),
+        ("ask { ASK { OPTIONAL { ?x a :Agent FILTER(false) } } }", ["filter-never-true"]),
+        ("ask { ASK { ?x a :Humn } }", ["unknown-class"]),
+        ("ask { ASK { ?x a :Human FILTER(?y > 1) } }", ["unbound-variable", "rule-never-fires"]),
+    ],
+)  # fmt: skip
+def test_the_queries_of_conditions_are_looked_at(condition: str, expected: list[str]) -> None:
+    assert codes(f'rule r on change if {condition} then alert info "x"') == expected
+
+
+def test_a_variable_of_the_trigger_or_an_earlier_condition_has_a_value() -> None:
+    rule = (
+        "rule r on insert :Human as ?h if select { SELECT ?n { ?h :hasName ?n } } "
+        "and ask { ASK { ?x :hasName ?m FILTER(?m != ?n && ?x != ?h) } } "
+        "then sparql { INSERT { ?x :hasName ?n } WHERE { ?x a :Human FILTER(?x != ?h) } }"
+    )
+    assert codes(rule) == []
+
+
+def test_the_updates_of_actions_are_looked_at() -> None:
+    rule = (
+        "rule r on change then delete { ?x :hasNam ?y }\n"
+        "sparql { INSERT { ?x a :Humn } WHERE { ?x :hasName ?y FILTER(?y > 'a' + 1) } }"
+    )
+    assert [(code, line) for code, line, *_ in told(rule)] == [
+        ("unknown-property", 4),
+        ("unknown-class", 5),
+        ("filter-never-true", 5),
+    ]
