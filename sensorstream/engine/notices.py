@@ -5,7 +5,7 @@ Loud, but no flood: of equal causes the first is reported, then the tenth, the h
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,11 +24,6 @@ class Notices:
     """How often each cause occurred."""
 
     counts: dict[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, data: Mapping[str, int]) -> Notices:
-        """The notices that :attr:`counts` were taken of."""
-        return cls(dict(data))
 
     def unmatched(
         self, message: Message, root: str, hint: str, now: Instant | None

@@ -18,7 +18,7 @@ from sensorstream.sparql.algebra import (
     WindowUnit,
 )
 from sensorstream.streams.query import Schedule
-from sensorstream.streams.window import WindowShape
+from sensorstream.streams.shape import WindowShape
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,10 @@ from sensorstream.streams.explain import window_text
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Sink
+from sensorstream.streams.shape import WindowShape
 from sensorstream.streams.state import ProcessorState
 from sensorstream.streams.trace import Trace
-from sensorstream.streams.window import StreamWindow, WindowShape
+from sensorstream.streams.window import StreamWindow
 
 _number = attrgetter("number")
 """Reports of one instant come in the order in which their queries were registered."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.rows import Row
-
-if TYPE_CHECKING:
-    from sensorstream.streams.window import WindowShape
+from sensorstream.streams.shape import WindowShape
 
 
 @dataclass(frozen=True, slots=True)
