@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.alerts.feed import AlertFeed
@@ -14,8 +14,8 @@ from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.report_log import ReportLog
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.queries import QueryReport
-from sensorstream.errors import QueryConflict, QueryError, UnknownQuery
-from sensorstream.history.records import EntryKind
+from sensorstream.errors import UnknownQuery
+from sensorstream.journal.query import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.rows import Row
@@ -23,10 +23,6 @@ from sensorstream.sparql.algebra import Ask, Construct
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.explain import graph_data
 from sensorstream.streams.query import ContinuousQuery
-
-_MOST: Final = 1000
-"""Queries that may run at a time."""
-_LONGEST_NAME: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +58,6 @@ class ResultSet:
     answer: bool | None = None
 
 
-def checked_name(name: str) -> str:
-    """The name itself, if a query can have it.
-
-    Raises:
-        QueryError: it is none.
-    """
-    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise QueryError(
-            f"'{name[:40]}' is no name of a query: expected at most {_LONGEST_NAME} "
-            "printable signs, and at least one"
-        )
-    return name
-
-
 class Queries:
     """Registered queries. Thread-safe; a change of theirs is an entry of the journal."""
 
@@ -109,15 +91,11 @@ class Queries:
         if name is None:
             with self._pipeline.lock:
                 running = self._engine.queries.processor.queries
-                name = next(n for k in range(1, _MOST + 2) if (n := f"query-{k}") not in running)
+                name = next(
+                    n for k in range(1, MOST_QUERIES + 2) if (n := f"query-{k}") not in running
+                )
         chosen = checked_name(name)
-        self._pipeline.change(
-            EntryKind.QUERY,
-            lambda: self._check(chosen, text),
-            self._engine.register_query,
-            content=text.encode(),
-            source=chosen,
-        ).result()
+        self._pipeline.change(RegisterQuery(chosen, text)).result()
         return self.view(chosen)
 
     def remove(self, name: str) -> None:
@@ -127,12 +105,7 @@ class Queries:
             UnknownQuery: there is none of this name.
             Unavailable: the server is stopping or broken.
         """
-        self._pipeline.change(
-            EntryKind.QUERY_END,
-            lambda: self._find(name),
-            self._engine.remove_query,
-            source=name,
-        ).result()
+        self._pipeline.change(RemoveQuery(name)).result()
         with self._pipeline.lock:
             self.log.keep(self._engine.queries.entries())
 
@@ -209,14 +182,6 @@ class Queries:
         """
         with self._pipeline.lock:
             yield self._find(name)
-
-    def _check(self, name: str, text: str) -> None:
-        running = self._engine.queries.processor.queries
-        if name in running:
-            raise QueryConflict(f"a query named '{name}' runs already: choose another name")
-        if len(running) >= _MOST:
-            raise QueryConflict(f"{_MOST} queries run already: remove one first")
-        self._engine.queries.check(name, text)
 
     def _find(self, name: str) -> ContinuousQuery:
         running = self._engine.queries.processor.queries.get(name)

@@ -429,14 +429,10 @@ class Engine:
         """Set a message aside: it changes nothing but the count of such messages."""
         return self._cycle.reject(message, error, timings)
 
-    def report(self, message: Message) -> Outcome:
-        """Raise the alert of an audit that found differences; ``message`` holds its report."""
-        text = message.content.decode()
-        return Outcome(
-            message,
-            Status.ACCEPTED,
-            alerts=self._cycle.notices.audit(message, text, self.window.now),
-        )
+    def report(self, message: Message, kind: str, key: str) -> Outcome:
+        """Raise an alert of the system itself; ``message`` holds its text."""
+        alert = self._cycle.notices.told(message, kind, key, self.window.now)
+        return Outcome(message, Status.ACCEPTED, alerts=(alert,))
 
     def close(self) -> None:
         """Stop the reasoner."""

@@ -102,9 +102,9 @@ class Notices:
         )
         return _alert(message, "query-stopped", query, text, now, f"-{entry}")
 
-    def audit(self, message: Message, text: str, now: Instant | None) -> tuple[Alert, ...]:
-        """The inferences are not what a reasoner finds that starts from nothing."""
-        return (_alert(message, "audit-difference", "audit", text, now),)
+    def told(self, message: Message, kind: str, key: str, now: Instant | None) -> Alert:
+        """What an entry of the journal says of the system, in its content."""
+        return _alert(message, kind, key, message.content.decode(), now)
 
     def _raise(
         self,

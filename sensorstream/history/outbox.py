@@ -1,6 +1,6 @@
 """Webhooks, and what is still to be delivered to them (a transactional outbox).
 
-:meth:`sensorstream.history.store.Store.commit` puts deliveries in, in the transaction that
+:meth:`sensorstream.history.store.PostgresStore.commit` puts deliveries in, in the transaction that
 stores their alerts and moves the watermark past what reported; a dispatcher takes them out here.
 A delivery that succeeds but is not marked in time is made again: receivers tell by its id.
 """

@@ -24,7 +24,7 @@ import pytest
 from psycopg2.extras import Json, execute_values
 
 from sensorstream.app.application import Application
-from sensorstream.history.store import Store
+from sensorstream.history.store import PostgresStore
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import (
     HistorySettings,
@@ -66,7 +66,7 @@ def settings(tmp_path: Path, database: str) -> Settings:
 
 def write(url: str, checkpoints: set[int], stored: int) -> None:
     """The rows as they were written; effects up to ``stored`` had been stored."""
-    Store.open(url, Timeline.INTEGER).close()
+    PostgresStore.open(url, Timeline.INTEGER).close()
     with closing(psycopg2.connect(url)) as connection, connection, connection.cursor() as cursor:
         rows = []
         for row in WRITTEN["journal"]:
