@@ -113,7 +113,6 @@ class Application:
         self._pipeline = Pipeline(
             target,
             store,
-            timeline=deployment.timeline,
             clock=clock,
             metrics=self._metrics,
             checkpoint_every=settings.history.checkpoint_every,

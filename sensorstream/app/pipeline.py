@@ -19,7 +19,13 @@ from sensorstream.clock import Clock
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.engine.queries import QueryReport
-from sensorstream.errors import HistoryError, MalformedMessage, SensorStreamError, Unavailable
+from sensorstream.errors import (
+    HistoryError,
+    InternalFault,
+    MalformedMessage,
+    SensorStreamError,
+    Unavailable,
+)
 from sensorstream.journal.effects import effects_of, in_order, reports_of
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import new_record
@@ -27,7 +33,6 @@ from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.store import Store
 from sensorstream.journal.tick import Tick
-from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.resilient import ResilientReasoner
 
 _LOG = logging.getLogger(__name__)
@@ -64,7 +69,6 @@ class Pipeline:
         target: Target,
         store: Store,
         *,
-        timeline: Timeline,
         clock: Clock,
         metrics: Metrics,
         checkpoint_every: int,
@@ -76,7 +80,7 @@ class Pipeline:
         self._target = target
         self._engine = target.engine
         self._store = store
-        self._timeline = timeline
+        self._timeline = store.timeline
         self._clock = clock
         self._metrics = metrics
         self._checkpoint_every = max(1, checkpoint_every)
@@ -242,8 +246,13 @@ class Pipeline:
                 waiting.entry.check(self._target)
         except SensorStreamError as error:
             waiting.future.set_exception(error)
-            return
-        self._work([waiting])
+        except Exception as error:
+            # Nothing is in the journal, so nothing but this entry is at stake.
+            _LOG.exception("a fault of our own: an entry of kind %s is refused", waiting.entry.kind)
+            fault = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
+            waiting.future.set_exception(fault)
+        else:
+            self._work([waiting])
 
     def _tick(self) -> None:
         """Let the clock release what waits for silent sources, if it is time."""

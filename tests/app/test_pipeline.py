@@ -20,6 +20,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import (
     HistoryError,
+    InternalFault,
     QueryConflict,
     QueryError,
     SensorStreamError,
@@ -89,7 +90,6 @@ def running(
     pipeline = Pipeline(
         target,
         store,
-        timeline=deployment.timeline,
         clock=clock,
         metrics=Metrics(),
         checkpoint_every=7,
@@ -180,6 +180,18 @@ def test_what_is_refused_before_it_is_journalled_leaves_no_entry(deployment: Dep
             with pytest.raises(kind):
                 run.change(entry)
         assert run.store.last_seq() == 1
+
+
+def test_a_fault_of_ours_in_a_check_refuses_the_entry_and_nothing_else(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(deployment, MemoryStore()) as run:
+        with monkeypatch.context() as patch:
+            patch.setattr(run.engine.queries, "check", lambda *_: 1 // 0)
+            with pytest.raises(InternalFault, match="ZeroDivisionError"):
+                run.change(RegisterQuery("people", PEOPLE))
+        assert run.pipeline.running
+        assert run.change(RegisterQuery("people", PEOPLE)) is Status.ACCEPTED
 
 
 class LosesAnswers(MemoryStore):
