@@ -10,8 +10,8 @@ where valid_to < current_setting('sensorstream.ended_before')::bigint;
 delete from store.individuals
 where expired_at < current_setting('sensorstream.ended_before')::bigint;
 
--- A restart reads the journal from its newest checkpoint on. The last message stays in any case:
--- its number says where to go on counting.
+-- A restart reads the journal from a checkpoint on: from the older one, if the newest is damaged. The
+-- last message stays in any case: its number says where to go on counting.
 delete from store.messages
 where received_at < current_setting('sensorstream.received_before')::timestamptz
   and kind <> 'ontology' -- a restart needs the one in force

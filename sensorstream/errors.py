@@ -28,6 +28,7 @@
     ├── ProgramError             derivation rules that have no result, or perhaps no end
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
+    │   └── DamagedCheckpoint    a state that was kept and cannot be read
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
     ├── WebhookError             a webhook that cannot be registered
@@ -288,6 +289,12 @@ class HistoryError(SensorStreamError):
     """The persistent knowledge base failed."""
 
     code = "history"
+
+
+class DamagedCheckpoint(HistoryError):
+    """A state of the engine that was kept and cannot be read; the one before it may be."""
+
+    code = "checkpoint-damaged"
 
 
 class InternalFault(SensorStreamError):

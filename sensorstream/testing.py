@@ -1,14 +1,21 @@
-"""For tests of programs that use SensorStream: a manual clock, list streams, readable deltas."""
+"""For tests of programs that use SensorStream: a manual clock, list streams, readable deltas.
+
+:class:`MemoryStore` is a history in lists.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Generic, TypeVar
 
 import pyoxigraph as ox
 
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import HistoryError
+from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
 from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.model.events import Delta, Message
 from sensorstream.model.terms import IRI, Literal, Triple
@@ -88,6 +95,99 @@ class ListSink(Generic[Item]):
             if not self._changed.wait_for(lambda: len(self.items) >= count, seconds):
                 raise AssertionError(f"expected {count} items, got {self.items} in {seconds} s")
             return list(self.items)
+
+
+class MemoryStore:
+    """A :class:`~sensorstream.journal.store.Store` in lists, with the rules of the real one.
+
+    ``committed`` has the effects of each group, in order. It knows no webhooks, so that nothing
+    ever enters an outbox.
+    """
+
+    def __init__(self, timeline: Timeline = Timeline.INTEGER) -> None:
+        self.timeline = timeline
+        self.records: list[Record] = []
+        self.committed: list[Effects] = []
+        self._watermark = 0
+        self._statuses: dict[str, MessageStatus | Settled] = {}
+        self._checkpoints: dict[int, bytes] = {}
+
+    def append(self, records: Sequence[Record]) -> None:
+        seqs = [each.seq for each in self.records + list(records)]
+        ids = [each.message.id for each in self.records + list(records)]
+        if len(set(seqs)) < len(seqs) or len(set(ids)) < len(ids):
+            raise HistoryError("cannot write the journal: duplicate key")
+        self.records += records
+
+    def commit(self, effects: Effects) -> bool:
+        if effects.watermark <= self._watermark:
+            return False
+        named = {each.seq for each in effects.statuses}
+        if any(seq <= self._watermark for seq in named):
+            raise HistoryError("part of the effects is stored already")
+        missing = named - {each.seq for each in self.records}
+        if missing:
+            raise HistoryError(f"effects of messages that are not in the journal: {missing}")
+        passed = {r.seq for r in self.records if self._watermark < r.seq <= effects.watermark}
+        if passed - named:
+            raise HistoryError(f"the watermark would pass message {min(passed - named)}")
+        ids = {each.seq: each.message.id for each in self.records}
+        self._statuses |= {ids[each.seq]: each for each in effects.statuses}
+        self._statuses |= {each.message: each for each in effects.settled}
+        self._watermark = effects.watermark
+        self.committed.append(effects)
+        return False
+
+    def statuses(self) -> dict[str, Status]:
+        """What became of each entry whose effects are stored, by id."""
+        return {name: each.status for name, each in self._statuses.items()}
+
+    def last_seq(self) -> int:
+        return max((each.seq for each in self.records), default=0)
+
+    def watermark(self) -> int:
+        return self._watermark
+
+    def whole(self) -> bool:
+        return len(self.records) == self.last_seq()
+
+    def replay(self, after: int) -> Iterator[Record]:
+        own = {each.seq: each for e in self.committed for each in e.statuses}
+        statuses = self.statuses()
+        for each in sorted(self.records, key=lambda record: record.seq):
+            if each.seq > after:
+                degraded = each.seq in own and own[each.seq].degraded
+                yield replace(each, status=statuses.get(each.message.id), degraded=degraded)
+
+    def last_accepted(self, kind: str, upto: int) -> Message | None:
+        statuses = self.statuses()
+        for each in sorted(self.records, key=lambda record: -record.seq):
+            accepted = statuses.get(each.message.id) is Status.ACCEPTED
+            if each.kind == kind and each.seq <= upto and accepted:
+                return each.message
+        return None
+
+    def rejected(self, ids: Collection[str]) -> frozenset[str]:
+        statuses = self.statuses()
+        return frozenset(each for each in ids if statuses.get(each) is Status.REJECTED)
+
+    def save_checkpoint(self, seq: int, state: bytes) -> None:
+        if seq > self._watermark:
+            raise HistoryError(
+                f"a checkpoint at message {seq} is ahead of the watermark {self._watermark}"
+            )
+        self._checkpoints[seq] = state
+        self._checkpoints = dict(self.checkpoints()[:2])
+
+    def checkpoints(self) -> list[tuple[int, bytes]]:
+        return sorted(self._checkpoints.items(), reverse=True)
+
+    def drop_checkpoints(self, seqs: Collection[int]) -> None:
+        for each in seqs:
+            self._checkpoints.pop(each, None)
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def triples(turtle: str) -> tuple[Triple, ...]:

@@ -23,8 +23,8 @@ from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.queries import Queries, checked_name
-from sensorstream.app.recovery import recover
+from sensorstream.app.queries import Queries
+from sensorstream.app.recovery import find_start, recover
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import Deployment, audit_period, build_machine, read_deployment
@@ -37,8 +37,11 @@ from sensorstream.history.database import engine as database_engine
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
 from sensorstream.history.read_only_sql import SqlResult, run_sql
-from sensorstream.history.store import Store
+from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
+from sensorstream.journal.entry import Target
+from sensorstream.journal.query import checked_name
+from sensorstream.journal.takeover import PutOntology
 from sensorstream.kb.snapshot import Results
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.audit import Differences
@@ -86,7 +89,9 @@ class Application:
         self._timeline = deployment.timeline
         store = self._open_store()
         stack.callback(store.close)
-        deployment, put = _in_force(deployment, store)
+        start = find_start(store)
+        self._metrics.damaged_checkpoints.inc(len(start.damaged))
+        deployment, put = _in_force(deployment, store, start.seq)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
@@ -96,7 +101,8 @@ class Application:
         self._snapshot = machine.snapshot
         exchange = self._exchange = Exchange(machine.engine, deployment, put)
         log = ReportLog()
-        recover(machine.engine, store, exchange, log.publish)
+        target = Target(machine.engine, exchange)
+        recover(target, store, start, log.publish, clock.now())
         log.keep(machine.engine.queries.entries())
         self._install_views()
         self._outbox = PostgresOutbox(database)
@@ -109,9 +115,8 @@ class Application:
             metrics=self._metrics.registry,
         )
         self._pipeline = Pipeline(
-            machine.engine,
+            target,
             store,
-            timeline=deployment.timeline,
             clock=clock,
             metrics=self._metrics,
             checkpoint_every=settings.history.checkpoint_every,
@@ -321,10 +326,10 @@ class Application:
             return Part(name, ready=False, detail=str(error))
         return Part(name, ready=True)
 
-    def _open_store(self) -> Store:
+    def _open_store(self) -> PostgresStore:
         """Become the history's writer; a PostgreSQL of our own is started if it is not there."""
         self.url = open_history(self.settings.history, self._stack)
-        return Store.open(self.url, self._timeline)
+        return PostgresStore.open(self.url, self._timeline)
 
     def _install_views(self) -> None:
         install_views(self._database, self.deployment.ontology.schema, self._timeline)
@@ -334,10 +339,11 @@ class Application:
         self._dispatcher.wake()
 
 
-def _in_force(deployment: Deployment, store: Store) -> tuple[Deployment, OntologyText | None]:
-    """The deployment with the ontology of the last checkpoint, and that, if one was put."""
-    checkpoint = store.latest_checkpoint()
-    message = None if checkpoint is None else store.ontology(checkpoint[0])
+def _in_force(
+    deployment: Deployment, store: PostgresStore, seq: int
+) -> tuple[Deployment, OntologyText | None]:
+    """The deployment with the ontology in force after an entry, and that, if one was put."""
+    message = store.last_accepted(PutOntology.kind, seq)
     if message is None:
         return deployment, None
     _LOG.info("the ontology is the one put as %s, not the one of the files", message.id)

@@ -12,7 +12,7 @@ from sensorstream.app.pipeline import Pipeline
 from sensorstream.clock import Clock
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import ReasonerError, SensorStreamError
-from sensorstream.history.records import EntryKind
+from sensorstream.journal.notice import ReportAudit
 from sensorstream.reasoning.dl.audit import Differences, audit
 
 _LOG = logging.getLogger(__name__)
@@ -88,12 +88,8 @@ class Auditor:
         if found:
             self._differences.inc(len(found))
             _LOG.error("the audit found %d differences: %s", len(found), found)
-            self._pipeline.change(
-                EntryKind.AUDIT,
-                lambda: None,
-                self._engine.report,
-                content=f"{len(found)} differences to HermiT's answer: {found}".encode(),
-            ).result()
+            told = f"{len(found)} differences to HermiT's answer: {found}"
+            self._pipeline.change(ReportAudit(told)).result()
         return found
 
     def _run(self) -> None:

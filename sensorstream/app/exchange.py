@@ -9,7 +9,6 @@ new.
 from __future__ import annotations
 
 import logging
-from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Event, Lock, Thread
 from typing import Final
@@ -25,7 +24,7 @@ from sensorstream.errors import (
     ReasonerError,
     SensorStreamError,
 )
-from sensorstream.history.records import EntryKind, JournalEntry
+from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Triple
@@ -59,34 +58,25 @@ class Exchange:
         self.put = put
         self._busy = Lock()
 
-    def replay(self, entry: JournalEntry) -> Outcome:
-        """Make a change of the journal again; what was refused then changes nothing.
+    def with_ontology(self, content: bytes, media_type: str) -> NewOntology:
+        """A reasoner for another ontology, and all that has to be compiled for it.
 
         Raises:
-            OntologyError: a change that was accepted cannot be made any more: rules or mapping
-                files were changed since and do not fit.
-            ReasonerError: the reasoner failed.
+            OntologyError: it cannot be read, contradicts itself, or does not suit a reasoner.
+            LanguageError: a mapping or semantic rule does not fit it.
+            SettingsError: it lacks what the settings name, such as the class of a filter.
+            ReasonerError: the new reasoner failed.
         """
-        message = entry.message
-        if entry.status is Status.REJECTED:
-            return Outcome(message, Status.REJECTED)
-        if entry.kind is EntryKind.REASONER:
-            aside = self._aside(self.deployment)
-            try:
-                return self._engine.readmit(message, aside)
-            except BaseException:
-                aside.reasoner.close()
-                raise
-        deployment, aside = self._prepare(message.content, message.source)
-        try:
-            return self._adopt(message, deployment, aside)
-        except Inconsistent as error:
-            aside.reasoner.close()
-            _LOG.error("the ontology of %s does not fit the window: %s", message.id, error)
-            return self._engine.reject(message, error)
-        except BaseException:
-            aside.reasoner.close()
-            raise
+        deployment = read_deployment(self.deployment.settings, parse_ontology(content, media_type))
+        return NewOntology(self._engine, _aside(deployment), self, deployment)
+
+    def with_reasoner(self) -> NewReasoner:
+        """A new reasoner for the ontology in force.
+
+        Raises:
+            OntologyError, ReasonerError: it does not start.
+        """
+        return NewReasoner(self._engine, _aside(self.deployment))
 
     def change_ontology(self, pipeline: Pipeline, content: bytes, media_type: str) -> Outcome:
         """Put a new ontology in force; returns when it is, and on disk.
@@ -103,22 +93,17 @@ class Exchange:
         if not self._busy.acquire(blocking=False):
             raise OntologyConflict("another change of the ontology or the reasoner is under way")
         try:
-            deployment, aside = self._prepare(content, media_type)
+            successor = self.with_ontology(content, media_type)
             try:
-                aside.follow(self._window(pipeline))
-                changed: Future[Outcome] = pipeline.change(
-                    EntryKind.ONTOLOGY,
-                    lambda: self._check(aside),
-                    lambda message: self._adopt(message, deployment, aside),
-                    content=content,
-                    source=media_type,
-                )
-                return changed.result()
+                successor.aside.follow(self._window(pipeline))
+                return pipeline.change(
+                    PutOntology(content, media_type, successor=successor)
+                ).result()
             except Inconsistent as error:
-                aside.reasoner.close()
+                successor.close()
                 raise _conflict(error) from None
             except BaseException:
-                aside.reasoner.close()
+                successor.close()
                 raise
         finally:
             self._busy.release()
@@ -136,54 +121,86 @@ class Exchange:
         if not self._busy.acquire(blocking=False):
             return None
         try:
-            aside = self._aside(self.deployment)
+            successor = self.with_reasoner()
             try:
                 try:
-                    aside.follow(self._window(pipeline))
+                    successor.aside.follow(self._window(pipeline))
                 except Inconsistent:
                     _LOG.warning("the window contradicts the ontology: it is gone through in order")
-                return pipeline.change(
-                    EntryKind.REASONER,
-                    lambda: _check_works(aside),
-                    lambda message: self._engine.readmit(message, aside),
-                ).result()
+                return pipeline.change(ReadmitReasoner(successor=successor)).result()
             except BaseException:
-                aside.reasoner.close()
+                successor.close()
                 raise
         finally:
             self._busy.release()
-
-    def _prepare(self, content: bytes, media_type: str) -> tuple[Deployment, Aside]:
-        deployment = read_deployment(self.deployment.settings, parse_ontology(content, media_type))
-        return deployment, self._aside(deployment)
-
-    def _aside(self, deployment: Deployment) -> Aside:
-        reasoner = reasoner_of(deployment)
-        try:
-            return Aside(deployment.ontology.triples, reasoner)
-        except BaseException:
-            reasoner.close()
-            raise
 
     def _window(self, pipeline: Pipeline) -> list[Triple]:
         with pipeline.lock:
             return list(self._engine.kb.triples(Origin.WINDOW))
 
-    def _check(self, aside: Aside) -> None:
-        aside.follow(self._engine.kb.triples(Origin.WINDOW))
-        _check_works(aside)
 
-    def _adopt(self, message: Message, deployment: Deployment, aside: Aside) -> Outcome:
-        self._engine.adopt(
-            aside,
-            deployment.mapping,
-            deployment.rules,
-            deployment.filters,
-            deployment.shedding,
-        )
-        self.deployment = deployment
-        self.put = OntologyText(message.content, message.source, message.id)
+class NewReasoner:
+    """A reasoner that starts aside, until an entry of the journal puts it in force."""
+
+    def __init__(self, engine: Engine, aside: Aside) -> None:
+        self.aside = aside
+        self._engine = engine
+
+    def check(self) -> None:
+        """Whether it works; what contradicts the ontology leaves the window.
+
+        Raises:
+            ReasonerError: it failed.
+        """
+        reasoner = self.aside.reasoner
+        if isinstance(reasoner, ResilientReasoner) and reasoner.degraded:
+            raise ReasonerError(f"the new reasoner failed: {reasoner.degraded}")
+
+    def take_over(self, message: Message) -> Outcome:
+        """Put it in force; see :meth:`.Engine.readmit`."""
+        return self._engine.readmit(message, self.aside)
+
+    def close(self) -> None:
+        """Stop a reasoner that has not taken over."""
+        self.aside.reasoner.close()
+
+
+class NewOntology(NewReasoner):
+    """A reasoner with another ontology, and what was compiled for that."""
+
+    def __init__(
+        self, engine: Engine, aside: Aside, exchange: Exchange, deployment: Deployment
+    ) -> None:
+        super().__init__(engine, aside)
+        self._exchange = exchange
+        self._deployment = deployment
+
+    def check(self) -> None:
+        """Whether the window fits the ontology, and the reasoner works.
+
+        Raises:
+            Inconsistent: the window contradicts it.
+            ReasonerError: the reasoner failed.
+        """
+        self.aside.follow(self._engine.kb.triples(Origin.WINDOW))
+        super().check()
+
+    def take_over(self, message: Message) -> Outcome:
+        """Put it in force; see :meth:`.Engine.adopt`."""
+        new = self._deployment
+        self._engine.adopt(self.aside, new.mapping, new.rules, new.filters, new.shedding)
+        self._exchange.deployment = new
+        self._exchange.put = OntologyText(message.content, message.source, message.id)
         return Outcome(message, Status.ACCEPTED)
+
+
+def _aside(deployment: Deployment) -> Aside:
+    reasoner = reasoner_of(deployment)
+    try:
+        return Aside(deployment.ontology.triples, reasoner)
+    except BaseException:
+        reasoner.close()
+        raise
 
 
 class Revival:
@@ -218,12 +235,6 @@ class Revival:
                 _LOG.warning("the reasoner does not come back, next try in %g s: %s", wait, error)
             except Exception:
                 _LOG.exception("a fault of our own: the reasoner cannot be replaced")
-
-
-def _check_works(aside: Aside) -> None:
-    reasoner = aside.reasoner
-    if isinstance(reasoner, ResilientReasoner) and reasoner.degraded:
-        raise ReasonerError(f"the new reasoner failed: {reasoner.degraded}")
 
 
 def _conflict(error: Inconsistent) -> OntologyError:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.journal.entry import Entry
+from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.tick import Tick
 from sensorstream.reasoning.resilient import ResilientReasoner
 
 _BUCKETS = (
@@ -63,6 +68,10 @@ class Metrics:
         self._shed = Counter(
             "sensorstream_shed_individuals", shed, ["class"], registry=self.registry
         )
+        damaged = "Checkpoints that could not be read when the application started."
+        self.damaged_checkpoints = Counter(
+            "sensorstream_damaged_checkpoints", damaged, registry=self.registry
+        )
         group = "Messages made durable together."
         self.group = Histogram(
             "sensorstream_group_messages",
@@ -77,6 +86,19 @@ class Metrics:
         self._restarts.set(reasoner.restarts)
         self._memo["hit"].set(reasoner.memo.hits)
         self._memo["miss"].set(reasoner.memo.misses)
+
+    def observe_entries(self, entries: Sequence[Entry], outcomes: Sequence[Outcome]) -> None:
+        """Count a group of entries whose effects are stored."""
+        messages = 0
+        for entry, outcome in zip(entries, outcomes, strict=True):
+            match entry:
+                case TakeMessage():
+                    messages += 1
+                    self.observe(outcome)
+                case Tick():
+                    self.observe_tick(outcome)
+        if messages:
+            self.group.observe(messages)
 
     def observe(self, outcome: Outcome) -> None:
         """Count one message, and those that it released.

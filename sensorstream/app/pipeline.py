@@ -8,37 +8,31 @@ from __future__ import annotations
 
 import logging
 import queue
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from datetime import datetime
 from threading import Event, Lock, Thread
 from typing import Final
 
 from sensorstream.app.metrics import Metrics
 from sensorstream.clock import Clock
 from sensorstream.engine.checkpoint import dump
-from sensorstream.engine.engine import Engine, Reading
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import (
-    Contradiction,
     HistoryError,
-    Inconsistent,
+    InternalFault,
     MalformedMessage,
     SensorStreamError,
     Unavailable,
 )
-from sensorstream.history.records import (
-    Effects,
-    EntryKind,
-    JournalEntry,
-    MessageStatus,
-    Settled,
-)
-from sensorstream.history.store import Store
-from sensorstream.model.events import Message
-from sensorstream.model.timeline import Timeline
+from sensorstream.journal.effects import effects_of, in_order, reports_of
+from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.kinds import new_record
+from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.store import Store
+from sensorstream.journal.tick import Tick
 from sensorstream.reasoning.resilient import ResilientReasoner
 
 _LOG = logging.getLogger(__name__)
@@ -51,88 +45,17 @@ _QUEUE: Final = 10_000
 _NAP: Final = 1.0
 """The most seconds between two looks at the clock while something waits for it."""
 _LOUD: Final = frozenset({Status.UNMATCHED, Status.PARTIAL, Status.LATE, Status.REJECTED})
-_COSTLY: Final = frozenset({EntryKind.ONTOLOGY, EntryKind.REASONER})
+_NONE: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(slots=True)
 class _Waiting:
-    content: bytes
-    source: str
-    reading: Reading
+    entry: Entry
     future: Future[Outcome] = field(default_factory=Future)
-
-
-@dataclass(slots=True)
-class _Change:
-    """Something else than a message that changes the engine, between two messages."""
-
-    kind: EntryKind
-    content: bytes
-    source: str
-    check: Callable[[], object]
-    apply: Callable[[Message], Outcome]
-    future: Future[Outcome] = field(default_factory=Future)
-
-
-def message_id(seq: int) -> str:
-    """The id of the journal's message number ``seq``."""
-    return f"m{seq}"
-
-
-def effects_of(entries: Sequence[JournalEntry], outcomes: Sequence[Outcome]) -> Effects:
-    """All that a group of entries leaves behind, for one transaction.
-
-    What a held message did when it was released belongs to the entry that released it: effects
-    are stored once just because their entry passes the watermark once.
-    """
-    every = [each for outcome in outcomes for each in _in_order(outcome)]
-    return Effects(
-        watermark=entries[-1].seq,
-        departures=tuple(d for each in every for d in (*each.departures, *each.archived)),
-        superseded=tuple(s for each in every for s in each.superseded),
-        alerts=tuple(a for each in every for a in each.alerts),
-        statuses=tuple(
-            MessageStatus(
-                entry.seq,
-                outcome.status,
-                _reason(outcome),
-                _contradiction(outcome),
-                outcome.degraded,
-            )
-            for entry, outcome in zip(entries, outcomes, strict=True)
-        ),
-        raised_at=entries[-1].received_at,
-        settled=tuple(
-            Settled(each.message.id, each.status, _reason(each), _contradiction(each))
-            for outcome in outcomes
-            for each in outcome.released
-        ),
-        reports=tuple(r for each in every for r in each.reports),
-    )
-
-
-def reports_of(outcomes: Sequence[Outcome]) -> list[QueryReport]:
-    """What continuous queries reported, in order."""
-    return [r for outcome in outcomes for each in _in_order(outcome) for r in each.reports]
-
-
-def _in_order(outcome: Outcome) -> Iterator[Outcome]:
-    """An entry's outcomes in the order of application time."""
-    yield from outcome.released
-    yield outcome
-
-
-def _reason(outcome: Outcome) -> str | None:
-    return "; ".join(outcome.warnings) or None
-
-
-def _contradiction(outcome: Outcome) -> Contradiction | None:
-    error = outcome.rejection
-    return error.contradiction if isinstance(error, Inconsistent) else None
 
 
 class Pipeline:
-    """Takes messages from any thread, in the order they come.
+    """Takes messages and other entries from any thread, in the order they come.
 
     ``lock`` is held while the engine changes: readers of the knowledge base take it briefly.
     ``on_commit`` is called in the pipeline's thread after every commit that holds alerts or put
@@ -143,10 +66,9 @@ class Pipeline:
 
     def __init__(
         self,
-        engine: Engine,
+        target: Target,
         store: Store,
         *,
-        timeline: Timeline,
         clock: Clock,
         metrics: Metrics,
         checkpoint_every: int,
@@ -155,9 +77,10 @@ class Pipeline:
         reopen: Callable[[], Store],
     ) -> None:
         self.lock = Lock()
-        self._engine = engine
+        self._target = target
+        self._engine = target.engine
         self._store = store
-        self._timeline = timeline
+        self._timeline = store.timeline
         self._clock = clock
         self._metrics = metrics
         self._checkpoint_every = max(1, checkpoint_every)
@@ -165,9 +88,9 @@ class Pipeline:
         self._publish = publish
         self._reopen = reopen
         self._seq = self._checkpoint_seq = store.last_seq()
-        self._queue: queue.Queue[_Waiting | _Change | None] = queue.Queue(_QUEUE)
-        # A change that was met while a group was collected: its turn is after the group.
-        self._change: _Change | None = None
+        self._queue: queue.Queue[_Waiting | None] = queue.Queue(_QUEUE)
+        # An entry that goes alone was met while a group was collected: its turn is next.
+        self._next: _Waiting | None = None
         self._gate = Lock()
         self._stopping = False
         self._halt = Event()
@@ -219,30 +142,21 @@ class Pipeline:
         :class:`Unavailable` when the pipeline cannot take it now.
         """
         try:
-            waiting = _Waiting(content, source, self._engine.read(content))
+            reading = self._engine.read(content)
         except MalformedMessage as error:
             return _failed(error)
-        return self._enqueue(waiting)
+        return self._enqueue(TakeMessage(content, source, reading))
 
-    def change(
-        self,
-        kind: EntryKind,
-        check: Callable[[], object],
-        apply: Callable[[Message], Outcome],
-        *,
-        content: bytes = b"",
-        source: str = "",
-    ) -> Future[Outcome]:
-        """Change the engine between two messages, as an entry of the journal.
+    def change(self, entry: Entry) -> Future[Outcome]:
+        """Carry out an entry that is no message, between two messages.
 
-        ``check`` and ``apply`` are called in the pipeline's thread, holding the lock: the first
-        before anything is written, the second with the journal's entry. Replaying the entry must
-        make the same change. The future raises what ``check`` raises, and the rejection of the
-        outcome.
+        Checked, journalled and applied in the pipeline's thread. The future raises what
+        :meth:`.Entry.check` raises, and the rejection of the outcome.
         """
-        return self._enqueue(_Change(kind, content, source, check, apply))
+        return self._enqueue(entry)
 
-    def _enqueue(self, waiting: _Waiting | _Change) -> Future[Outcome]:
+    def _enqueue(self, entry: Entry) -> Future[Outcome]:
+        waiting = _Waiting(entry)
         # A sender that goes away cannot call back what the journal may hold already.
         waiting.future.set_running_or_notify_cancel()
         with self._gate:
@@ -261,9 +175,9 @@ class Pipeline:
             while (group := self._take()) is not None:
                 if group:
                     self._work(group)
-                change, self._change = self._change, None
-                if change is not None:
-                    self._exchange(change)
+                alone, self._next = self._next, None
+                if alone is not None:
+                    self._work_alone(alone)
                 elif not group:
                     self._tick()
                 self._metrics.waiting.set(self._queue.qsize())
@@ -281,8 +195,8 @@ class Pipeline:
         except queue.Empty:
             return group
         while first is not None:
-            if isinstance(first, _Change):
-                self._change = first
+            if not isinstance(first.entry, TakeMessage):
+                self._next = first
                 return group
             group.append(first)
             if len(group) >= _GROUP:
@@ -303,28 +217,22 @@ class Pipeline:
         left = due - self._timeline.of(self._clock.now())
         return min(max(left / self._timeline.of_wall_time(1), 0.0), _NAP)
 
-    def _work(self, group: list[_Waiting]) -> None:
+    def _work(self, group: Sequence[_Waiting]) -> None:
+        """Journal entries, apply them, store their effects, answer: the one way of them all."""
         try:
-            now = self._clock.now()
-            entries = [
-                self._entry(offset, now, EntryKind.MESSAGE, waiting.content, waiting.source)
-                for offset, waiting in enumerate(group, 1)
-            ]
-            self._journal(entries)
+            records = self._journal([waiting.entry for waiting in group])
             outcomes = []
-            for entry, waiting in zip(entries, group, strict=True):
+            for record, waiting in zip(records, group, strict=True):
                 with self.lock:
-                    outcomes.append(self._engine.process(entry.message, waiting.reading))
-            self._commit(entries, outcomes)
+                    outcomes.append(waiting.entry.apply(self._target, record, _NONE))
+            self._commit(records, outcomes)
         except BaseException as error:
             for waiting in group:
-                waiting.future.set_exception(
-                    Unavailable(f"the message could not be taken in: {error}")
-                )
+                waiting.future.set_exception(Unavailable(f"it could not be taken in: {error}"))
             raise
-        self._metrics.group.observe(len(group))
-        for outcome in outcomes:
-            self._metrics.observe(outcome)
+        self._metrics.observe_entries([waiting.entry for waiting in group], outcomes)
+        if any(waiting.entry.costly for waiting in group):
+            self._checkpoint()
         for waiting, outcome in zip(group, outcomes, strict=True):
             if outcome.rejection is None:
                 waiting.future.set_result(outcome)
@@ -332,65 +240,43 @@ class Pipeline:
                 waiting.future.set_exception(outcome.rejection)
         self._settle_down(outcomes)
 
-    def _exchange(self, change: _Change) -> None:
+    def _work_alone(self, waiting: _Waiting) -> None:
         try:
             with self.lock:
-                change.check()
+                waiting.entry.check(self._target)
         except SensorStreamError as error:
-            change.future.set_exception(error)
-            return
-        try:
-            entry = self._entry(1, self._clock.now(), change.kind, change.content, change.source)
-            self._journal([entry])
-            with self.lock:
-                try:
-                    outcome = change.apply(entry.message)
-                except SensorStreamError as error:
-                    outcome = self._engine.reject(entry.message, error)
-            self._commit([entry], [outcome])
-        except BaseException as error:
-            change.future.set_exception(Unavailable(f"the change could not be made: {error}"))
-            raise
-        if change.kind in _COSTLY:
-            # Or a replay would have to make the change again.
-            self._checkpoint()
-        if outcome.rejection is None:
-            change.future.set_result(outcome)
+            waiting.future.set_exception(error)
+        except Exception as error:
+            # Nothing is in the journal, so nothing but this entry is at stake.
+            _LOG.exception("a fault of our own: an entry of kind %s is refused", waiting.entry.kind)
+            fault = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
+            waiting.future.set_exception(fault)
         else:
-            change.future.set_exception(outcome.rejection)
-        self._settle_down([outcome])
+            self._work([waiting])
 
     def _tick(self) -> None:
         """Let the clock release what waits for silent sources, if it is time."""
-        now, due = self._clock.now(), self._engine.due
-        if due is None or self._timeline.of(now) < due:
-            return
-        content = self._engine.tick_content(self._timeline.of(now))
-        entry = self._entry(1, now, EntryKind.TICK, content)
-        self._journal([entry])
-        with self.lock:
-            outcome = self._engine.tick(entry.message)
-        self._commit([entry], [outcome])
-        self._metrics.observe_tick(outcome)
-        self._settle_down([outcome])
+        now, due = self._timeline.of(self._clock.now()), self._engine.due
+        if due is not None and now >= due:
+            self._work([_Waiting(Tick(self._engine.tick_content(now)))])
 
-    def _entry(
-        self, offset: int, now: datetime, kind: EntryKind, content: bytes = b"", source: str = ""
-    ) -> JournalEntry:
-        seq = self._seq + offset
-        message = Message(message_id(seq), content, self._timeline.of(now), source)
-        return JournalEntry(seq, message, now, kind=kind)
+    def _journal(self, entries: Sequence[Entry]) -> list[Record]:
+        now = self._clock.now()
+        records = [
+            new_record(entry, seq, now, self._timeline)
+            for seq, entry in enumerate(entries, self._seq + 1)
+        ]
 
-    def _journal(self, entries: Sequence[JournalEntry]) -> None:
         def append(store: Store, again: bool) -> None:
-            if not again or store.last_seq() < entries[-1].seq:
-                store.append(entries)
+            if not again or store.last_seq() < records[-1].seq:
+                store.append(records)
 
         self._durably(append)
-        self._seq += len(entries)
+        self._seq += len(records)
+        return records
 
-    def _commit(self, entries: Sequence[JournalEntry], outcomes: Sequence[Outcome]) -> None:
-        effects = effects_of(entries, outcomes)
+    def _commit(self, records: Sequence[Record], outcomes: Sequence[Outcome]) -> None:
+        effects = effects_of(records, outcomes)
 
         def commit(store: Store, _: bool) -> None:
             # One that arrived although its answer did not is not made twice: the watermark.
@@ -402,7 +288,7 @@ class Pipeline:
     def _settle_down(self, outcomes: Sequence[Outcome]) -> None:
         """Tell of what has been committed, and keep a checkpoint when it is time."""
         for outcome in outcomes:
-            for each in _in_order(outcome):
+            for each in in_order(outcome):
                 if each.status in _LOUD:
                     told = "; ".join(each.warnings)
                     _LOG.warning("message %s %s: %s", each.message.id, each.status.value, told)
@@ -457,8 +343,8 @@ class Pipeline:
     def _drain(self) -> None:
         with self._gate:
             self._stopping = True
-        if self._change is not None:
-            self._change.future.set_exception(Unavailable("the server broke: try again later"))
+        if self._next is not None:
+            self._next.future.set_exception(Unavailable("the server broke: send it again later"))
         while True:
             try:
                 waiting = self._queue.get_nowait()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.alerts.feed import AlertFeed
@@ -15,8 +15,8 @@ from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.report_log import ReportLog
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.queries import QueryReport
-from sensorstream.errors import Position, QueryConflict, QueryError, UnknownQuery
-from sensorstream.history.records import EntryKind
+from sensorstream.errors import Position, UnknownQuery
+from sensorstream.journal.query import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.rows import Row
@@ -24,10 +24,6 @@ from sensorstream.sparql.algebra import Ask, Construct
 from sensorstream.sparql.parser import read_query
 from sensorstream.streams.explain import graph_data
 from sensorstream.streams.query import ContinuousQuery
-
-_MOST: Final = 1000
-"""Queries that may run at a time."""
-_LONGEST_NAME: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +59,6 @@ class ResultSet:
     rows: Sequence[Row] = ()
     triples: Sequence[Triple] | None = None
     answer: bool | None = None
-
-
-def checked_name(name: str) -> str:
-    """The name itself, if a query can have it.
-
-    Raises:
-        QueryError: it is none.
-    """
-    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise QueryError(
-            f"'{name[:40]}' is no name of a query: expected at most {_LONGEST_NAME} "
-            "printable signs, and at least one"
-        )
-    return name
 
 
 class Queries:
@@ -121,15 +103,11 @@ class Queries:
         if name is None:
             with self._pipeline.lock:
                 running = self._engine.queries.processor.queries
-                name = next(n for k in range(1, _MOST + 2) if (n := f"query-{k}") not in running)
+                name = next(
+                    n for k in range(1, MOST_QUERIES + 2) if (n := f"query-{k}") not in running
+                )
         chosen = checked_name(name)
-        self._pipeline.change(
-            EntryKind.QUERY,
-            lambda: self._check(chosen, text),
-            self._engine.register_query,
-            content=text.encode(),
-            source=chosen,
-        ).result()
+        self._pipeline.change(RegisterQuery(chosen, text)).result()
         return replace(self.view(chosen), notes=notes)
 
     def remove(self, name: str) -> None:
@@ -139,12 +117,7 @@ class Queries:
             UnknownQuery: there is none of this name.
             Unavailable: the server is stopping or broken.
         """
-        self._pipeline.change(
-            EntryKind.QUERY_END,
-            lambda: self._find(name),
-            self._engine.remove_query,
-            source=name,
-        ).result()
+        self._pipeline.change(RemoveQuery(name)).result()
         with self._pipeline.lock:
             self.log.keep(self._engine.queries.entries())
 
@@ -221,14 +194,6 @@ class Queries:
         """
         with self._pipeline.lock:
             yield self._find(name)
-
-    def _check(self, name: str, text: str) -> None:
-        running = self._engine.queries.processor.queries
-        if name in running:
-            raise QueryConflict(f"a query named '{name}' runs already: choose another name")
-        if len(running) >= _MOST:
-            raise QueryConflict(f"{_MOST} queries run already: remove one first")
-        self._engine.queries.check(name, text)
 
     def _find(self, name: str) -> ContinuousQuery:
         running = self._engine.queries.processor.queries.get(name)

@@ -3,119 +3,145 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from typing import Final
 
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.pipeline import effects_of, reports_of
 from sensorstream.engine.checkpoint import dump, load
-from sensorstream.engine.engine import Engine
+from sensorstream.engine.engine import EngineState
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.engine.queries import QueryReport
-from sensorstream.errors import MalformedMessage, SensorStreamError
-from sensorstream.history.records import EntryKind, JournalEntry
-from sensorstream.history.store import Store
+from sensorstream.errors import DamagedCheckpoint, HistoryError
+from sensorstream.journal.effects import effects_of, reports_of
+from sensorstream.journal.entry import Target
+from sensorstream.journal.kinds import new_record, replay
+from sensorstream.journal.notice import ReportDamage
+from sensorstream.journal.records import Record
+from sensorstream.journal.store import Store
 
 _LOG = logging.getLogger(__name__)
 _GROUP: Final = 500
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a recovery begins: the entry ``seq``, and the state after it; None: an empty one.
+
+    ``damaged`` are the newer checkpoints that could not be read, and why.
+    """
+
+    seq: int = 0
+    state: EngineState | None = None
+    damaged: tuple[tuple[int, str], ...] = ()
+
+
+def find_start(store: Store) -> Start:
+    """The newest checkpoint that can be read; else the beginning of the journal.
+
+    Raises:
+        HistoryError: there is none, and the journal does not begin with its first entry any
+            more; or the store cannot be read.
+    """
+    damaged: list[tuple[int, str]] = []
+    for seq, content in store.checkpoints():
+        try:
+            start = Start(seq, load(content), tuple(damaged))
+        except DamagedCheckpoint as error:
+            _LOG.error("the checkpoint at entry %d is passed over: %s", seq, error)
+            damaged.append((seq, str(error)))
+        else:
+            return start
+    if not store.whole():
+        told = "; ".join(f"at entry {seq}: {why}" for seq, why in damaged) or "there is none"
+        raise HistoryError(
+            f"no checkpoint can be read ({told}), and the journal does not hold all its entries "
+            "any more: restore the database from a backup, or begin with an empty one"
+        )
+    if damaged:
+        _LOG.error("no checkpoint can be read: the whole journal is processed again")
+    return Start(damaged=tuple(damaged))
+
+
 def recover(
-    engine: Engine,
+    target: Target,
     store: Store,
-    exchange: Exchange,
+    start: Start,
     publish: Callable[[Sequence[QueryReport]], None],
+    now: datetime,
 ) -> int:
     """Bring a new engine to the journal's end.
 
     What a held message did belongs to the entry that released it, a message or a tick. So the
     rule holds for held messages too, even if they came long before the watermark.
 
-    The last checkpoint gives the window and the rules' memory; the journal after it is
-    processed again. Effects up to the watermark are stored already and are thrown away, those
-    above it are stored now: whatever was acknowledged is in the window or in history, once.
+    The checkpoint gives the window and the rules' memory; the journal after it is processed
+    again. Effects up to the watermark are stored already and are thrown away, those above it
+    are stored now: whatever was acknowledged is in the window or in history, once.
 
-    ``publish`` is given what continuous queries report, again or for the first time.
+    Checkpoints that were passed over are told of by an entry of their own, and dropped.
+
+    Args:
+        target: a new engine, and who prepares its successors.
+        store: its journal.
+        start: what :func:`find_start` found there.
+        publish: is given what continuous queries report, again or for the first time.
+        now: the present, for the entry.
 
     Returns:
-        The number of messages processed again.
+        The number of entries processed again.
 
     Raises:
         HistoryError: the journal cannot be read or the effects not stored.
         ReasonerError: the reasoner failed.
     """
+    engine = target.engine
     watermark = store.watermark()
-    checkpoint = store.latest_checkpoint()
-    after = 0
     refused: set[str] = set()
-    if checkpoint is not None:
-        after, content = checkpoint
-        state = load(content)
-        engine.restore(state)
+    if start.state is not None:
+        engine.restore(start.state)
         # They changed nothing then; that the reasoner might take them now must not matter.
-        refused |= store.rejected({each.item.message.id for each in state.held.held})
-    replayed = last = 0
-    for group in _groups(store.replay(after)):
-        fresh: list[tuple[JournalEntry, Outcome]] = []
-        for entry in group:
-            if entry.seq <= watermark and entry.status is Status.REJECTED:
-                refused.add(entry.message.id)
-            if entry.seq <= watermark and entry.degraded:
+        refused |= store.rejected({each.item.message.id for each in start.state.held.held})
+    replayed, last = 0, start.seq
+    for group in _groups(store.replay(start.seq)):
+        fresh: list[tuple[Record, Outcome]] = []
+        for record in group:
+            if record.seq <= watermark and record.status is Status.REJECTED:
+                refused.add(record.message.id)
+            if record.seq <= watermark and record.degraded:
                 # It was taken in without the reasoner, which might refuse it now.
                 engine.degrade("it had failed before the restart")
-            outcome = _process_again(engine, exchange, entry, refused)
+            outcome = replay(record, target, refused)
             publish(reports_of([outcome]))
             replayed += 1
-            last = entry.seq
-            if entry.seq > watermark:
-                fresh.append((entry, outcome))
+            last = record.seq
+            if record.seq > watermark:
+                fresh.append((record, outcome))
         if fresh:
-            store.commit(effects_of([e for e, _ in fresh], [o for _, o in fresh]))
-    if replayed:
+            store.commit(effects_of([r for r, _ in fresh], [o for _, o in fresh]))
+    if start.damaged:
+        last += 1
+        _tell_damage(target, store, start, last, now)
+    if replayed or start.damaged:
         # Or a server that keeps crashing would have more to do again each time.
         store.save_checkpoint(last, dump(engine.state()))
-        _LOG.info("recovered from the journal: %d messages processed again", replayed)
+        _LOG.info("recovered from the journal: %d entries processed again", replayed)
     return replayed
 
 
-def _process_again(
-    engine: Engine, exchange: Exchange, entry: JournalEntry, refused: Container[str]
-) -> Outcome:
-    message = entry.message
-    match entry.kind:
-        case EntryKind.TICK:
-            return engine.tick(message, refused)
-        case EntryKind.ONTOLOGY | EntryKind.REASONER:
-            return exchange.replay(entry)
-        case EntryKind.AUDIT:
-            return engine.report(message)
-        case EntryKind.QUERY | EntryKind.QUERY_END:
-            return _change_queries(engine, entry)
-        case EntryKind.MESSAGE:
-            pass
-    try:
-        reading = engine.read(message.content)
-    except MalformedMessage as error:
-        # It was well-formed enough when it came: the limits have been narrowed since.
-        return engine.reject(message, error)
-    return engine.process(message, reading, refused)
+def _tell_damage(target: Target, store: Store, start: Start, seq: int, now: datetime) -> None:
+    told = "; ".join(f"the one at entry {each}: {why}" for each, why in start.damaged)
+    since = f"the one at entry {start.seq}" if start.seq else "the beginning of the journal"
+    entry = ReportDamage(f"checkpoints could not be read, {since} was used instead: {told}")
+    record = new_record(entry, seq, now, store.timeline)
+    store.append([record])
+    store.commit(effects_of([record], [entry.apply(target, record, ())]))
+    # Or they would count among those that are kept.
+    store.drop_checkpoints([each for each, _ in start.damaged])
 
 
-def _change_queries(engine: Engine, entry: JournalEntry) -> Outcome:
-    """Make a change of the queries again; what was refused then changes nothing."""
-    message = entry.message
-    if entry.status is Status.REJECTED:
-        return Outcome(message, Status.REJECTED)
-    change = engine.register_query if entry.kind is EntryKind.QUERY else engine.remove_query
-    try:
-        return change(message)
-    except SensorStreamError as error:
-        _LOG.error("the query '%s' cannot be run any more: %s", message.source, error)
-        return engine.reject(message, error)
-
-
-def _groups(entries: Iterable[JournalEntry]) -> Iterator[list[JournalEntry]]:
-    iterator = iter(entries)
+def _groups(records: Iterable[Record]) -> Iterator[list[Record]]:
+    iterator = iter(records)
     while group := list(islice(iterator, _GROUP)):
         yield group

@@ -11,9 +11,8 @@ is released, in order of application time.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from lxml import etree
 
@@ -22,6 +21,7 @@ from sensorstream.engine.cycle import Arrived, Cycle, outcome_of
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.engine.queries import QueriesState
 from sensorstream.engine.reorder import Disorder, ReorderBuffer, ReorderState, Waiting
 from sensorstream.engine.shedding import LoadShedder, LoadState, Shedding
 from sensorstream.errors import (
@@ -66,8 +66,8 @@ class EngineState:
     load: LoadState = field(default_factory=LoadState)
     degraded: str = ""
     """Why the plain profile stands in for the reasoner; "" while it does not."""
-    queries: Mapping[str, Any] = field(default_factory=dict)
-    """The continuous queries, as :meth:`.LiveQueries.state` gives them."""
+    queries: QueriesState | None = None
+    """The continuous queries; None in a state that is older than they."""
 
 
 class Engine:
@@ -383,7 +383,7 @@ class Engine:
         delta = self.kb.apply(Origin.WINDOW, Delta(self.window.now or 0, added=held))
         if delta:
             self.kb.apply(Origin.INFERRED, self._cycle.reasoner.react(self.kb, delta))
-        if state.queries:
+        if state.queries is not None:
             self.queries.restore(state.queries)
 
     @property
@@ -429,14 +429,10 @@ class Engine:
         """Set a message aside: it changes nothing but the count of such messages."""
         return self._cycle.reject(message, error, timings)
 
-    def report(self, message: Message) -> Outcome:
-        """Raise the alert of an audit that found differences; ``message`` holds its report."""
-        text = message.content.decode()
-        return Outcome(
-            message,
-            Status.ACCEPTED,
-            alerts=self._cycle.notices.audit(message, text, self.window.now),
-        )
+    def report(self, message: Message, kind: str, key: str) -> Outcome:
+        """Raise an alert of the system itself; ``message`` holds its text."""
+        alert = self._cycle.notices.told(message, kind, key, self.window.now)
+        return Outcome(message, Status.ACCEPTED, alerts=(alert,))
 
     def close(self) -> None:
         """Stop the reasoner."""

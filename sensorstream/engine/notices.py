@@ -5,7 +5,7 @@ Loud, but no flood: of equal causes the first is reported, then the tenth, the h
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,11 +24,6 @@ class Notices:
     """How often each cause occurred."""
 
     counts: dict[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, data: Mapping[str, int]) -> Notices:
-        """The notices that :attr:`counts` were taken of."""
-        return cls(dict(data))
 
     def unmatched(
         self, message: Message, root: str, hint: str, now: Instant | None
@@ -107,9 +102,9 @@ class Notices:
         )
         return _alert(message, "query-stopped", query, text, now, f"-{entry}")
 
-    def audit(self, message: Message, text: str, now: Instant | None) -> tuple[Alert, ...]:
-        """The inferences are not what a reasoner finds that starts from nothing."""
-        return (_alert(message, "audit-difference", "audit", text, now),)
+    def told(self, message: Message, kind: str, key: str, now: Instant | None) -> Alert:
+        """What an entry of the journal says of the system, in its content."""
+        return _alert(message, kind, key, message.content.decode(), now)
 
     def _raise(
         self,

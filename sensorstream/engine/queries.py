@@ -16,7 +16,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 from sensorstream.errors import QueryError, SensorStreamError, UnknownQuery
@@ -26,10 +26,10 @@ from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
-from sensorstream.streams.checkpoint import from_data, to_data
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Report
+from sensorstream.streams.state import ProcessorState
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_GAP: Final = 10_000
@@ -54,9 +54,20 @@ class QueryReport:
 
 
 @dataclass(slots=True)
-class _Registration:
+class Registration:
+    """A query that runs: the journal's id of its registration, and how often it has reported."""
+
     entry: str
     reports: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueriesState:
+    """The queries at rest; ``moved`` as :class:`LiveQueries` keeps it."""
+
+    processor: ProcessorState
+    registered: Mapping[str, Registration]
+    moved: tuple[Instant, Instant] | None
 
 
 def stream_of(source: str) -> IRI | None:
@@ -84,7 +95,7 @@ class LiveQueries:
             second=timeline.of_wall_time(1),
         )
         self._knowledge = knowledge
-        self._registered: dict[str, _Registration] = {}
+        self._registered: dict[str, Registration] = {}
         self._reports: list[QueryReport] = []
         # When time of the queries last moved by a message: that time, and its time of arrival.
         self._moved: tuple[Instant, Instant] | None = None
@@ -110,7 +121,7 @@ class LiveQueries:
             QueryError, UnsupportedQuery: see :meth:`check`.
         """
         running = self.processor.register(name, text, _parsed(text), self._take_report)
-        self._registered[name] = _Registration(entry)
+        self._registered[name] = Registration(entry)
         return running
 
     def unregister(self, name: str) -> None:
@@ -253,21 +264,23 @@ class LiveQueries:
 
     # -- at rest ----------------------------------------------------------------------------
 
-    def state(self) -> dict[str, Any]:
-        """All that must survive a restart, as plain data."""
-        return {
-            "processor": to_data(self.processor.state()),
-            "registered": [[n, each.entry, each.reports] for n, each in self._registered.items()],
-            "moved": self._moved,
-        }
+    def state(self) -> QueriesState:
+        """All that must survive a restart."""
+        return QueriesState(
+            self.processor.state(),
+            {
+                name: Registration(each.entry, each.reports)
+                for name, each in self._registered.items()
+            },
+            self._moved,
+        )
 
-    def restore(self, data: Mapping[str, Any]) -> None:
+    def restore(self, state: QueriesState) -> None:
         """Go on from a state; call it on new queries, the knowledge base as it was then."""
-        for name, entry, reports in data["registered"]:
-            self._registered[name] = _Registration(entry, reports)
-        self.processor.restore(from_data(data["processor"]), self._start_again)
-        moved = data["moved"]
-        self._moved = None if moved is None else (moved[0], moved[1])
+        for name, each in state.registered.items():
+            self._registered[name] = Registration(each.entry, each.reports)
+        self.processor.restore(state.processor, self._start_again)
+        self._moved = state.moved
 
     def _start_again(self, name: str, text: str) -> None:
         try:

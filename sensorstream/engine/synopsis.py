@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from sensorstream.engine.filters import number_of
 from sensorstream.model.datatypes import XSD_DECIMAL, XSD_INTEGER
@@ -108,28 +108,6 @@ class Summary:
                 (node, _MEAN, _rounded(mean)),
             ]
         return Event(tuple(triples), self.end, message)
-
-    def to_data(self) -> list[Any]:
-        """Plain data that JSON can hold."""
-        numbers = [
-            [predicate, each.count, *map(str, (each.least, each.greatest, each.total))]
-            for predicate, each in self.numbers.items()
-        ]
-        return [self.count, self.start, self.end, numbers]
-
-    @classmethod
-    def from_data(cls, data: list[Any]) -> Summary:
-        """The summary that :meth:`to_data` wrote."""
-        count, start, end, numbers = data
-        return cls(
-            count,
-            start,
-            end,
-            {
-                IRI(predicate): Numbers(many, *(Fraction(each) for each in three))
-                for predicate, many, *three in numbers
-            },
-        )
 
 
 def _add(numbers: dict[IRI, Numbers], predicate: IRI, more: Numbers) -> None:

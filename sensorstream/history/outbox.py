@@ -1,8 +1,8 @@
 """Webhooks and their pending deliveries (a transactional outbox).
 
-:meth:`sensorstream.history.store.Store.commit` adds deliveries, in the transaction that stores
-their alerts and moves the watermark; a dispatcher takes them from here. A delivery that succeeds
-but is not marked before a crash is sent again: receivers recognise its id.
+:meth:`sensorstream.history.store.PostgresStore.commit` adds deliveries, in the transaction that
+stores their alerts and moves the watermark; a dispatcher takes them from here. A delivery that
+succeeds but is not marked before a crash is sent again: receivers recognise its id.
 """
 
 from __future__ import annotations

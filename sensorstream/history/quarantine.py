@@ -11,8 +11,8 @@ from sqlalchemy import Engine, select
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction
 from sensorstream.history.database import translating
-from sensorstream.history.records import EntryKind
 from sensorstream.history.tables import messages
+from sensorstream.journal.message import TakeMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def quarantined(database: Engine, limit: int, before: int | None = None) -> list
             columns.content,
             columns.contradiction,
         )
-        .where(columns.kind == EntryKind.MESSAGE.value)
+        .where(columns.kind == TakeMessage.kind)
         .where(
             columns.status.in_(
                 [Status.UNMATCHED.value, Status.PARTIAL.value, Status.REJECTED.value]

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from sensorstream.errors import TermError
-from sensorstream.history.records import JournalEntry
+from sensorstream.journal.records import Record
 from sensorstream.model.datatypes import (
     NUMERIC_TYPES,
     XSD_DATE_TIME,
@@ -58,16 +58,16 @@ _COPY_SIGNS: Final = str.maketrans(
 _find_sign: Final = re.compile(r"[\\\n\r\t\x00]").search
 
 
-def message_rows(entries: Iterable[JournalEntry]) -> Iterator[Row]:
+def message_rows(records: Iterable[Record]) -> Iterator[Row]:
     """Rows of ``store.messages``, still without status."""
-    for entry in entries:
-        message = entry.message
+    for record in records:
+        message = record.message
         yield (
-            entry.seq,
-            entry.kind.value,
+            record.seq,
+            record.kind,
             message.id,
             message.source,
-            entry.received_at,
+            record.received_at,
             message.received,
             message.content,
         )

@@ -1,9 +1,9 @@
 """The store's one writer: journal first, then effects and watermark together.
 
-A message is acknowledged once :meth:`Store.append` has it on disk. What it does to the history
-is written later by :meth:`Store.commit`, in one transaction with the watermark, the number of
-the last message whose effects are stored. After a crash the messages above the watermark are
-processed again and no others, so every effect is stored exactly once (docs/history.md has the
+A message is acknowledged once :meth:`PostgresStore.append` has it on disk. What it does to the
+history is written later by :meth:`PostgresStore.commit`, in one transaction with the watermark, the
+number of the last message whose effects are stored. After a crash the messages above the watermark
+are processed again and no others, so every effect is stored exactly once (docs/history.md has the
 argument).
 """
 
@@ -25,7 +25,6 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.database import connect, describe, engine, translating
 from sensorstream.history.migrations import migrate
-from sensorstream.history.records import Effects, EntryKind, JournalEntry
 from sensorstream.history.rows import (
     INDIVIDUAL_COLUMNS,
     MESSAGE_COLUMNS,
@@ -36,6 +35,7 @@ from sensorstream.history.rows import (
     message_rows,
     statement_rows,
 )
+from sensorstream.journal.records import Effects, Record
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
 
@@ -50,8 +50,10 @@ _COPY_INDIVIDUALS: Final = copy_command("store.individuals", INDIVIDUAL_COLUMNS)
 _COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
 
 
-class Store:
+class PostgresStore:
     """The persistent knowledge base, as the one process that writes it sees it.
+
+    A :class:`.Store` of the journal, over PostgreSQL.
 
     Not thread-safe, except that :meth:`replay` reads on a connection of its own. After a lost
     connection every call raises :class:`HistoryError`: nobody can know whether the last commit
@@ -65,7 +67,7 @@ class Store:
         self._connection = connect(url, application="sensorstream writer")
 
     @classmethod
-    def open(cls, url: str, timeline: Timeline) -> Store:
+    def open(cls, url: str, timeline: Timeline) -> PostgresStore:
         """Become the writer of a store; creates or upgrades its schema.
 
         Raises:
@@ -91,13 +93,13 @@ class Store:
         """Stop being the writer."""
         self._connection.close()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> PostgresStore:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def append(self, entries: Sequence[JournalEntry]) -> None:
+    def append(self, records: Sequence[Record]) -> None:
         """Write messages to the journal; they are on disk when this returns.
 
         All of them or none; a sequence number or id that is there already is an error.
@@ -106,7 +108,7 @@ class Store:
             HistoryError: nothing was written, or the connection was lost.
         """
         with self._transaction("cannot write the journal") as cursor:
-            cursor.copy_expert(_COPY_MESSAGES, copy_text(message_rows(entries)))
+            cursor.copy_expert(_COPY_MESSAGES, copy_text(message_rows(records)))
 
     def commit(self, effects: Effects) -> bool:
         """Store what a group of messages did and move the watermark, all or nothing.
@@ -162,7 +164,7 @@ class Store:
         with self._transaction("cannot read the watermark") as cursor:
             return _one(cursor, "select watermark from store.progress")
 
-    def replay(self, after: int) -> Iterator[JournalEntry]:
+    def replay(self, after: int) -> Iterator[Record]:
         """The journal's messages above a sequence number, in order, a batch at a time.
 
         Raises:
@@ -179,19 +181,24 @@ class Store:
                 )
                 for row in cursor:
                     seq, name, source, received_at, received, content, status, kind, away = row
-                    yield JournalEntry(
+                    yield Record(
                         seq,
                         Message(name, bytes(content), received, source),
                         received_at,
                         None if status is None else Status(status),
-                        EntryKind(kind),
+                        kind,
                         away,
                     )
         finally:
             connection.close()
 
-    def ontology(self, upto: int) -> Message | None:
-        """The last accepted change of the ontology not after entry ``upto``; None: there is none.
+    def whole(self) -> bool:
+        """Whether the journal still has all its entries: retention deletes the oldest."""
+        with self._transaction("cannot read the journal") as cursor:
+            return not _one(cursor, "select coalesce(max(seq), 0) - count(*) from store.messages")
+
+    def last_accepted(self, kind: str, upto: int) -> Message | None:
+        """The last entry of a kind that was accepted, not after ``upto``; None: there is none.
 
         Raises:
             HistoryError: the journal cannot be read.
@@ -199,9 +206,9 @@ class Store:
         with self._transaction("cannot read the journal") as cursor:
             cursor.execute(
                 "select id, content, received, source from store.messages "
-                "where kind = 'ontology' and status = 'accepted' and seq <= %s "
+                "where kind = %s and status = 'accepted' and seq <= %s "
                 "order by seq desc limit 1",
-                (upto,),
+                (kind, upto),
             )
             row = cursor.fetchone()
         if row is None:
@@ -248,12 +255,16 @@ class Store:
                 (_CHECKPOINTS_KEPT,),
             )
 
-    def latest_checkpoint(self) -> tuple[int, bytes] | None:
-        """The newest checkpoint's message number and state."""
-        with self._transaction("cannot read the checkpoint") as cursor:
-            cursor.execute("select seq, state from store.checkpoints order by seq desc limit 1")
-            row = cursor.fetchone()
-            return None if row is None else (row[0], bytes(row[1]))
+    def checkpoints(self) -> list[tuple[int, bytes]]:
+        """Number and state of the checkpoints that are kept, newest first."""
+        with self._transaction("cannot read the checkpoints") as cursor:
+            cursor.execute("select seq, state from store.checkpoints order by seq desc")
+            return [(seq, bytes(state)) for seq, state in cursor]
+
+    def drop_checkpoints(self, seqs: Collection[int]) -> None:
+        """Keep some checkpoints no longer."""
+        with self._transaction("cannot drop checkpoints") as cursor:
+            cursor.execute("delete from store.checkpoints where seq = any(%s)", (list(seqs),))
 
     def _lock(self) -> None:
         deadline = time.monotonic() + _LOCK_PATIENCE

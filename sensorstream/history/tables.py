@@ -55,10 +55,7 @@ messages: Final = Table(
     Column("kind", Text, nullable=False, server_default=text("'message'")),
     Column("contradiction", JSONB),
     Column("degraded", Boolean, nullable=False, server_default=text("false")),
-    CheckConstraint(
-        "kind in ('message', 'tick', 'ontology', 'reasoner', 'audit', 'query', 'query-end')",
-        name="kind",
-    ),
+    # The kinds are those of sensorstream.journal.kinds.
     Index("messages_ontology_idx", "seq", postgresql_where=text("kind = 'ontology'::text")),
     CheckConstraint(
         "status in ('accepted', 'partial', 'unmatched', 'rejected', 'held', 'late')", name="status"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from sensorstream.model.timeline import Instant
 
@@ -24,21 +24,6 @@ class RuleMemory:
     """The instant from which on the alert may be raised again."""
     ticks: Mapping[str, int] = field(default_factory=dict)
     """Rule name to the number of the last multiple of its duration that was passed."""
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> RuleMemory:
-        """The memory that :meth:`to_data` wrote."""
-        return cls(
-            {(rule, key): until for rule, key, until in data["quiet"]},
-            dict(data["ticks"]),
-        )
-
-    def to_data(self) -> dict[str, Any]:
-        """Plain data that JSON can hold."""
-        return {
-            "quiet": [[rule, key, until] for (rule, key), until in self.quiet.items()],
-            "ticks": dict(self.ticks),
-        }
 
     def after(
         self, time: Instant, quiet: Mapping[AlertKey, Instant], ticks: Mapping[str, int]

@@ -208,7 +208,8 @@ class ContinuousQuery:
         self._added, self._removed = list(state.added), list(state.removed)
         self._cancelled = False
         self._arrived = state.arrived
-        self._computed = state.computed
+        # Versions before counted a stream once for each window on it.
+        self._computed = min(state.computed, self._steps())
         self._answer = state.answer
         if self._triples is not None:
             # What it has told so far: what there is, but for what it has not told.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -17,17 +17,18 @@ from hypothesis import strategies as st
 
 from sensorstream.app.application import Application
 from sensorstream.app.exchange import Exchange
-from sensorstream.app.pipeline import effects_of
-from sensorstream.app.recovery import recover
+from sensorstream.app.recovery import find_start, recover
 from sensorstream.app.wiring import Deployment, build_machine, read_deployment
 from sensorstream.engine.checkpoint import dump, load
-from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RuleCycle
-from sensorstream.history.records import Effects, EntryKind, JournalEntry
-from sensorstream.history.store import Store
+from sensorstream.journal.effects import effects_of
+from sensorstream.journal.entry import Target
+from sensorstream.journal.kinds import replay
+from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 from sensorstream.settings import RuleSettings, Settings, SourceSettings, TimeSettings
+from sensorstream.testing import MemoryStore
 
 Open = Callable[[Settings], Application]
 
@@ -200,68 +201,23 @@ def test_effects_that_were_lost_are_made_again_ticks_and_all(
 # -- a crash at any moment ---------------------------------------------------------------------
 
 
-@dataclass
-class MemoryStore:
-    """What recovery needs of a store, in lists; it keeps the store's rules."""
+def left_behind(store: MemoryStore) -> list[list[str]]:
+    """Everything stored; how it was grouped does not matter.
 
-    journal: list[JournalEntry] = field(default_factory=list)
-    committed: list[Effects] = field(default_factory=list)
-    checkpoint: tuple[int, bytes] | None = None
-
-    def watermark(self) -> int:
-        return self.committed[-1].watermark if self.committed else 0
-
-    def latest_checkpoint(self) -> tuple[int, bytes] | None:
-        return self.checkpoint
-
-    def statuses(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for effects in self.committed:
-            found |= {f"m{each.seq}": each.status.value for each in effects.statuses}
-            found |= {each.message: each.status.value for each in effects.settled}
-        return found
-
-    def rejected(self, ids: Sequence[str]) -> frozenset[str]:
-        statuses = self.statuses()
-        return frozenset(each for each in ids if statuses.get(each) == "rejected")
-
-    def replay(self, after: int) -> Iterator[JournalEntry]:
-        statuses = self.statuses()
-        for entry in self.journal[after:]:
-            status = statuses.get(entry.message.id)
-            yield replace(entry, status=None if status is None else Status(status))
-
-    def commit(self, effects: Effects) -> None:
-        assert all(each.seq > self.watermark() for each in effects.statuses)
-        self.committed.append(effects)
-
-    def save_checkpoint(self, seq: int, state: bytes) -> None:
-        assert seq <= self.watermark()
-        self.checkpoint = (seq, state)
-
-    def left_behind(self) -> list[list[str]]:
-        """Everything stored; how it was grouped does not matter.
-
-        Alerts of rejected messages are left out: what was rejected before the crash is not
-        tried again, so it does not count for their damping.
-        """
-        every = self.committed
-        return [
-            sorted(repr(each) for effects in every for each in effects.departures),
-            sorted(repr(each) for effects in every for each in effects.superseded),
-            [
-                repr(each)
-                for effects in every
-                for each in effects.alerts
-                if each.kind != "rejected-message"
-            ],
-        ]
-
-
-def process(engine: Engine, entry: JournalEntry) -> Outcome:
-    if entry.kind is EntryKind.TICK:
-        return engine.tick(entry.message)
-    return engine.process(entry.message, engine.read(entry.message.content))
+    Alerts of rejected messages are left out: what was rejected before the crash is not tried
+    again, so it does not count for their damping.
+    """
+    every = store.committed
+    return [
+        sorted(repr(each) for effects in every for each in effects.departures),
+        sorted(repr(each) for effects in every for each in effects.superseded),
+        [
+            repr(each)
+            for effects in every
+            for each in effects.alerts
+            if each.kind != "rejected-message"
+        ],
+    ]
 
 
 @pytest.fixture
@@ -293,26 +249,30 @@ def test_after_a_crash_at_any_moment_every_effect_is_stored_once(
     group: int,
 ) -> None:
     """Messages, held ones, ticks and late ones; a checkpoint before, effects up to the crash."""
-    now, journal = 1000, []
+    now = 1000
+    whole, broken = MemoryStore(), MemoryStore()
     for seq, (source, ahead, wait, x) in enumerate(stream, 1):
         now += wait
-        kind = EntryKind.TICK if source == "tick" else EntryKind.MESSAGE
-        content = b"" if kind is EntryKind.TICK else seen(seq % 4, 100 + seq + ahead, x)
-        message = Message(f"m{seq}", content, now, "" if kind is EntryKind.TICK else source)
-        journal.append(JournalEntry(seq, message, NOW, kind=kind))
-    whole, broken = MemoryStore(journal), MemoryStore(journal)
+        silent = source == "tick"
+        content = b"" if silent else seen(seq % 4, 100 + seq + ahead, x)
+        message = Message(f"m{seq}", content, now, "" if silent else source)
+        record = Record(seq, message, NOW, kind="tick" if silent else "message")
+        whole.append([record])
+        broken.append([record])
     engine = build_machine(deployment, time.perf_counter).engine
-    for start in range(0, len(journal), group):
-        entries = journal[start : start + group]
-        effects = effects_of(entries, [process(engine, entry) for entry in entries])
+    target = Target(engine, Exchange(engine, deployment))
+    for start in range(0, len(stream), group):
+        records = whole.records[start : start + group]
+        effects = effects_of(records, [replay(record, target, ()) for record in records])
         whole.commit(effects)
-        if entries[-1].seq <= crash:
+        if records[-1].seq <= crash:
             broken.commit(effects)
-            if entries[-1].seq <= checkpoint:
-                broken.save_checkpoint(entries[-1].seq, dump(engine.state()))
+            if records[-1].seq <= checkpoint:
+                broken.save_checkpoint(records[-1].seq, dump(engine.state()))
     recovered = build_machine(deployment, time.perf_counter).engine
-    recover(recovered, cast(Store, broken), Exchange(recovered, deployment), lambda _: None)
-    assert broken.left_behind() == whole.left_behind()
+    again = Target(recovered, Exchange(recovered, deployment))
+    recover(again, broken, find_start(broken), lambda _: None, NOW)
+    assert left_behind(broken) == left_behind(whole)
     assert broken.statuses() == whole.statuses()
     found, expected = (load(dump(each.state())) for each in (recovered, engine))
     assert replace(found, notices=expected.notices) == expected

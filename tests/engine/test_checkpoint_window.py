@@ -44,7 +44,7 @@ def test_a_checkpoint_of_the_first_version_still_loads() -> None:
             ],
         ],
         "pending": [[[["http://e/b", P, '"y"']], 8, "m3", [["http://e/b", P]]]],
-        "memory": RuleMemory().to_data(),
+        "memory": {"quiet": [], "ticks": {}},
         "notices": {},
     }
     data["individuals"] = json.loads(

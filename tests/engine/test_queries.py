@@ -115,7 +115,7 @@ def test_rejected_messages_and_restarts_leave_no_trace_in_reports(
         else:
             expected += all_reports(process(plain, given_))
     assert told(found) == told(expected)
-    assert engine.queries.state()["registered"] == plain.queries.state()["registered"]
+    assert engine.queries.state().registered == plain.queries.state().registered
 
 
 def test_a_window_that_closes_sees_the_knowledge_base_before_the_message_that_closes_it(

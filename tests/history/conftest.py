@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sensorstream.history.store import Store
+from sensorstream.history.store import PostgresStore
 from sensorstream.model.timeline import Timeline
 
 
@@ -17,7 +17,7 @@ def url(new_database: Callable[[], str]) -> str:
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[Store]:
+def store(url: str) -> Iterator[PostgresStore]:
     """The writer of a new store on the integer time line."""
-    with Store.open(url, Timeline.INTEGER) as opened:
+    with PostgresStore.open(url, Timeline.INTEGER) as opened:
         yield opened

@@ -13,9 +13,9 @@ from sensorstream.errors import HistoryError
 from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine
 from sensorstream.history.outbox import PostgresOutbox
-from sensorstream.history.records import Effects, JournalEntry, MessageStatus
-from sensorstream.history.store import Store
+from sensorstream.history.store import PostgresStore
 from sensorstream.history.tables import deliveries
+from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Message
 from sensorstream.streams.report import Operation, Report
 
@@ -31,21 +31,21 @@ def alert(number: int) -> Alert:
     return Alert(f"m{number}-1", "r", "rule", "info", f"no {number}", "k", number, f"m{number}")
 
 
-def raise_alert(store: Store, number: int) -> None:
-    store.append([JournalEntry(number, Message(f"m{number}", b"<a/>", 0), NOW)])
+def raise_alert(store: PostgresStore, number: int) -> None:
+    store.append([Record(number, Message(f"m{number}", b"<a/>", 0), NOW)])
     status = MessageStatus(number, Status.ACCEPTED)
     store.commit(Effects(number, (), (), (alert(number),), (status,), NOW))
 
 
-def report(store: Store, number: int, query: str, alerts: tuple[Alert, ...] = ()) -> bool:
-    store.append([JournalEntry(number, Message(f"m{number}", b"<a/>", 0), NOW)])
+def report(store: PostgresStore, number: int, query: str, alerts: tuple[Alert, ...] = ()) -> bool:
+    store.append([Record(number, Message(f"m{number}", b"<a/>", 0), NOW)])
     told = QueryReport(query, number, Report(query, number, Operation.RESULT, answer=True))
     status = MessageStatus(number, Status.ACCEPTED)
     return store.commit(Effects(number, (), (), alerts, (status,), NOW, reports=(told,)))
 
 
 @pytest.fixture
-def outbox(store: Store) -> Iterator[PostgresOutbox]:
+def outbox(store: PostgresStore) -> Iterator[PostgresOutbox]:
     database = engine(store.url)
     yield PostgresOutbox(database)
     database.dispose()
@@ -56,7 +56,7 @@ def ids(deliveries: list[Delivery]) -> list[tuple[str, str]]:
 
 
 def test_every_webhook_gets_the_alerts_that_come_after_it(
-    store: Store, outbox: PostgresOutbox
+    store: PostgresStore, outbox: PostgresOutbox
 ) -> None:
     raise_alert(store, 1)
     outbox.register(webhook("a"))
@@ -68,14 +68,14 @@ def test_every_webhook_gets_the_alerts_that_come_after_it(
     assert outbox.due(NOW, 1)[0] == Delivery(1, RaisedAlert(2, alert(2), NOW), webhook("a"), 0)
 
 
-def test_what_was_delivered_is_not_due_again(store: Store, outbox: PostgresOutbox) -> None:
+def test_what_was_delivered_is_not_due_again(store: PostgresStore, outbox: PostgresOutbox) -> None:
     outbox.register(webhook("a"))
     raise_alert(store, 1)
     outbox.delivered(outbox.due(NOW, 1)[0].id)
     assert outbox.due(LATER, 1) == []
 
 
-def test_what_failed_is_due_at_its_next_time(store: Store, outbox: PostgresOutbox) -> None:
+def test_what_failed_is_due_at_its_next_time(store: PostgresStore, outbox: PostgresOutbox) -> None:
     outbox.register(webhook("a"))
     raise_alert(store, 1)
     outbox.failed(outbox.due(NOW, 1)[0].id, "503", LATER)
@@ -83,7 +83,7 @@ def test_what_failed_is_due_at_its_next_time(store: Store, outbox: PostgresOutbo
     assert [each.attempts for each in outbox.due(LATER, 1)] == [1]
 
 
-def test_what_was_given_up_is_set_aside(store: Store, outbox: PostgresOutbox) -> None:
+def test_what_was_given_up_is_set_aside(store: PostgresStore, outbox: PostgresOutbox) -> None:
     outbox.register(webhook("a"))
     raise_alert(store, 1)
     outbox.failed(outbox.due(NOW, 1)[0].id, "410 Gone", None)
@@ -93,7 +93,7 @@ def test_what_was_given_up_is_set_aside(store: Store, outbox: PostgresOutbox) ->
     assert told == [("dead", "410 Gone")]
 
 
-def test_a_deleted_webhook_gets_nothing_more(store: Store, outbox: PostgresOutbox) -> None:
+def test_a_deleted_webhook_gets_nothing_more(store: PostgresStore, outbox: PostgresOutbox) -> None:
     outbox.register(webhook("a"))
     raise_alert(store, 1)
     assert outbox.delete("a")
@@ -112,7 +112,9 @@ def test_webhooks_are_listed_as_registered_and_keep_their_secret_to_themselves(
         outbox.register(webhook("a"))
 
 
-def test_alerts_are_listed_newest_first_page_by_page(store: Store, outbox: PostgresOutbox) -> None:
+def test_alerts_are_listed_newest_first_page_by_page(
+    store: PostgresStore, outbox: PostgresOutbox
+) -> None:
     for number in (1, 2, 3):
         raise_alert(store, number)
     database = engine(store.url)
@@ -123,7 +125,7 @@ def test_alerts_are_listed_newest_first_page_by_page(store: Store, outbox: Postg
 
 
 def test_alerts_are_followed_from_where_a_reader_stands(
-    store: Store, outbox: PostgresOutbox
+    store: PostgresStore, outbox: PostgresOutbox
 ) -> None:
     for number in (1, 2, 3):
         raise_alert(store, number)
@@ -134,7 +136,9 @@ def test_alerts_are_followed_from_where_a_reader_stands(
     database.dispose()
 
 
-def test_webhooks_that_are_busy_can_be_left_out(store: Store, outbox: PostgresOutbox) -> None:
+def test_webhooks_that_are_busy_can_be_left_out(
+    store: PostgresStore, outbox: PostgresOutbox
+) -> None:
     outbox.register(webhook("a"))
     outbox.register(webhook("b"))
     raise_alert(store, 1)
@@ -147,7 +151,7 @@ def stored(outbox: PostgresOutbox) -> int:
 
 
 def test_a_webhook_gets_the_reports_of_the_queries_it_names(
-    store: Store, outbox: PostgresOutbox
+    store: PostgresStore, outbox: PostgresOutbox
 ) -> None:
     outbox.register(webhook("a", "crowd", "it's, {odd}"))
     outbox.register(webhook("b", "crowd"))
@@ -165,7 +169,7 @@ def test_a_webhook_gets_the_reports_of_the_queries_it_names(
 
 
 def test_reports_are_queued_with_the_alerts_of_their_commit(
-    store: Store, outbox: PostgresOutbox
+    store: PostgresStore, outbox: PostgresOutbox
 ) -> None:
     outbox.register(webhook("a", "crowd"))
     report(store, 1, "crowd", (alert(1),))
@@ -173,7 +177,7 @@ def test_reports_are_queued_with_the_alerts_of_their_commit(
 
 
 def test_a_delivered_report_is_kept_no_longer_but_one_that_was_given_up_is(
-    store: Store, outbox: PostgresOutbox
+    store: PostgresStore, outbox: PostgresOutbox
 ) -> None:
     outbox.register(webhook("a", "crowd"))
     outbox.register(webhook("b", "crowd"))
@@ -189,7 +193,9 @@ def test_a_delivered_report_is_kept_no_longer_but_one_that_was_given_up_is(
     assert stored(outbox) == 1
 
 
-def test_a_report_that_is_not_committed_is_not_queued(store: Store, outbox: PostgresOutbox) -> None:
+def test_a_report_that_is_not_committed_is_not_queued(
+    store: PostgresStore, outbox: PostgresOutbox
+) -> None:
     outbox.register(webhook("a", "crowd"))
     told = QueryReport("crowd", 1, Report("crowd", 1, Operation.RESULT, answer=True))
     status = MessageStatus(1, Status.ACCEPTED)
@@ -197,13 +203,15 @@ def test_a_report_that_is_not_committed_is_not_queued(store: Store, outbox: Post
     with pytest.raises(HistoryError, match="not in the journal"):
         store.commit(effects)
     assert stored(outbox) == 0
-    store.append([JournalEntry(1, Message("m1", b"<a/>", 0), NOW)])
+    store.append([Record(1, Message("m1", b"<a/>", 0), NOW)])
     assert store.commit(effects)
     assert not store.commit(effects)  # as after an answer that did not arrive
     assert ids(outbox.due(NOW, 10)) == [("crowd-1", "a")]
 
 
-def test_a_deleted_webhook_takes_its_reports_along(store: Store, outbox: PostgresOutbox) -> None:
+def test_a_deleted_webhook_takes_its_reports_along(
+    store: PostgresStore, outbox: PostgresOutbox
+) -> None:
     outbox.register(webhook("a", "crowd"))
     report(store, 1, "crowd")
     assert outbox.delete("a")

@@ -11,7 +11,7 @@ from sensorstream.errors import HistoryError, Position, QueryError
 from sensorstream.history.database import engine
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.reader import reader_url
-from sensorstream.history.store import Store
+from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
@@ -24,7 +24,7 @@ SCHEMA = Schema(classes=frozenset({IRI("http://example.org/Human")}))
 def history(new_database: Callable[[], str]) -> str:
     """The URL of a history with views, some messages and a webhook with a secret."""
     url = new_database()
-    Store.open(url, Timeline.INTEGER).close()
+    PostgresStore.open(url, Timeline.INTEGER).close()
     database = engine(url)
     install_views(database, SCHEMA, Timeline.INTEGER)
     database.dispose()
@@ -155,7 +155,7 @@ def test_a_plain_owner_answers_where_there_is_no_reader(
         cursor.execute(f"alter database {database} owner to {database}_owner")
     connection.close()
     owner = make_url(url).set(username=f"{database}_owner").render_as_string(hide_password=False)
-    Store.open(owner, Timeline.INTEGER).close()
+    PostgresStore.open(owner, Timeline.INTEGER).close()
     tables = engine(owner)
     install_views(tables, SCHEMA, Timeline.INTEGER)
     tables.dispose()

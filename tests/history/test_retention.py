@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import psycopg2
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.records import Effects, JournalEntry, MessageStatus
-from sensorstream.history.store import Store
+from sensorstream.history.store import PostgresStore
+from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Departure, Individual, Message, Provenance
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.resources import bundled
@@ -21,9 +21,9 @@ def departure(stay: int, expired_at: int) -> Departure:
     return Departure(one, expired_at)
 
 
-def test_what_ended_before_the_bound_goes_and_a_restart_still_works(store: Store) -> None:
+def test_what_ended_before_the_bound_goes_and_a_restart_still_works(store: PostgresStore) -> None:
     days = [NOW + timedelta(days=number) for number in range(4)]
-    store.append([JournalEntry(n, Message(f"m{n}", b"<a/>", n), days[n - 1]) for n in range(1, 5)])
+    store.append([Record(n, Message(f"m{n}", b"<a/>", n), days[n - 1]) for n in range(1, 5)])
     for n in range(1, 5):
         alert = Alert(f"m{n}-1", "r", "rule", "info", "", "", n, f"m{n}")
         statuses = (MessageStatus(n, Status.ACCEPTED),)
@@ -46,7 +46,7 @@ def test_what_ended_before_the_bound_goes_and_a_restart_still_works(store: Store
             left.append([row[0] for row in cursor.fetchall()])
     connection.close()
     assert left == [[3, 4], [3, 4], [3, 4], ["m3-1", "m4-1"]]
-    checkpoint = store.latest_checkpoint()
-    assert checkpoint is not None
-    assert [entry.seq for entry in store.replay(checkpoint[0])] == [4]
+    ((checkpoint, _),) = store.checkpoints()
+    assert [record.seq for record in store.replay(checkpoint)] == [4]
+    assert not store.whole()
     assert store.last_seq() == 4

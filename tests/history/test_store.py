@@ -16,8 +16,8 @@ from sensorstream.errors import HistoryError
 from sensorstream.history.database import engine
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
-from sensorstream.history.records import Effects, JournalEntry, MessageStatus
-from sensorstream.history.store import Store
+from sensorstream.history.store import PostgresStore
+from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import (
     Alert,
@@ -45,8 +45,8 @@ def rows(url: str, query: str) -> list[tuple[Any, ...]]:
         connection.close()
 
 
-def entry(seq: int, content: bytes = b"<a/>") -> JournalEntry:
-    return JournalEntry(seq, Message(f"m{seq}", content, seq * 10, "rest"), NOW)
+def entry(seq: int, content: bytes = b"<a/>") -> Record:
+    return Record(seq, Message(f"m{seq}", content, seq * 10, "rest"), NOW)
 
 
 def departure(stay: int, *triples: Triple, inferred: Sequence[Triple] = ()) -> Departure:
@@ -78,11 +78,11 @@ def alert(name: str, text: str = "too many") -> Alert:
     return Alert(name, "crowded-room", "rule", "warning", text, "room-1", 20, name.split("-")[0])
 
 
-def test_a_new_store_is_empty(store: Store) -> None:
-    assert (store.last_seq(), store.watermark(), store.latest_checkpoint()) == (0, 0, None)
+def test_a_new_store_is_empty(store: PostgresStore) -> None:
+    assert (store.last_seq(), store.watermark(), store.checkpoints()) == (0, 0, [])
 
 
-def test_the_journal_gives_back_what_it_was_given(store: Store) -> None:
+def test_the_journal_gives_back_what_it_was_given(store: PostgresStore) -> None:
     content = bytes(range(256)) + b'<a x="\\n">\xc3\xa9</a>'
     given = [entry(1, content), entry(2), entry(3)]
     store.append(given)
@@ -91,7 +91,7 @@ def test_the_journal_gives_back_what_it_was_given(store: Store) -> None:
     assert list(store.replay(2)) == given[2:]
 
 
-def test_a_message_is_journalled_once_and_its_group_with_it(store: Store) -> None:
+def test_a_message_is_journalled_once_and_its_group_with_it(store: PostgresStore) -> None:
     store.append([entry(1)])
     with pytest.raises(HistoryError, match=r"cannot write the journal: .*duplicate key"):
         store.append([entry(2), entry(1)])
@@ -100,12 +100,12 @@ def test_a_message_is_journalled_once_and_its_group_with_it(store: Store) -> Non
 
 def test_the_journal_waits_for_the_disk_whatever_the_servers_default(url: str) -> None:
     rows(url, f"alter database {make_url(url).database} set synchronous_commit = off")
-    with Store.open(url, Timeline.INTEGER) as store, store._transaction("asking") as cursor:
+    with PostgresStore.open(url, Timeline.INTEGER) as store, store._transaction("asking") as cursor:
         cursor.execute("select current_setting('synchronous_commit')")
         assert cursor.fetchone() == ("on",)
 
 
-def test_a_departed_individual_is_stored_whole(store: Store, url: str) -> None:
+def test_a_departed_individual_is_stored_whole(store: PostgresStore, url: str) -> None:
     human = IRI(f"{EX}human-7")
     triples: list[Triple] = [
         (human, RDF_TYPE, IRI(f"{EX}Human")),
@@ -141,7 +141,7 @@ def test_a_departed_individual_is_stored_whole(store: Store, url: str) -> None:
     ) == [(7, 30, "m1", False)]
 
 
-def test_a_superseded_statement_ends_when_it_was_replaced(store: Store, url: str) -> None:
+def test_a_superseded_statement_ends_when_it_was_replaced(store: PostgresStore, url: str) -> None:
     room = IRI(f"{EX}room-1")
     old = Superseded(
         room, 3, (room, IRI(f"{EX}lamp"), Literal("off")), Provenance("m1", 10), until=15
@@ -163,14 +163,14 @@ def test_a_superseded_statement_ends_when_it_was_replaced(store: Store, url: str
         Literal("lone \ud800 surrogate"),
     ],
 )
-def test_no_literal_stops_the_writer(store: Store, url: str, value: Literal) -> None:
+def test_no_literal_stops_the_writer(store: PostgresStore, url: str, value: Literal) -> None:
     name = IRI(f"{EX}human-7")
     store.append([entry(1)])
     store.commit(effects(1, 1, departures=[departure(7, (name, IRI(f"{EX}p"), value))]))
     assert rows(url, "select number, moment from store.statements") == [(None, None)]
 
 
-def test_no_length_of_a_name_stops_the_writer(store: Store, url: str) -> None:
+def test_no_length_of_a_name_stops_the_writer(store: PostgresStore, url: str) -> None:
     # Incompressible, so that no index can squeeze it below its limit.
     digits = "".join(f"{(n * 2654435761) % 2**32:08x}" for n in range(2500))
     long = IRI(EX + digits)
@@ -181,7 +181,7 @@ def test_no_length_of_a_name_stops_the_writer(store: Store, url: str) -> None:
     assert rows(url, "select length(name) from store.individuals") == [(len(long),)]
 
 
-def test_messages_carry_what_became_of_them(store: Store, url: str) -> None:
+def test_messages_carry_what_became_of_them(store: PostgresStore, url: str) -> None:
     store.append([entry(1), entry(2), entry(3)])
     statuses = (
         MessageStatus(1, Status.ACCEPTED),
@@ -205,7 +205,9 @@ def test_messages_carry_what_became_of_them(store: Store, url: str) -> None:
     database.dispose()
 
 
-def test_effects_that_are_stored_already_are_not_stored_again(store: Store, url: str) -> None:
+def test_effects_that_are_stored_already_are_not_stored_again(
+    store: PostgresStore, url: str
+) -> None:
     store.append([entry(1), entry(2)])
     group = effects(1, 2, departures=[departure(7)], alerts=[alert("m2-1")])
     store.commit(group)
@@ -216,7 +218,7 @@ def test_effects_that_are_stored_already_are_not_stored_again(store: Store, url:
     assert store.watermark() == 2
 
 
-def test_a_group_across_the_watermark_is_refused(store: Store, url: str) -> None:
+def test_a_group_across_the_watermark_is_refused(store: PostgresStore, url: str) -> None:
     store.append([entry(1), entry(2), entry(3)])
     store.commit(effects(1, 2))
     with pytest.raises(HistoryError, match="begin at or below the watermark 2"):
@@ -225,20 +227,22 @@ def test_a_group_across_the_watermark_is_refused(store: Store, url: str) -> None
     assert store.watermark() == 2
 
 
-def test_effects_of_a_message_that_is_not_journalled_are_refused(store: Store, url: str) -> None:
+def test_effects_of_a_message_that_is_not_journalled_are_refused(
+    store: PostgresStore, url: str
+) -> None:
     with pytest.raises(HistoryError, match=r"not in the journal: \[1\]"):
         store.commit(effects(1, 1, departures=[departure(7)]))
     assert rows(url, "select count(*) from store.individuals") == [(0,)]
 
 
-def test_the_watermark_never_passes_a_message_without_effects(store: Store) -> None:
+def test_the_watermark_never_passes_a_message_without_effects(store: PostgresStore) -> None:
     store.append([entry(1), entry(2), entry(3)])
     with pytest.raises(HistoryError, match="would pass message 1"):
         store.commit(effects(2, 3))
     assert store.watermark() == 0
 
 
-def test_an_alert_and_its_deliveries_are_stored_together(store: Store, url: str) -> None:
+def test_an_alert_and_its_deliveries_are_stored_together(store: PostgresStore, url: str) -> None:
     database = engine(url)
     outbox = PostgresOutbox(database)
     outbox.register(Webhook("w1", "http://localhost/a", "secret", NOW))
@@ -251,37 +255,39 @@ def test_an_alert_and_its_deliveries_are_stored_together(store: Store, url: str)
     database.dispose()
 
 
-def test_checkpoints_keep_the_newest_states(store: Store, url: str) -> None:
+def test_checkpoints_keep_the_newest_states(store: PostgresStore, url: str) -> None:
     store.append([entry(seq) for seq in range(1, 6)])
     store.commit(effects(1, 5))
     for seq in (1, 3, 5):
         store.save_checkpoint(seq, b"\x00state %d" % seq)
-    assert store.latest_checkpoint() == (5, b"\x00state 5")
+    assert store.checkpoints()[0] == (5, b"\x00state 5")
     assert rows(url, "select seq from store.checkpoints order by seq") == [(3,), (5,)]
 
 
-def test_a_checkpoint_ahead_of_the_watermark_is_refused(store: Store) -> None:
+def test_a_checkpoint_ahead_of_the_watermark_is_refused(store: PostgresStore) -> None:
     store.append([entry(1)])
     with pytest.raises(HistoryError, match="ahead of the watermark 0"):
         store.save_checkpoint(1, b"state")
 
 
-def test_a_store_has_one_writer(store: Store, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_has_one_writer(
+    store: PostgresStore, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sensorstream.history.store._LOCK_PATIENCE", 0.2)
     with pytest.raises(HistoryError, match="another process writes to"):
-        Store.open(url, Timeline.INTEGER)
+        PostgresStore.open(url, Timeline.INTEGER)
     store.close()
-    Store.open(url, Timeline.INTEGER).close()
+    PostgresStore.open(url, Timeline.INTEGER).close()
 
 
-def test_a_store_keeps_its_time_line(store: Store, url: str) -> None:
+def test_a_store_keeps_its_time_line(store: PostgresStore, url: str) -> None:
     store.close()
     with pytest.raises(HistoryError, match="holds times of the line 'integer'"):
-        Store.open(url, Timeline.DATETIME)
+        PostgresStore.open(url, Timeline.DATETIME)
 
 
 def test_a_lost_connection_is_an_error_and_leaves_nothing_half_written(
-    store: Store, url: str
+    store: PostgresStore, url: str
 ) -> None:
     store.append([entry(1)])
     rows(
@@ -293,7 +299,7 @@ def test_a_lost_connection_is_an_error_and_leaves_nothing_half_written(
         store.commit(effects(1, 1, departures=[departure(7)]))
     with pytest.raises(HistoryError, match="cannot write the journal"):
         store.append([entry(2)])
-    with Store.open(url, Timeline.INTEGER) as again:
+    with PostgresStore.open(url, Timeline.INTEGER) as again:
         assert (again.last_seq(), again.watermark()) == (1, 0)
         again.commit(effects(1, 1, departures=[departure(7)]))
 
@@ -301,26 +307,26 @@ def test_a_lost_connection_is_an_error_and_leaves_nothing_half_written(
 def test_what_was_appended_survives_the_writers_death(url: str) -> None:
     program = (
         "import os, signal, sys; from datetime import UTC, datetime\n"
-        "from sensorstream.history.records import JournalEntry\n"
-        "from sensorstream.history.store import Store\n"
+        "from sensorstream.journal.records import Record\n"
+        "from sensorstream.history.store import PostgresStore\n"
         "from sensorstream.model.events import Message\n"
         "from sensorstream.model.timeline import Timeline\n"
-        "store = Store.open(sys.argv[1], Timeline.INTEGER)\n"
-        "store.append([JournalEntry(1, Message('m1', b'<a/>', 1), datetime.now(UTC))])\n"
+        "store = PostgresStore.open(sys.argv[1], Timeline.INTEGER)\n"
+        "store.append([Record(1, Message('m1', b'<a/>', 1), datetime.now(UTC))])\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     assert subprocess.run([sys.executable, "-c", program, url], check=False).returncode == -9
-    with Store.open(url, Timeline.INTEGER) as store:
+    with PostgresStore.open(url, Timeline.INTEGER) as store:
         assert [each.message.id for each in store.replay(0)] == ["m1"]
 
 
 @pytest.mark.parametrize("url", ["mysql://localhost/x", "no url at all"])
 def test_only_postgresql_urls_are_taken(url: str) -> None:
     with pytest.raises(HistoryError, match="postgresql://"):
-        Store.open(url, Timeline.INTEGER)
+        PostgresStore.open(url, Timeline.INTEGER)
 
 
 def test_a_password_never_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(HistoryError, match="cannot connect") as caught:
-        Store.open("postgresql://me:hunter2@127.0.0.1:1/none", Timeline.INTEGER)
+        PostgresStore.open("postgresql://me:hunter2@127.0.0.1:1/none", Timeline.INTEGER)
     assert "hunter2" not in str(caught.value)

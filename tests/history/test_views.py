@@ -11,9 +11,9 @@ from sqlalchemy import Engine
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import engine
-from sensorstream.history.records import Effects, JournalEntry, MessageStatus
-from sensorstream.history.store import Store
+from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
+from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.datatypes import XSD, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import Departure, Individual, Message, Provenance, Superseded
 from sensorstream.model.schema import Schema
@@ -74,10 +74,10 @@ def human(number: int) -> IRI:
     return IRI(f"{EX}human-{number}")
 
 
-def fill(store: Store) -> None:
+def fill(store: PostgresStore) -> None:
     kind = IRI(f"{EX}Human")
     actor = IRI(f"{EX}Actor")
-    store.append([JournalEntry(1, Message("m1", b"<a/>", 1, "rest"), NOW)])
+    store.append([Record(1, Message("m1", b"<a/>", 1, "rest"), NOW)])
     departures = (
         departure(
             1,
@@ -118,7 +118,7 @@ def fill(store: Store) -> None:
 
 
 @pytest.fixture
-def database(store: Store) -> Iterator[Engine]:
+def database(store: PostgresStore) -> Iterator[Engine]:
     fill(store)
     database = engine(store.url)
     install_views(database, SCHEMA, Timeline.INTEGER)
@@ -203,8 +203,8 @@ def test_messages_and_alerts_can_be_asked_for(database: Engine, url: str) -> Non
 def test_times_of_the_date_time_line_are_timestamps(url: str) -> None:
     line = Timeline.DATETIME
     instant = line.instant("2014-08-01T08:05:00.123457Z")
-    with Store.open(url, line) as store:
-        store.append([JournalEntry(1, Message("m1", b"<a/>", instant), NOW)])
+    with PostgresStore.open(url, line) as store:
+        store.append([Record(1, Message("m1", b"<a/>", instant), NOW)])
         gone = departure(1, human(1), instant, ("a", IRI(f"{EX}Human")))
         statuses = (MessageStatus(1, Status.ACCEPTED),)
         store.commit(Effects(1, (gone,), (), (), statuses, NOW))

@@ -1,13 +1,6 @@
 from __future__ import annotations
 
-import json
-
 from sensorstream.rules.memory import RuleMemory
-
-
-def test_a_memory_survives_as_json() -> None:
-    memory = RuleMemory({("rule", "key"): 17, ("rule", 'a "b"'): -3}, {"tick": 4})
-    assert RuleMemory.of(json.loads(json.dumps(memory.to_data()))) == memory
 
 
 def test_what_has_run_out_is_forgotten() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from sensorstream.engine.outcome import Status
 from sensorstream.history.database import engine
-from sensorstream.history.records import Effects, JournalEntry, MessageStatus
-from sensorstream.history.store import Store
+from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
+from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import (
     Alert,
@@ -84,10 +84,10 @@ def _departure(number: int) -> Departure:
 def url(schema: Schema, new_database: Callable[[], str]) -> str:
     """A history of 200 stays of 40 individuals."""
     history = new_database()
-    with Store.open(history, LINE) as store:
+    with PostgresStore.open(history, LINE) as store:
         content = bytes(range(256))
         store.append(
-            [JournalEntry(n, Message(f"m{n}", content * n, n, "rest"), START) for n in range(1, 21)]
+            [Record(n, Message(f"m{n}", content * n, n, "rest"), START) for n in range(1, 21)]
         )
         alerts = tuple(
             Alert(f"m{n}-1", "crowded", "rule", "warning", "many, 'very'", "k", n, f"m{n}")

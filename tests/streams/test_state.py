@@ -9,13 +9,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sensorstream.engine.codec import decode, encode
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.sparql.parser import parse_query
-from sensorstream.streams.checkpoint import from_data, to_data
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
+from sensorstream.streams.state import ProcessorState
 
 S = IRI("http://example.org/s")
 P, C = IRI("http://example.org/p"), IRI("http://example.org/C")
@@ -89,8 +90,8 @@ class Machine:
         for triple in self.graph:
             graph.add(triple)
         woken = Machine(graph, self.found)
-        data = json.loads(json.dumps(to_data(self.processor.state())))
-        woken.processor.restore(from_data(data), woken.start)
+        data = json.loads(json.dumps(encode(self.processor.state(), ProcessorState)))
+        woken.processor.restore(decode(data, ProcessorState), woken.start)
         return woken
 
 

@@ -1,10 +1,9 @@
-"""What the engine's work leaves behind, on its way into the store."""
+"""The journal's rows, and what the engine's work leaves behind, on its way into a store."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
 
 from sensorstream.engine.outcome import Status
 from sensorstream.engine.queries import QueryReport
@@ -12,41 +11,20 @@ from sensorstream.errors import Contradiction
 from sensorstream.model.events import Alert, Departure, Message, Superseded
 
 
-class EntryKind(Enum):
-    """What stands in the journal."""
-
-    MESSAGE = "message"
-    TICK = "tick"
-    """Time that passed without a message, and changed something.
-
-    Its content is how far application time has come in silence, as far as that matters.
-    """
-    ONTOLOGY = "ontology"
-    """A new ontology: its content is the text, its source the media type."""
-    REASONER = "reasoner"
-    """A reasoner that had failed is back; its content is empty."""
-    AUDIT = "audit"
-    """What an audit of the inferences found; its content is the report."""
-    QUERY = "query"
-    """A continuous query begins: its content is the text, its source the name."""
-    QUERY_END = "query-end"
-    """A continuous query ends: its source is the name."""
-
-
 @dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """A message in the journal; ``seq`` counts from 1 without gaps and never comes twice.
+class Record:
+    """An entry as it stands in the journal; ``seq`` counts from 1 without gaps.
 
-    ``status`` is known once the effects are stored; None before. ``degraded`` tells that the
-    plain profile stood in for the reasoner then. All that changes the engine is an entry, so
-    that the journal alone says what the engine knows.
+    ``message`` has the entry's id, content, source and time of arrival. ``kind`` is the name of
+    its class. ``status`` is known once the effects are stored; None before. ``degraded`` tells
+    that the plain profile stood in for the reasoner then.
     """
 
     seq: int
     message: Message
     received_at: datetime
     status: Status | None = None
-    kind: EntryKind = EntryKind.MESSAGE
+    kind: str = "message"
     degraded: bool = False
 
 

@@ -1,0 +1,62 @@
+"""What the outcomes of a group of entries leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sensorstream.engine.outcome import Outcome
+from sensorstream.engine.queries import QueryReport
+from sensorstream.errors import Contradiction, Inconsistent
+from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
+
+
+def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effects:
+    """All that a group of entries leaves behind, for one transaction.
+
+    What a held message did when it was released belongs to the entry that released it: effects
+    are stored once just because their entry passes the watermark once.
+    """
+    every = [each for outcome in outcomes for each in in_order(outcome)]
+    return Effects(
+        watermark=records[-1].seq,
+        departures=tuple(d for each in every for d in (*each.departures, *each.archived)),
+        superseded=tuple(s for each in every for s in each.superseded),
+        alerts=tuple(a for each in every for a in each.alerts),
+        statuses=tuple(
+            MessageStatus(
+                record.seq,
+                outcome.status,
+                _reason(outcome),
+                _contradiction(outcome),
+                outcome.degraded,
+            )
+            for record, outcome in zip(records, outcomes, strict=True)
+        ),
+        raised_at=records[-1].received_at,
+        settled=tuple(
+            Settled(each.message.id, each.status, _reason(each), _contradiction(each))
+            for outcome in outcomes
+            for each in outcome.released
+        ),
+        reports=tuple(r for each in every for r in each.reports),
+    )
+
+
+def reports_of(outcomes: Sequence[Outcome]) -> list[QueryReport]:
+    """What continuous queries reported, in order."""
+    return [r for outcome in outcomes for each in in_order(outcome) for r in each.reports]
+
+
+def in_order(outcome: Outcome) -> Iterator[Outcome]:
+    """An entry's outcomes in the order of application time."""
+    yield from outcome.released
+    yield outcome
+
+
+def _reason(outcome: Outcome) -> str | None:
+    return "; ".join(outcome.warnings) or None
+
+
+def _contradiction(outcome: Outcome) -> Contradiction | None:
+    error = outcome.rejection
+    return error.contradiction if isinstance(error, Inconsistent) else None

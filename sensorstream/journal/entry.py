@@ -1,0 +1,138 @@
+"""What all entries of the journal have in common.
+
+All that changes the engine is an entry, so that the journal alone says what the engine knows.
+A kind of entry is a class: its fields are its content, its methods say what it means. The same
+:meth:`Entry.apply` is called when an entry is new and when it is replayed after a restart.
+
+A new kind is a module with its class, and a line in :mod:`sensorstream.journal.kinds`.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, Self
+
+from sensorstream.engine.engine import Engine
+from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.errors import SensorStreamError
+from sensorstream.journal.records import Record
+from sensorstream.model.events import Message
+
+_LOG = logging.getLogger(__name__)
+
+
+class Successor(Protocol):
+    """A reasoner that is ready to take over, maybe with another ontology."""
+
+    def check(self) -> None:
+        """Whether it can take over now.
+
+        Raises:
+            Inconsistent: the window contradicts the ontology.
+            ReasonerError: the reasoner failed.
+        """
+
+    def take_over(self, message: Message) -> Outcome:
+        """Put it in force; ``message`` is the entry's. The old reasoner is closed.
+
+        Raises:
+            Inconsistent, ReasonerError: as :meth:`check`; nothing was changed.
+        """
+
+    def close(self) -> None:
+        """Stop a reasoner that has not taken over."""
+
+
+class Successors(Protocol):
+    """Makes successors; that takes long."""
+
+    def with_ontology(self, content: bytes, media_type: str) -> Successor:
+        """A reasoner for another ontology.
+
+        Raises:
+            OntologyError, LanguageError, SettingsError: the ontology cannot be used here.
+            ReasonerError: the reasoner does not start.
+        """
+
+    def with_reasoner(self) -> Successor:
+        """A new reasoner for the ontology in force.
+
+        Raises:
+            OntologyError, ReasonerError: the reasoner does not start.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What entries change: the engine, and through it the ontology and the reasoner."""
+
+    engine: Engine
+    successors: Successors
+
+
+class Entry(ABC):
+    """One entry; ``kind`` is the name that stands in the journal."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    costly: ClassVar[bool] = False
+    """Whether a replay takes long, so that a checkpoint is kept after it."""
+
+    @abstractmethod
+    def encode(self) -> tuple[bytes, str]:
+        """The columns ``content`` and ``source`` of the journal."""
+
+    @classmethod
+    @abstractmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        """The entry that :meth:`encode` wrote."""
+
+    def check(self, target: Target) -> None:  # noqa: B027 - most may always be accepted
+        """Whether the entry may be accepted now; it is not in the journal yet.
+
+        Raises:
+            SensorStreamError: it may not.
+        """
+
+    @abstractmethod
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        """Make the change; the entry is in the journal, as ``record``.
+
+        Args:
+            target: what is changed.
+            record: its status is known if the entry is replayed and its effects are stored.
+            refused: ids of messages whose rejection is stored: they are rejected again.
+        """
+
+
+class Change(Entry):
+    """An entry that is made or refused as a whole; refused once, it is refused in each replay."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def make(self, target: Target, message: Message) -> Outcome:
+        """Make the change.
+
+        Raises:
+            SensorStreamError: it cannot be made; nothing was changed.
+        """
+
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        message = record.message
+        if record.status is Status.REJECTED:
+            return Outcome(message, Status.REJECTED)
+        try:
+            return self.make(target, message)
+        except SensorStreamError as error:
+            if record.status is not None:
+                self.fails_now(record, error)
+            return target.engine.reject(message, error)
+
+    def fails_now(self, record: Record, error: SensorStreamError) -> None:
+        """What was accepted once cannot be made any more; raise ``error`` if it must be."""
+        _LOG.error("%s of %s cannot be made any more: %s", self.kind, record.message.id, error)

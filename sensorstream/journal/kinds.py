@@ -1,0 +1,58 @@
+"""All kinds of entries."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from datetime import datetime
+from typing import Final
+
+from sensorstream.engine.outcome import Outcome
+from sensorstream.errors import HistoryError
+from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.notice import ReportAudit, ReportDamage
+from sensorstream.journal.query import RegisterQuery, RemoveQuery
+from sensorstream.journal.records import Record
+from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
+from sensorstream.journal.tick import Tick
+from sensorstream.model.events import Message
+from sensorstream.model.timeline import Timeline
+
+KINDS: Final[tuple[type[Entry], ...]] = (
+    TakeMessage,
+    Tick,
+    PutOntology,
+    ReadmitReasoner,
+    ReportAudit,
+    ReportDamage,
+    RegisterQuery,
+    RemoveQuery,
+)
+_BY_NAME: Final[Mapping[str, type[Entry]]] = {each.kind: each for each in KINDS}
+
+
+def new_record(entry: Entry, seq: int, now: datetime, timeline: Timeline) -> Record:
+    """The record of an entry that arrives now, as number ``seq``."""
+    content, source = entry.encode()
+    message = Message(f"m{seq}", content, timeline.of(now), source)
+    return Record(seq, message, now, kind=entry.kind)
+
+
+def entry_of(record: Record) -> Entry:
+    """The entry that stands in the journal.
+
+    Raises:
+        HistoryError: this version does not know its kind.
+    """
+    kind = _BY_NAME.get(record.kind)
+    if kind is None:
+        raise HistoryError(
+            f"entry {record.seq} of the journal is of the kind '{record.kind}', expected one of "
+            f"{', '.join(_BY_NAME)}: it was written by a newer SensorStream"
+        )
+    return kind.decode(record.message.content, record.message.source)
+
+
+def replay(record: Record, target: Target, refused: Container[str]) -> Outcome:
+    """Make an entry of the journal again; see :meth:`.Entry.apply`."""
+    return entry_of(record).apply(target, record, refused)

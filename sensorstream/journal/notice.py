@@ -1,0 +1,45 @@
+"""Something about the system itself that people should know; it changes nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from sensorstream.engine.outcome import Outcome
+from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.records import Record
+
+
+@dataclass(frozen=True, slots=True)
+class _Notice(Entry):
+    alert: ClassVar[tuple[str, str]]
+    """Kind and key of the alert that it raises."""
+
+    text: str
+
+    def encode(self) -> tuple[bytes, str]:
+        return self.text.encode(), ""
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        return cls(content.decode())
+
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        return target.engine.report(record.message, *self.alert)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportAudit(_Notice):
+    """An audit of the inferences found differences."""
+
+    kind: ClassVar[str] = "audit"
+    alert: ClassVar[tuple[str, str]] = ("audit-difference", "audit")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDamage(_Notice):
+    """Checkpoints that could not be read were passed over at a start."""
+
+    kind: ClassVar[str] = "damage"
+    alert: ClassVar[tuple[str, str]] = ("checkpoint-damaged", "checkpoint")

@@ -1,0 +1,92 @@
+"""A continuous query begins or ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final, Self
+
+from sensorstream.engine.outcome import Outcome
+from sensorstream.errors import QueryConflict, QueryError, UnknownQuery
+from sensorstream.journal.entry import Change, Target
+from sensorstream.model.events import Message
+
+MOST_QUERIES: Final = 1000
+"""Queries that may run at a time."""
+_LONGEST_NAME: Final = 2000
+
+
+def checked_name(name: str) -> str:
+    """The name itself, if a query can have it.
+
+    Raises:
+        QueryError: no query can have this name.
+    """
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise QueryError(
+            f"'{name[:40]}' is no name of a query: expected at most {_LONGEST_NAME} "
+            "printable signs, and at least one"
+        )
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterQuery(Change):
+    """A continuous query begins."""
+
+    kind: ClassVar[str] = "query"
+
+    name: str
+    text: str
+
+    def encode(self) -> tuple[bytes, str]:
+        return self.text.encode(), self.name
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        return cls(source, content.decode())
+
+    def check(self, target: Target) -> None:
+        """Whether the query can be registered.
+
+        Raises:
+            QueryError: the text is not a valid query, or no query can have this name.
+            UnsupportedQuery: no stream can answer it.
+            QueryConflict: the name is taken, or too many queries run.
+        """
+        running = target.engine.queries.processor.queries
+        if checked_name(self.name) in running:
+            raise QueryConflict(f"a query named '{self.name}' runs already: choose another name")
+        if len(running) >= MOST_QUERIES:
+            raise QueryConflict(f"{MOST_QUERIES} queries run already: remove one first")
+        target.engine.queries.check(self.name, self.text)
+
+    def make(self, target: Target, message: Message) -> Outcome:
+        return target.engine.register_query(message)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveQuery(Change):
+    """A continuous query ends."""
+
+    kind: ClassVar[str] = "query-end"
+
+    name: str
+
+    def encode(self) -> tuple[bytes, str]:
+        return b"", self.name
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        return cls(source)
+
+    def check(self, target: Target) -> None:
+        """Whether there is such a query.
+
+        Raises:
+            UnknownQuery: there is no query of this name.
+        """
+        if self.name not in target.engine.queries.processor.queries:
+            raise UnknownQuery(f"there is no query '{self.name}'")
+
+    def make(self, target: Target, message: Message) -> Outcome:
+        return target.engine.remove_query(message)

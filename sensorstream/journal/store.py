@@ -1,0 +1,75 @@
+"""What the pipeline and the recovery ask of the history."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Protocol
+
+from sensorstream.journal.records import Effects, Record
+from sensorstream.model.events import Message
+from sensorstream.model.timeline import Timeline
+
+
+class Store(Protocol):
+    """The journal, its effects, the watermark and the checkpoints, for their one writer.
+
+    Every method raises :class:`.HistoryError` when the store cannot be reached. Then nobody can
+    know whether the last write arrived: open a new store, and go on from its watermark.
+    """
+
+    timeline: Timeline
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Write entries to the journal; they are safe when this returns. All of them or none.
+
+        Raises:
+            HistoryError: nothing was written: a number or an id is there already.
+        """
+
+    def commit(self, effects: Effects) -> bool:
+        """Store what a group of entries did and move the watermark, all or nothing.
+
+        A group that lies at or below the watermark is stored already: it changes nothing.
+
+        Returns:
+            Whether something was put into the outbox.
+
+        Raises:
+            HistoryError: nothing was written: the group straddles the watermark, leaves out an
+                entry, or holds one that is not in the journal.
+        """
+
+    def last_seq(self) -> int:
+        """The number of the journal's last entry; 0 while it is empty."""
+
+    def watermark(self) -> int:
+        """The last entry whose effects are stored; 0 before the first."""
+
+    def whole(self) -> bool:
+        """Whether the journal still has all its entries, from the first on."""
+
+    def replay(self, after: int) -> Iterator[Record]:
+        """The journal's entries above a number, in order."""
+
+    def last_accepted(self, kind: str, upto: int) -> Message | None:
+        """The last entry of a kind that was accepted, not after ``upto``; None: there is none."""
+
+    def rejected(self, ids: Collection[str]) -> frozenset[str]:
+        """Those of some messages that were rejected, as far as their effects are stored."""
+
+    def save_checkpoint(self, seq: int, state: bytes) -> None:
+        """Keep the engine's state as it was after entry ``seq``, and drop all but two.
+
+        Raises:
+            HistoryError: nothing was written: the effects of ``seq`` are not stored yet, so a
+                restart from such a state would skip them.
+        """
+
+    def checkpoints(self) -> Sequence[tuple[int, bytes]]:
+        """Number and state of the checkpoints that are kept, newest first."""
+
+    def drop_checkpoints(self, seqs: Collection[int]) -> None:
+        """Keep some checkpoints no longer."""
+
+    def close(self) -> None:
+        """Stop being the writer."""

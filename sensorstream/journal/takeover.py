@@ -1,0 +1,89 @@
+"""Another ontology, or a new reasoner, takes over."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+from sensorstream.engine.outcome import Outcome
+from sensorstream.errors import Inconsistent, SensorStreamError
+from sensorstream.journal.entry import Change, Successor, Successors, Target
+from sensorstream.journal.records import Record
+from sensorstream.model.events import Message
+
+
+@dataclass(frozen=True, slots=True)
+class _Takeover(Change):
+    """``successor`` is there if it was prepared before; who prepared it closes it."""
+
+    costly: ClassVar[bool] = True
+
+    successor: Successor | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @abstractmethod
+    def prepare(self, successors: Successors) -> Successor:
+        """Make the successor, in a replay."""
+
+    def check(self, target: Target) -> None:
+        """Whether the successor can take over now; see :meth:`.Successor.check`."""
+        if self.successor is not None:
+            self.successor.check()
+
+    def make(self, target: Target, message: Message) -> Outcome:
+        if self.successor is not None:
+            return self.successor.take_over(message)
+        successor = self.prepare(target.successors)
+        try:
+            return successor.take_over(message)
+        except BaseException:
+            successor.close()
+            raise
+
+    def fails_now(self, record: Record, error: SensorStreamError) -> None:
+        """All after it was reasoned with it: to go on without it would be wrong.
+
+        Raises:
+            SensorStreamError: ``error``, unless the window contradicts the ontology.
+        """
+        if not isinstance(error, Inconsistent):
+            raise error
+        # Its base by name: super() does not work in a class that slots=True made anew.
+        Change.fails_now(self, record, error)
+
+
+@dataclass(frozen=True, slots=True)
+class PutOntology(_Takeover):
+    """Another ontology is put in force."""
+
+    kind: ClassVar[str] = "ontology"
+
+    content: bytes
+    media_type: str
+
+    def encode(self) -> tuple[bytes, str]:
+        return self.content, self.media_type
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        return cls(content, source)
+
+    def prepare(self, successors: Successors) -> Successor:
+        return successors.with_ontology(self.content, self.media_type)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadmitReasoner(_Takeover):
+    """A reasoner that had failed is back."""
+
+    kind: ClassVar[str] = "reasoner"
+
+    def encode(self) -> tuple[bytes, str]:
+        return b"", ""
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        return cls()
+
+    def prepare(self, successors: Successors) -> Successor:
+        return successors.with_reasoner()

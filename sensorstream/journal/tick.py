@@ -1,0 +1,30 @@
+"""Time that passed without a message, and changed something."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from sensorstream.engine.outcome import Outcome
+from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.records import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Tick(Entry):
+    """Time passes; ``content`` is what :meth:`.Engine.tick_content` said."""
+
+    kind: ClassVar[str] = "tick"
+
+    content: bytes
+
+    def encode(self) -> tuple[bytes, str]:
+        return self.content, ""
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        return cls(content)
+
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        return target.engine.tick(record.message, refused)

@@ -1,0 +1,260 @@
+"""The pipeline over a store in lists: what is journalled, answered, and done again in a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from sensorstream.app.exchange import Exchange
+from sensorstream.app.metrics import Metrics
+from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.recovery import find_start, recover
+from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.engine.engine import Engine
+from sensorstream.engine.outcome import Status
+from sensorstream.engine.queries import QueryReport
+from sensorstream.errors import (
+    HistoryError,
+    InternalFault,
+    QueryConflict,
+    QueryError,
+    SensorStreamError,
+    Unavailable,
+    UnknownQuery,
+)
+from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.notice import ReportAudit
+from sensorstream.journal.query import RegisterQuery, RemoveQuery
+from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.store import Store
+from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
+from sensorstream.model.events import Message
+from sensorstream.resources import bundled
+from sensorstream.settings import OntologySettings, RuleSettings, Settings, WindowSettings
+from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.testing import ListSink, ManualClock, MemoryStore
+
+PEOPLE = """PREFIX : <http://sensorstream.example/tracking#>
+    SELECT ?p ?x WHERE { ?p a :Human ; :hasXLocation ?x FILTER(?x > 100) }"""
+WINDOWED = """PREFIX : <http://sensorstream.example/tracking#>
+    REGISTER RSTREAM :n AS SELECT (COUNT(*) AS ?n)
+    FROM NAMED WINDOW :w ON <urn:sensorstream:source:hall> [RANGE 10 STEP 3]
+    WHERE { WINDOW :w { ?p a :Human } }"""
+
+
+@pytest.fixture(scope="module")
+def deployment() -> Deployment:
+    return read_deployment(
+        Settings(
+            path=Path("sensorstream.toml"),
+            ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
+            rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
+            window=WindowSettings(size="10"),
+        )
+    )
+
+
+@dataclass
+class Running:
+    """A pipeline that has been started, and all around it."""
+
+    pipeline: Pipeline
+    engine: Engine
+    exchange: Exchange
+    store: MemoryStore
+    clock: ManualClock
+    reports: list[QueryReport] = field(default_factory=list)
+
+    def send(self, content: bytes) -> Status:
+        return self.pipeline.submit(content, "hall").result(30).status
+
+    def change(self, entry: Entry) -> Status:
+        return self.pipeline.change(entry).result(30).status
+
+
+@contextmanager
+def running(
+    deployment: Deployment, store: MemoryStore, reopen: Callable[[], Store] | None = None
+) -> Iterator[Running]:
+    clock = ManualClock()
+    engine = build_machine(deployment, clock.counter).engine
+    exchange = Exchange(engine, deployment)
+    target = Target(engine, exchange)
+    reports: list[QueryReport] = []
+    recover(target, store, find_start(store), reports.extend, clock.now())
+    pipeline = Pipeline(
+        target,
+        store,
+        clock=clock,
+        metrics=Metrics(),
+        checkpoint_every=7,
+        on_commit=ListSink[None]().items.clear,
+        publish=reports.extend,
+        reopen=reopen or (lambda: store),
+    )
+    pipeline.start()
+    try:
+        yield Running(pipeline, engine, exchange, store, clock, reports)
+    finally:
+        pipeline.stop()
+        engine.close()
+
+
+def all_kinds(run: Running) -> None:
+    """Entries of every kind that a deployment without a process of its own can have."""
+    messages = [bytes(each) for each in tracker_messages(24)]
+    assert run.change(RegisterQuery("people", PEOPLE)) is Status.ACCEPTED
+    assert run.change(RegisterQuery("windowed", WINDOWED)) is Status.ACCEPTED
+    for content in messages[:9]:
+        assert run.send(content) is Status.ACCEPTED
+    assert run.send(b"<unknown/>") is Status.UNMATCHED
+    ontology = run.exchange.deployment.ontology.ntriples()
+    run.exchange.change_ontology(run.pipeline, ontology, "application/n-triples")
+    for content in messages[9:17]:
+        run.send(content)
+    assert run.change(ReportAudit("nothing is wrong")) is Status.ACCEPTED
+    run.exchange.revive(run.pipeline)
+    assert run.change(RemoveQuery("people")) is Status.ACCEPTED
+    for content in messages[17:]:
+        run.send(content)
+
+
+def without_checkpoints(store: MemoryStore) -> MemoryStore:
+    """The same journal after a crash that took all but the journal itself."""
+    again = MemoryStore()
+    again.append([replace(each, status=None) for each in store.records])
+    return again
+
+
+def left_behind(store: MemoryStore) -> list[object]:
+    every = store.committed
+    return [
+        [d for effects in every for d in effects.departures],
+        [s for effects in every for s in effects.superseded],
+        [a for effects in every for a in effects.alerts],
+        [r for effects in every for r in effects.reports],
+        store.statuses(),
+    ]
+
+
+def test_a_replay_does_what_was_done_when_the_entries_were_new(deployment: Deployment) -> None:
+    with running(deployment, MemoryStore()) as live:
+        all_kinds(live)
+        state = live.engine.state()
+    kinds = {each.kind for each in live.store.records}
+    assert kinds == {"message", "query", "query-end", "ontology", "reasoner", "audit"}
+    with running(deployment, without_checkpoints(live.store)) as again:
+        assert again.engine.state() == state
+        assert left_behind(again.store) == left_behind(live.store)
+        assert again.reports == live.reports
+        assert again.exchange.put == live.exchange.put
+
+
+def test_a_restart_from_a_checkpoint_goes_on_as_if_there_had_been_none(
+    deployment: Deployment,
+) -> None:
+    store = MemoryStore()
+    with running(deployment, store) as live:
+        all_kinds(live)
+        state = live.engine.state()
+    assert len(store.checkpoints()) == 2
+    with running(deployment, store) as again:
+        assert again.engine.state() == state
+
+
+def test_what_is_refused_before_it_is_journalled_leaves_no_entry(deployment: Deployment) -> None:
+    with running(deployment, MemoryStore()) as run:
+        run.change(RegisterQuery("people", PEOPLE))
+        refused: list[tuple[Entry, type[SensorStreamError]]] = [
+            (RegisterQuery("people", WINDOWED), QueryConflict),
+            (RegisterQuery("", PEOPLE), QueryError),
+            (RegisterQuery("bad", "SELECT nothing"), QueryError),
+            (RemoveQuery("nobody"), UnknownQuery),
+        ]
+        for entry, kind in refused:
+            with pytest.raises(kind):
+                run.change(entry)
+        assert run.store.last_seq() == 1
+
+
+def test_a_fault_of_ours_in_a_check_refuses_the_entry_and_nothing_else(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(deployment, MemoryStore()) as run:
+        with monkeypatch.context() as patch:
+            patch.setattr(run.engine.queries, "check", lambda *_: 1 // 0)
+            with pytest.raises(InternalFault, match="ZeroDivisionError"):
+                run.change(RegisterQuery("people", PEOPLE))
+        assert run.pipeline.running
+        assert run.change(RegisterQuery("people", PEOPLE)) is Status.ACCEPTED
+
+
+class LosesAnswers(MemoryStore):
+    """Each write arrives, but of the first of each kind the answer is lost."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lost = {"append", "commit", "save_checkpoint"}
+
+    def _lose(self, what: str) -> None:
+        if what in self.lost:
+            self.lost.remove(what)
+            raise HistoryError(f"the connection was lost in {what}")
+
+    def append(self, records: Sequence[Record]) -> None:
+        super().append(records)
+        self._lose("append")
+
+    def commit(self, effects: Effects) -> bool:
+        queued = super().commit(effects)
+        self._lose("commit")
+        return queued
+
+    def save_checkpoint(self, seq: int, state: bytes) -> None:
+        super().save_checkpoint(seq, state)
+        self._lose("save_checkpoint")
+
+
+def test_a_write_whose_answer_was_lost_is_not_made_twice(deployment: Deployment) -> None:
+    messages = [bytes(each) for each in tracker_messages(12)]
+    with running(deployment, MemoryStore()) as whole, running(deployment, LosesAnswers()) as run:
+        for content in messages:
+            assert whole.send(content) is run.send(content) is Status.ACCEPTED
+        assert run.pipeline.trouble is None
+        assert left_behind(run.store) == left_behind(whole.store)
+        assert run.engine.state() == whole.engine.state()
+    assert isinstance(run.store, LosesAnswers)
+    assert not run.store.lost
+
+
+def test_a_pipeline_that_has_been_stopped_takes_nothing(deployment: Deployment) -> None:
+    with running(deployment, MemoryStore()) as run:
+        run.pipeline.stop()
+        with pytest.raises(Unavailable):
+            run.send(b"<a/>")
+        with pytest.raises(Unavailable):
+            run.change(RemoveQuery("x"))
+
+
+def test_a_new_reasoner_or_ontology_that_was_refused_is_refused_again(
+    deployment: Deployment,
+) -> None:
+    """Its effects are stored as a rejection: a replay does not even prepare a successor."""
+    with running(deployment, MemoryStore()) as run:
+        now = datetime(2014, 8, 1, tzinfo=UTC)
+        for entry in (PutOntology(b"no ontology", "text/turtle"), ReadmitReasoner()):
+            content, source = entry.encode()
+            message = replace(_message(), content=content, source=source)
+            record = Record(1, message, now, Status.REJECTED, entry.kind)
+            target = Target(run.engine, run.exchange)
+            outcome = entry.apply(target, record, ())
+            assert (outcome.status, outcome.alerts) == (Status.REJECTED, ())
+
+
+def _message() -> Message:
+    return Message("m1", b"", 1)

@@ -1,0 +1,51 @@
+"""Every kind of entry: what stands in the journal of it, and what happens to those refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from sensorstream.errors import HistoryError
+from sensorstream.journal.entry import Entry
+from sensorstream.journal.kinds import KINDS, entry_of, new_record
+from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.notice import ReportAudit, ReportDamage
+from sensorstream.journal.query import RegisterQuery, RemoveQuery
+from sensorstream.journal.records import Record
+from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
+from sensorstream.journal.tick import Tick
+from sensorstream.model.events import Message
+from sensorstream.model.timeline import Timeline
+
+NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
+ENTRIES: list[tuple[Entry, str, bytes, str]] = [
+    (TakeMessage(b"<a/>", "hall"), "message", b"<a/>", "hall"),
+    (Tick(b"17"), "tick", b"17", ""),
+    (PutOntology(b":A a :B .", "text/turtle"), "ontology", b":A a :B .", "text/turtle"),
+    (ReadmitReasoner(), "reasoner", b"", ""),
+    (ReportAudit("1 difference: ü"), "audit", "1 difference: ü".encode(), ""),
+    (ReportDamage("one at 7"), "damage", b"one at 7", ""),
+    (RegisterQuery("all", "ASK { ?s ?p 'ü' }"), "query", "ASK { ?s ?p 'ü' }".encode(), "all"),
+    (RemoveQuery("all"), "query-end", b"", "all"),
+]
+
+
+@pytest.mark.parametrize(("entry", "kind", "content", "source"), ENTRIES)
+def test_an_entry_comes_back_from_its_columns(
+    entry: Entry, kind: str, content: bytes, source: str
+) -> None:
+    record = new_record(entry, 9, NOW, Timeline.INTEGER)
+    assert (record.kind, record.message.content, record.message.source) == (kind, content, source)
+    assert (record.seq, record.message.id, record.received_at) == (9, "m9", NOW)
+    assert entry_of(record) == entry
+
+
+def test_these_are_all_kinds() -> None:
+    assert {type(entry) for entry, *_ in ENTRIES} == set(KINDS)
+    assert len({each.kind for each in KINDS}) == len(KINDS)
+
+
+def test_a_kind_of_a_newer_version_is_refused() -> None:
+    with pytest.raises(HistoryError, match=r"entry 3 .* kind 'timer', expected one of message, "):
+        entry_of(Record(3, Message("m3", b"", 1), NOW, kind="timer"))
