@@ -13,12 +13,18 @@
     │   ├── MessageTooLarge      more bytes than the limit
     │   ├── InvalidMessage       not as its source's XML Schema says
     │   ├── MappingError         a rule matched, but a value is missing or invalid
+    │   │   └── InvalidValue     the value is there, but is not valid
     │   ├── Inconsistent         the message contradicts the ontology
     │   ├── RuleError            a semantic rule's action cannot be carried out
     │   └── RuleCycle            semantic rules kept changing the knowledge base
+    ├── EventError               a line of an event file that cannot be read
+    ├── BackgroundError          a file of background knowledge that cannot be read or found
     ├── QueryError               a SPARQL or SQL text that cannot be run
     │   ├── QueryConflict        a continuous query whose name is taken, or one too many
-    │   └── UnknownQuery         a continuous query that is not there
+    │   ├── UnknownQuery         a continuous query that is not there
+    │   ├── UnsupportedQuery     a continuous query that no stream can answer
+    │   └── NotIncremental       a part of a query that must be evaluated anew each time
+    ├── NotMovable               an XPath expression that means something else at another node
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
     ├── InternalFault            a fault of SensorStream itself; the message is kept
@@ -30,7 +36,12 @@
     └── ServerUnreachable        a command's server that does not answer, or not as one
 
 ``code`` is stable: clients may switch on it. It names the problem type in REST answers,
-the fault code in SOAP and the line a command prints.
+the fault code in SOAP and the line a command prints; docs/errors.md lists all codes.
+A class without a ``code`` of its own has that of its parent.
+
+Three kinds of exception are not in the tree, because they are not errors for a user to read:
+``mapping.terms.SkipIndividual`` (a rule leaves an individual out), ``server.soap.envelope.Fault``
+(carries a problem to the SOAP endpoint), and the exceptions of ``click`` in the command line.
 """
 
 from __future__ import annotations
@@ -151,6 +162,10 @@ class MappingError(MessageError):
     code = "mapping"
 
 
+class InvalidValue(MappingError):
+    """A value is there but is not valid; ``if valid`` treats it as a missing value."""
+
+
 @dataclass(frozen=True, slots=True)
 class Contradiction:
     """What cannot be true together, for people: a minimal set unless ``limits`` says otherwise.
@@ -208,6 +223,18 @@ class RuleCycle(MessageError):
     code = "rule-cycle"
 
 
+class EventError(SensorStreamError):
+    """A line of an event file is not a valid event."""
+
+    code = "event"
+
+
+class BackgroundError(SensorStreamError):
+    """A file of background knowledge cannot be read, or a query names one that is not given."""
+
+    code = "background"
+
+
 class QueryError(SensorStreamError):
     """A SPARQL or SQL text that cannot be run."""
 
@@ -224,6 +251,24 @@ class UnknownQuery(QueryError):
     """No continuous query has this name."""
 
     code = "unknown-query"
+
+
+class UnsupportedQuery(QueryError):
+    """A continuous query asks for something that no stream can answer."""
+
+    code = "unsupported-query"
+
+
+class NotIncremental(QueryError):
+    """A part of a query whose answer cannot be kept in step; it is evaluated anew instead."""
+
+    code = "not-incremental"
+
+
+class NotMovable(SensorStreamError):
+    """An XPath expression would mean something else at another context node."""
+
+    code = "not-movable"
 
 
 class ReasonerError(SensorStreamError):

@@ -8,7 +8,7 @@ from typing import cast
 
 from lxml import etree
 
-from sensorstream.errors import MappingError, Position, TermError
+from sensorstream.errors import InvalidValue, MappingError, Position, TermError
 from sensorstream.language import syntax
 from sensorstream.language.printer import print_hole
 from sensorstream.language.walk import nodes
@@ -19,10 +19,6 @@ from sensorstream.mapping.scope import Scope, Texts
 from sensorstream.mapping.trace import Recorder
 from sensorstream.mapping.values import encode_segment
 from sensorstream.mapping.xpath import compile_xpath, line_of, texts
-
-
-class InvalidValue(MappingError):
-    """A value is there but is not what it should be; ``if valid`` takes it for a missing one."""
 
 
 class Expressions:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias, assert_never
 
-from sensorstream.errors import TermError
+from sensorstream.errors import InvalidValue, TermError
 from sensorstream.language import syntax
 from sensorstream.language.printer import print_value
 from sensorstream.language.vocabulary import shown
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import datatype_of
-from sensorstream.mapping.expressions import Expressions, InvalidValue
+from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.plan import Statements
 from sensorstream.mapping.reference import ReferenceData
 from sensorstream.mapping.scope import Scope, Terms

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import count
 
 from sensorstream.kb.index import TripleIndex
+from sensorstream.network.copies import Copies
 from sensorstream.network.dispatch import Dispatcher
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
@@ -28,6 +29,7 @@ class Network:
         self.observers: list[Observer] = []
         self.faults: dict[Node, Exception] = {}
         """Operators that a fault of ours has broken, and by what: their output is worth nothing."""
+        self.copies = Copies()
         self._nodes: dict[Hashable, Node] = {}
         self._dispatchers: dict[int, tuple[TripleIndex, Dispatcher]] = {}
         self._listeners: dict[Node, list[Listener]] = {}
@@ -111,7 +113,7 @@ class Network:
                 changed.append(node)
                 node.counters.added += len(node.added)
                 node.counters.removed += len(node.removed)
-                for consumer in node.consumers:
+                for consumer in node.concerned():
                     if not consumer.queued:
                         self._wake(consumer)
         try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sensorstream.network.expressions.compile import NotIncremental, value_of
+from sensorstream.errors import NotIncremental
+from sensorstream.network.expressions.compile import value_of
 from sensorstream.network.expressions.values import order_key
 from sensorstream.network.rows import Row
-from sensorstream.network.scope import names_in
 from sensorstream.sparql.algebra import (
     Distinct,
     OrderBy,
@@ -17,6 +17,7 @@ from sensorstream.sparql.algebra import (
     Project,
     Reduced,
 )
+from sensorstream.sparql.scope import names_in
 
 
 def order_of(

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
-from sensorstream.errors import SensorStreamError
-from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI
 
 
-class UnsupportedQuery(SensorStreamError):
-    """A continuous query asks for something that no stream can answer."""
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A graph or window that patterns match, as a value: a plan holds no triples.
 
-    code = "unsupported-query"
+    ``key`` is equal exactly for the same graph, ``text`` says to people which one it is.
+    """
+
+    key: Hashable
+    text: str = field(compare=False)
+
+
+DEFAULT = Source("default", "")
+"""The graph of patterns that name none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a query reads: one index for each graph and window."""
+    """What the names of a query mean: its default graph, those of GRAPH, those of WINDOW."""
 
-    default: TripleIndex
-    named: Mapping[IRI, TripleIndex] = field(default_factory=dict)
-    windows: Mapping[IRI, TripleIndex] = field(default_factory=dict)
-
-    def indexes(self) -> tuple[TripleIndex, ...]:
-        """All of them."""
-        return (self.default, *self.named.values(), *self.windows.values())
+    default: Source = DEFAULT
+    named: Mapping[IRI, Source] = field(default_factory=dict)
+    windows: Mapping[IRI, Source] = field(default_factory=dict)

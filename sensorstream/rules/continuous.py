@@ -6,18 +6,18 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from sensorstream.errors import QueryError
+from sensorstream.errors import NotIncremental, QueryError, UnsupportedQuery
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.graph_index import GRAPH_MARKS, GraphIndex
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import IRI, Term
-from sensorstream.network.compile import Compiler
-from sensorstream.network.expressions.compile import NotIncremental, with_base
+from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
+from sensorstream.network.plan.planner import plan_in_step
 from sensorstream.network.rows import Bag, Row
-from sensorstream.network.sources import Sources, UnsupportedQuery
+from sensorstream.network.sources import DEFAULT, Source, Sources
 from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import (
     ConditionEvaluator,
@@ -187,12 +187,18 @@ class NetworkEvaluator:
     def _compile(self, query: Query, names: Collection[str], given: TripleIndex) -> Node:
         prologue = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in query.prefixes.items())
         parsed = parse_query(prologue + query.text)
-        pattern = with_given(with_base(parsed.form.pattern, parsed.base), names)
+        pattern = with_given(parsed.form.pattern, names)
         if query.asks:
             pattern = Project(pattern, ())
         default, named = self._dataset(parsed.dataset, pattern)
-        sources = Sources(default, named, {GIVEN: given})
-        return Compiler(self._network, sources).compile(pattern)
+        sources = Sources(
+            DEFAULT if default is self._kb.index else Source(id(default), "graph of FROM"),
+            {name: Source(name, f"graph <{name}>") for name in named},
+            {GIVEN: Source(id(given), "the values given")},
+        )
+        indexes = {sources.default: default, sources.windows[GIVEN]: given}
+        indexes |= {sources.named[name]: index for name, index in named.items()}
+        return build(plan_in_step(pattern, sources, parsed.base), self._network, indexes)
 
     def _dataset(
         self, dataset: Dataset, pattern: Pattern

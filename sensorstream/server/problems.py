@@ -15,7 +15,6 @@ from starlette.exceptions import HTTPException
 
 from sensorstream import errors
 from sensorstream.errors import Contradiction, Position, SensorStreamError
-from sensorstream.network.sources import UnsupportedQuery
 from sensorstream.server.negotiation import media_type_of
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -40,12 +39,13 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.QueryError: (400, "The query cannot be run"),
     errors.QueryConflict: (409, "The query cannot be registered now"),
     errors.UnknownQuery: (404, "There is no such query"),
-    UnsupportedQuery: (422, "The query cannot run continuously"),
+    errors.UnsupportedQuery: (422, "The query cannot run continuously"),
     errors.WebhookError: (422, "The webhook cannot be registered"),
     errors.ReasonerError: (503, "The reasoner failed"),
     errors.HistoryError: (503, "The persistent knowledge base failed"),
     errors.Unavailable: (503, "Not now"),
     errors.InternalFault: (500, "A fault of the server"),
+    errors.NotIncremental: (422, "The query cannot run continuously"),
     errors.SparkError: (503, "Spark failed"),
 }
 

@@ -69,16 +69,28 @@ def replaced(node: _Node, change: Callable[[Any], object | None]) -> _Node:
     changed = change(node)
     if changed is not None:
         return cast(_Node, changed)
+    return cast(_Node, renewed(node, lambda each: replaced(each, change)))
+
+
+def rebuilt(node: _Node, change: Callable[[Any], Any]) -> _Node:
+    """The node with ``change`` applied to every node of it, from the bottom up."""
     if isinstance(node, tuple):
-        items = tuple(replaced(each, change) for each in node)
-        same = all(new is old for new, old in zip(items, node, strict=True))
-        return node if same else cast(_Node, items)
-    if is_dataclass(node) and not isinstance(node, Variable):
-        parts = {field.name: getattr(node, field.name) for field in fields(node)}
-        new = {name: replaced(part, change) for name, part in parts.items()}
-        if any(new[name] is not part for name, part in parts.items()):
-            return cast(_Node, replace(cast(Any, node), **new))
-    return node
+        return cast(_Node, renewed(node, lambda each: rebuilt(each, change)))
+    return cast(_Node, change(renewed(node, lambda each: rebuilt(each, change))))
+
+
+def renewed(node: Any, change: Callable[[Any], Any]) -> Any:
+    """The node with each child changed; itself where none has."""
+    if isinstance(node, tuple):
+        items = tuple(map(change, node))
+        return node if all(new is old for new, old in zip(items, node, strict=True)) else items
+    if not is_dataclass(node) or isinstance(node, Variable):
+        return node
+    parts = {field.name: getattr(node, field.name) for field in fields(node)}
+    new = {name: change(part) for name, part in parts.items()}
+    if all(new[name] is part for name, part in parts.items()):
+        return node
+    return replace(cast(Any, node), **new)
 
 
 def aggregates(expression: object) -> Iterator[Aggregate]:

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyoxigraph as ox
 
-from sensorstream.errors import Position, SensorStreamError, TermError
+from sensorstream.errors import BackgroundError, Position, TermError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.model.terms import IRI, BlankNode, Term
@@ -24,12 +24,6 @@ _FORMATS: Final[Mapping[str, ox.RdfFormat]] = {
     ".owl": ox.RdfFormat.RDF_XML,
     ".xml": ox.RdfFormat.RDF_XML,
 }
-
-
-class BackgroundError(SensorStreamError):
-    """A file of background knowledge cannot be read, or a query names one that is not given."""
-
-    code = "background"
 
 
 @dataclass(slots=True)

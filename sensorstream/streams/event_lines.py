@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pyoxigraph as ox
 
-from sensorstream.errors import Position, SensorStreamError, TermError
+from sensorstream.errors import EventError, Position, TermError
 from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.model import terms
 from sensorstream.model.datatypes import NUMERIC_TYPES
@@ -26,12 +26,6 @@ SECOND: Final = 1_000_000
 """Event files are read on a line of microseconds: since 0, or since 1970 for dateTimes."""
 _CALENDAR: Final[Timeline] = Timeline.DATETIME
 _KEYS: Final = ("time", "end", "stream", "graph")
-
-
-class EventError(SensorStreamError):
-    """A line of an event file is no event."""
-
-    code = "event"
 
 
 @dataclass(slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Instant
-from sensorstream.network.sources import UnsupportedQuery
 from sensorstream.sparql.algebra import (
     Query,
     Relation,

@@ -13,15 +13,16 @@ import httpx
 import pytest
 from standardwebhooks import WebhookVerificationError
 
-from sensorstream import errors
 from sensorstream.alerts.backoff import SCHEDULE
 from sensorstream.alerts.records import Delivery, RaisedAlert, Webhook
 from sensorstream.alerts.signing import new_secret, signed_headers
+from sensorstream.errors import SensorStreamError
 from sensorstream.model.events import Alert
 from sensorstream.server import problems
 
 DOCS = Path(__file__).parents[2] / "docs"
 API = (DOCS / "http-api.md").read_text(encoding="utf-8")
+ERRORS = (DOCS / "errors.md").read_text(encoding="utf-8")
 WEBHOOKS = (DOCS / "webhooks.md").read_text(encoding="utf-8")
 HOST = "http://127.0.0.1:8080"
 
@@ -73,15 +74,18 @@ def test_every_path_is_documented_with_its_methods(client: httpx.Client) -> None
     assert documented == {path: set(operations) for path, operations in paths.items()}
 
 
+def every_error(kind: type[SensorStreamError]) -> list[type[SensorStreamError]]:
+    return [kind, *(each for below in kind.__subclasses__() for each in every_error(below))]
+
+
 def test_every_problem_of_a_request_is_documented() -> None:
-    codes = {each.code for each in errors.MessageError.__subclasses__()}
-    codes |= {errors.QueryError.code, errors.WebhookError.code, errors.Unavailable.code}
-    codes |= {errors.OntologyError.code, errors.OntologyConflict.code}
+    codes = {each.code for each in every_error(SensorStreamError)}
     codes |= set(problems._HTTP_CODES.values())
-    table = API[API.index("| type `urn:") :]
-    documented = {
-        code for row in table.splitlines() for code in re.findall(r"`([a-z-]+)`", row.split("|")[1])
-    }
+    tables = API[API.index("| type `urn:") :], ERRORS[ERRORS.index("| code |") :]
+    first_cells = [
+        row.split("|")[1] for table in tables for row in table.splitlines() if row.startswith("|")
+    ]
+    documented = {code for cell in first_cells for code in re.findall(r"`([a-z-]+)`", cell)}
     assert codes <= documented
 
 

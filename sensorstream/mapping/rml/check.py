@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sensorstream.errors import LanguageError, Position, TermError
+from sensorstream.errors import LanguageError, NotMovable, Position, TermError
 from sensorstream.language import syntax
 from sensorstream.language.vocabulary import unknown_names
 from sensorstream.language.walk import nodes
@@ -16,7 +16,7 @@ from sensorstream.mapping.rml.model import (
     TermMap,
     TriplesMap,
 )
-from sensorstream.mapping.rml.paths import NotMovable, absolute, from_document
+from sensorstream.mapping.rml.paths import absolute, from_document
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, iri

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn
 
-from sensorstream.errors import LanguageError, Position
+from sensorstream.errors import LanguageError, NotMovable, Position
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import datatype_of
@@ -25,7 +25,7 @@ from sensorstream.mapping.rml.model import (
     TermMap,
     TriplesMap,
 )
-from sensorstream.mapping.rml.paths import NotMovable, moved, steps_down
+from sensorstream.mapping.rml.paths import moved, steps_down
 from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal

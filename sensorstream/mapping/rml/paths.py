@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from sensorstream.errors import NotMovable
+
 _NC: Final = r"[^\W\d][\w.-]*"
 _TOKEN: Final = re.compile(
     rf"""(?P<space>\s+)
@@ -37,10 +39,6 @@ _DOWNWARD: Final = re.compile(
     re.X,
 )
 _PREDICATE: Final = re.compile(r"""\[(?:[^\[\]"']|"[^"]*"|'[^']*')*\]""")
-
-
-class NotMovable(ValueError):
-    """Why an expression cannot be moved."""
 
 
 def absolute(path: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType
-from typing import Any, Final
+from typing import Any
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Term
@@ -23,8 +23,6 @@ from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Variable
 
 End = Variable | Term
-MOST_PATTERNS: Final = 15
-"""Python nests at most twenty loops; longer patterns are joined from shorter ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,165 @@
+"""From a plan to operators: equal plans, of one query or of several, become one operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sensorstream.kb.index import TripleIndex
+from sensorstream.network.aggregates import aggregation
+from sensorstream.network.expressions.compile import test_of, value_of
+from sensorstream.network.expressions.order import Constants
+from sensorstream.network.expressions.values import FALSE, TRUE
+from sensorstream.network.network import Network
+from sensorstream.network.node import Node
+from sensorstream.network.operators.closure import Closure
+from sensorstream.network.operators.delta_join import DeltaJoin, Pattern, Test
+from sensorstream.network.operators.distinct import Distinct
+from sensorstream.network.operators.ends import Ends
+from sensorstream.network.operators.group import Column, Group
+from sensorstream.network.operators.join import Join
+from sensorstream.network.operators.matching import LeftJoin, Mark, Minus
+from sensorstream.network.operators.simple import Constant, Extend, Filter, Project, Union
+from sensorstream.network.operators.slice import Slice
+from sensorstream.network.operators.thresholds import Beyond, Thresholds
+from sensorstream.network.ordering import order_of
+from sensorstream.network.plan import nodes as plans
+from sensorstream.network.reevaluate import Reevaluated
+from sensorstream.network.rows import Row, slots_of
+from sensorstream.network.sources import Source
+from sensorstream.sparql.algebra import Aggregate, Expression
+from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.scope import names_in
+
+Indexes = Mapping[Source, TripleIndex]
+
+
+def build(plan: plans.Plan, network: Network, indexes: Indexes) -> Node:
+    """The operator of a plan: one that is there already, or a new one, filled and connected.
+
+    ``indexes`` are the graphs that the plan's sources stand for.
+    """
+    return network.share(plan, lambda: _Builder(network, indexes).made(plan))
+
+
+class _Builder:
+    def __init__(self, network: Network, indexes: Indexes) -> None:
+        self._network = network
+        self._indexes = indexes
+
+    def _built(self, plan: plans.Plan) -> Node:
+        return self._network.share(plan, lambda: self.made(plan))
+
+    def made(self, plan: plans.Plan) -> Node:
+        """A new operator, over those of the plan's inputs."""
+        match plan:
+            case plans.Match():
+                return self._match(plan, ())
+            case plans.Thresholds():
+                return self._thresholds(plan)
+            case plans.Beyond():
+                return self._beyond(plan)
+            case plans.Constant(names, rows):
+                return Constant(names, rows)
+            case plans.Anew():
+                return Reevaluated(plan, self._indexes, self._network)
+            case plans.Mark():
+                return self._mark(plan)
+            case plans.LeftJoin():
+                return self._left_join(plan)
+            case plans.Group():
+                return self._group(plan)
+        inputs = [self._built(each) for each in plan.inputs]
+        match plan:
+            case plans.Join(_, _, output):
+                return Join(inputs[0], inputs[1], output)
+            case plans.Minus():
+                return Minus(inputs[0], inputs[1])
+            case plans.Union():
+                return Union(inputs)
+            case plans.Distinct():
+                return Distinct(inputs[0])
+            case plans.Project(_, names):
+                return Project(inputs[0], names)
+            case plans.Filter(_, condition):
+                places = slots_of(inputs[0].variables)
+                return Filter(inputs[0], test_of(condition, places), expression_text(condition))
+            case plans.Extend(_, name, expression):
+                value = value_of(expression, slots_of(inputs[0].variables))
+                return Extend(inputs[0], name, value, expression_text(expression))
+            case plans.Slice(_, conditions, offset, limit):
+                key = order_of(conditions, slots_of(inputs[0].variables)) if conditions else None
+                return Slice(inputs[0], key, offset, limit)
+            case plans.Closure(source, start, end):
+                one, other = source.variables
+                return Closure(inputs[0], (one, other), start, end)
+            case plans.Ends(_, subject, object_):
+                return Ends(inputs[0], (0, 1), (subject, object_))
+        raise AssertionError(plan)
+
+    def _match(self, plan: plans.Match, more: tuple[Test, ...]) -> Node:
+        patterns = [Pattern(self._indexes[each.source], *each.ends) for each in plan.triples]
+        tests = [*map(_test, plan.filters), *more]
+        return DeltaJoin(patterns, tests, plan.output, self._network.dispatcher)
+
+    def _thresholds(self, plan: plans.Thresholds) -> Node:
+        constants = Constants(plan.operator)
+        source = plan.source
+        if isinstance(source, plans.Match):
+            # Its triples are matched no further than for values that some reader wants.
+            wanted = Test(
+                (plan.variable,),
+                lambda row: constants.any_passed(row[0]),
+                f"?{plan.variable} {plan.operator} any constant of its readers",
+            )
+            below = self._network.share(("of", plan), lambda: self._match(source, (wanted,)))
+        else:
+            below = self._built(source)
+        return Thresholds(below, plan.variable, plan.operator, constants)
+
+    def _beyond(self, plan: plans.Beyond) -> Node:
+        source = self._built(plan.source)
+        assert isinstance(source, Thresholds)
+        condition = plan.condition
+        holds = test_of(condition, slots_of(source.variables))
+        return Beyond(source, plan.constant, holds, plan.output, expression_text(condition))
+
+    def _mark(self, plan: plans.Mark) -> Node:
+        left, right = self._built(plan.left), self._built(plan.right)
+        joined = tuple(dict.fromkeys((*left.variables, *right.variables)))
+        tests = [test_of(each, slots_of(joined)) for each in plan.conditions]
+        condition = (lambda row: all(test(row) for test in tests)) if tests else None
+        return Mark(left, right, plan.flag, TRUE, FALSE, condition)
+
+    def _left_join(self, plan: plans.LeftJoin) -> Node:
+        left, right = self._built(plan.left), self._built(plan.right)
+        if plan.condition is None:
+            return LeftJoin(left, right)
+        names = tuple(dict.fromkeys((*left.variables, *right.variables)))
+        condition = test_of(plan.condition, slots_of(names))
+        return LeftJoin(left, right, condition, expression_text(plan.condition))
+
+    def _group(self, plan: plans.Group) -> Node:
+        source = self._built(plan.source)
+        columns = [
+            Column(
+                variable.name,
+                aggregation(aggregate),
+                _value(aggregate, source),
+                expression_text(aggregate),
+            )
+            for variable, aggregate in plan.aggregates
+        ]
+        return Group(source, plan.keys, columns)
+
+
+def _test(condition: Expression) -> Test:
+    names = tuple(sorted(names_in(condition)))
+    return Test(names, test_of(condition, slots_of(names)), expression_text(condition))
+
+
+def _value(aggregate: Aggregate, source: Node) -> Callable[[Row], Any]:
+    """What an aggregate takes of a row."""
+    if aggregate.expression is not None:
+        return value_of(aggregate.expression, slots_of(source.variables))
+    return (lambda row: row) if aggregate.distinct else (lambda row: True)
