@@ -129,8 +129,8 @@ def main() -> None:
                 flush=True,
             )
     print("\nNOT EXISTS with a filter on the outer row, 1000 events in the window")
-    for place, text in CORRELATED.items():
-        found = measure([text], 1000, count)
+    for place, correlated in CORRELATED.items():
+        found = measure([correlated], 1000, count)
         print(f"{place:24}{found.event:10.3f} ms/event", flush=True)
 
 

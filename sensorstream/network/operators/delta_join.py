@@ -38,11 +38,6 @@ class Pattern:
     def ends(self) -> tuple[End, End, End]:
         return (self.subject, self.predicate, self.object)
 
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The names of its variables, each once."""
-        return tuple(dict.fromkeys(e.name for e in self.ends if isinstance(e, Variable)))
-
 
 @dataclass(frozen=True, slots=True)
 class Test:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sensorstream.errors import UnsupportedQuery
+from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI
 from sensorstream.network.expressions.compile import value_of
 from sensorstream.network.plan.nodes import (
@@ -61,10 +61,17 @@ def check_expressions(root: Plan) -> None:
         NotIncremental: one has another value each time.
         UnsupportedQuery: one calls a function that there is not.
     """
+    anew: NotIncremental | None = None
     for plan in plans(root):
         places = slots_of(plan.variables)
         for expression in _expressions(plan):
-            value_of(expression, places)
+            try:
+                value_of(expression, places)
+            except NotIncremental as error:
+                # What cannot be answered at all is the greater fault: look on for one.
+                anew = anew or error
+    if anew is not None:
+        raise anew
 
 
 def _expressions(plan: Plan) -> Iterator[Expression]:

@@ -36,8 +36,10 @@ def check_one_shot(plan: Anew) -> None:
     names = {each: IRI(f"urn:sensorstream:copy:{n}") for n, each in enumerate(plan.sources)}
     try:
         ox.Store().query(one_shot_text(plan, names))
-    except (SyntaxError, ValueError) as error:
-        raise UnsupportedQuery(f"it cannot be kept in step ({plan.reason}), and {error}") from None
+    except (SyntaxError, ValueError, RuntimeError) as error:
+        raise UnsupportedQuery(
+            f"it cannot be kept in step ({plan.reason}), nor evaluated anew: {error}"
+        ) from None
 
 
 def one_shot_text(plan: Anew, names: Mapping[Source, IRI]) -> str:
