@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from sensorstream.kb.index import TripleIndex
@@ -39,7 +40,27 @@ def build(plan: plans.Plan, network: Network, indexes: Indexes) -> Node:
 
     ``indexes`` are the graphs that the plan's sources stand for.
     """
-    return network.share(plan, lambda: _Builder(network, indexes).made(plan))
+    builder = _Builder(network, indexes)
+    # Not recursively: a plan may be as deep as a query.
+    for each in reversed(_from_the_top(plan)):
+        builder.built(each)
+    return builder.built(plan)
+
+
+def _from_the_top(plan: plans.Plan) -> list[plans.Plan]:
+    """A plan and all below it, each after what it feeds; as often as it feeds something."""
+    found, ahead = list[plans.Plan](), [plan]
+    while ahead:
+        each = ahead.pop()
+        found.append(each)
+        if not _matches_below(each):
+            ahead += each.inputs
+    return found
+
+
+def _matches_below(plan: plans.Plan) -> bool:
+    """Whether the triples of a match are part of the operator above it."""
+    return isinstance(plan, plans.Thresholds) and isinstance(plan.source, plans.Match)
 
 
 class _Builder:
@@ -47,8 +68,8 @@ class _Builder:
         self._network = network
         self._indexes = indexes
 
-    def _built(self, plan: plans.Plan) -> Node:
-        return self._network.share(plan, lambda: self.made(plan))
+    def built(self, plan: plans.Plan) -> Node:
+        return self._network.share(plan, partial(self.made, plan))
 
     def made(self, plan: plans.Plan) -> Node:
         """A new operator, over those of the plan's inputs."""
@@ -69,7 +90,7 @@ class _Builder:
                 return self._left_join(plan)
             case plans.Group():
                 return self._group(plan)
-        inputs = [self._built(each) for each in plan.inputs]
+        inputs = [self.built(each) for each in plan.inputs]
         match plan:
             case plans.Join(_, _, output):
                 return Join(inputs[0], inputs[1], output)
@@ -114,25 +135,25 @@ class _Builder:
             )
             below = self._network.share(("of", plan), lambda: self._match(source, (wanted,)))
         else:
-            below = self._built(source)
+            below = self.built(source)
         return Thresholds(below, plan.variable, plan.operator, constants)
 
     def _beyond(self, plan: plans.Beyond) -> Node:
-        source = self._built(plan.source)
+        source = self.built(plan.source)
         assert isinstance(source, Thresholds)
         condition = plan.condition
         holds = test_of(condition, slots_of(source.variables))
         return Beyond(source, plan.constant, holds, plan.output, expression_text(condition))
 
     def _mark(self, plan: plans.Mark) -> Node:
-        left, right = self._built(plan.left), self._built(plan.right)
+        left, right = self.built(plan.left), self.built(plan.right)
         joined = tuple(dict.fromkeys((*left.variables, *right.variables)))
         tests = [test_of(each, slots_of(joined)) for each in plan.conditions]
         condition = (lambda row: all(test(row) for test in tests)) if tests else None
         return Mark(left, right, plan.flag, TRUE, FALSE, condition)
 
     def _left_join(self, plan: plans.LeftJoin) -> Node:
-        left, right = self._built(plan.left), self._built(plan.right)
+        left, right = self.built(plan.left), self.built(plan.right)
         if plan.condition is None:
             return LeftJoin(left, right)
         names = tuple(dict.fromkeys((*left.variables, *right.variables)))
@@ -140,7 +161,7 @@ class _Builder:
         return LeftJoin(left, right, condition, expression_text(plan.condition))
 
     def _group(self, plan: plans.Group) -> Node:
-        source = self._built(plan.source)
+        source = self.built(plan.source)
         columns = [
             Column(
                 variable.name,

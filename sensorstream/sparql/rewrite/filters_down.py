@@ -18,7 +18,6 @@ from sensorstream.sparql.algebra import (
     Pattern,
     Project,
     Reduced,
-    Union,
 )
 from sensorstream.sparql.scope import certain, existences, in_scope, names_in
 from sensorstream.sparql.walk import rebuilt
@@ -28,12 +27,12 @@ def filters_down(pattern: Pattern) -> Pattern:
     """``A B FILTER(c)`` becomes ``{ A FILTER(c) } B`` if every solution of A binds all of c.
 
     Then no other operand can give c's variables another value, so the same rows are left out,
-    before they cost anything. Likewise into both sides of UNION, the left of OPTIONAL and MINUS,
-    below BIND to a variable c does not mention, and into sub-selects of what they select.
+    before they cost anything. Likewise into the left of OPTIONAL and MINUS, below BIND to a
+    variable c does not mention, and into sub-selects of what they select.
 
-    EXISTS moves likewise, but not into an operand of a join or union: joined first, the triples
-    are one ordered walk, and EXISTS is asked of fewer rows. Nothing goes below a grouping: queries
-    that differ in HAVING share the groups.
+    EXISTS moves likewise, but not into an operand of a join: joined first, the triples are one
+    ordered walk, and EXISTS is asked of fewer rows. Nothing goes into UNION, for it would become
+    two, nor below a grouping: queries that differ in HAVING share the groups.
     """
     return rebuilt(pattern, _lowered)
 
@@ -59,8 +58,6 @@ def _placed(condition: Expression, pattern: Pattern) -> Pattern:
             return Join(_placed(condition, left), right)
         case Join(left, right) if plain and fits(right):
             return Join(left, _placed(condition, right))
-        case Union(left, right) if plain and fits(left) and fits(right):
-            return Union(_placed(condition, left), _placed(condition, right))
         case LeftJoin(left, right, test) if fits(left):
             return LeftJoin(_placed(condition, left), right, test)
         case Minus(left, right) if fits(left):

@@ -6,7 +6,7 @@ from typing import Any
 
 from sensorstream.model.terms import IRI
 from sensorstream.sparql.algebra import BGP, Graph, Pattern, Service, Window
-from sensorstream.sparql.walk import renewed
+from sensorstream.sparql.walk import children, renewed
 
 
 def windows_down(pattern: Pattern) -> Pattern:
@@ -31,4 +31,7 @@ def _within(node: Any, window: IRI | None) -> Any:
             return Graph(name, _within(inner, None))
         case Service():
             return node
-    return renewed(node, lambda each: _within(each, window))
+    new: list[object] = []
+    for each in children(node):
+        new.append(_within(each, window))
+    return renewed(node, new)
