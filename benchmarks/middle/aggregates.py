@@ -7,13 +7,11 @@ import time
 from collections import deque
 from typing import Final
 
+from benchmarks.middle.queries import operator
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.datatypes import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.network.compile import Compiler
 from sensorstream.network.network import Network
-from sensorstream.network.sources import Sources
-from sensorstream.sparql.parser import parse_query
 
 EVENTS: Final = 10_000
 WINDOW: Final = 1000
@@ -51,8 +49,7 @@ def readings(count: int, datatype: str, seed: int = 2678) -> list[Triple]:
 def rate(columns: str, triples: list[Triple]) -> float:
     """Events a second of CPU time through one query over the last ``WINDOW`` events."""
     index, network = TripleIndex(), Network()
-    query = parse_query(f"SELECT {columns} {{ ?o <{_VALUE}> ?v }}")
-    root = Compiler(network, Sources(index)).compile(query.form.pattern)
+    root = operator(network, index, f"SELECT {columns} {{ ?o <{_VALUE}> ?v }}")
     instants = 0
 
     def count(added: object, removed: object) -> None:

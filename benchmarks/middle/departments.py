@@ -10,12 +10,10 @@ import pyoxigraph as ox
 
 from benchmarks.middle.event_files import departments
 from benchmarks.middle.lubm import QUERIES
+from benchmarks.middle.queries import operator
 from sensorstream.kb.index import TripleIndex
-from sensorstream.network.compile import Compiler
 from sensorstream.network.network import Listener, Network
 from sensorstream.network.rows import Row
-from sensorstream.network.sources import Sources
-from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.event_lines import EventLines
 
 COUNT: Final = 8
@@ -30,8 +28,7 @@ class _Queries:
         self.network = Network()
         self.solutions = [0] * len(QUERIES)
         for number, text in enumerate(QUERIES):
-            compiler = Compiler(self.network, Sources(self.index))
-            root = compiler.compile(parse_query(text).form.pattern)
+            root = operator(self.network, self.index, text)
             self.network.listen(root, self._counter(number))
 
     def _counter(self, number: int) -> Listener:

@@ -8,7 +8,6 @@ from sensorstream.analysis.folding import Value, truths, value
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.errors import Position
 from sensorstream.model.terms import Literal
-from sensorstream.network.scope import children, expressions, in_scope
 from sensorstream.sparql.algebra import (
     BGP,
     And,
@@ -31,6 +30,7 @@ from sensorstream.sparql.algebra import (
     Values,
     Variable,
 )
+from sensorstream.sparql.scope import children, expressions, in_scope
 from sensorstream.sparql.walk import nodes, replaced
 
 

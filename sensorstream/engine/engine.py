@@ -298,7 +298,7 @@ class Engine:
             message: the journal's entry: the query's text, and as source its name.
 
         Raises:
-            QueryError: the text is no query, or asks for named graphs.
+            QueryError: the text is not a valid query.
             UnsupportedQuery: no stream can answer it, or the name is taken.
         """
         self.queries.register(message.source, message.content.decode(), message.id)

@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from sensorstream.errors import QueryError, SensorStreamError, UnknownQuery
+from sensorstream.errors import SensorStreamError, UnknownQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta, Event, net_delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.query import ContinuousQuery
@@ -105,14 +104,13 @@ class LiveQueries:
     # -- queries ----------------------------------------------------------------------------
 
     def check(self, name: str, text: str) -> None:
-        """Whether a query could be registered now.
+        """Whether a query could be registered now; no operator is made.
 
         Raises:
-            QueryError: the text is no query, or asks for named graphs.
+            QueryError: the text is not a valid query.
             UnsupportedQuery: no stream can answer it, or the name is taken.
         """
-        self.processor.register(name, text, _parsed(text), _ignore)
-        self.processor.unregister(name)
+        self.processor.check(name, parse_query(text))
 
     def register(self, name: str, text: str, entry: str) -> ContinuousQuery:
         """Start a query; ``entry`` is the journal's id of its registration.
@@ -120,7 +118,7 @@ class LiveQueries:
         Raises:
             QueryError, UnsupportedQuery: see :meth:`check`.
         """
-        running = self.processor.register(name, text, _parsed(text), self._take_report)
+        running = self.processor.register(name, text, parse_query(text), self._take_report)
         self._registered[name] = Registration(entry)
         return running
 
@@ -284,22 +282,8 @@ class LiveQueries:
 
     def _start_again(self, name: str, text: str) -> None:
         try:
-            self.processor.register(name, text, _parsed(text), self._take_report)
+            self.processor.register(name, text, parse_query(text), self._take_report)
         except SensorStreamError as error:
             # It was accepted by another version of SensorStream; all else must go on.
             _LOG.error("the query '%s' cannot be run any more, it is left out: %s", name, error)
             del self._registered[name]
-
-
-def _parsed(text: str) -> Query:
-    query = parse_query(text)
-    if query.dataset.named:
-        raise QueryError(
-            f"FROM NAMED <{query.dataset.named[0]}>: a continuous query reads the knowledge base "
-            "as one graph: leave the clause and GRAPH out"
-        )
-    return query
-
-
-def _ignore(_: Report) -> None:
-    """A check reports to nobody."""

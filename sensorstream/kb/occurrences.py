@@ -204,6 +204,13 @@ class Scope:
         """The number of triples of the content; O(stream)."""
         return sum(1 for _ in self)
 
+    def match(
+        self, subject: Subject | None, predicate: IRI | None, object_: Term | None
+    ) -> Iterator[Triple]:
+        """The triples of the content that fit a pattern; None stands for anything."""
+        found = self.occurrences.index.match(subject, predicate, object_)
+        return (triple for triple in found if triple in self)
+
     def count(self, predicate: IRI, object_: Term) -> int:
         """How many subjects have this predicate and object in the widest scope; O(1)."""
         return self.occurrences.index.count(predicate, object_)

@@ -53,3 +53,15 @@ def _statistics(index: TripleIndex | Scope, predicate: Term) -> tuple[float, flo
         return _UNSEEN
     sample = [len(subjects) for subjects in islice(objects.values(), _SAMPLE)]
     return sum(sample) / len(sample) * len(objects), float(len(objects))
+
+
+def expected_rows(patterns: Sequence[tuple[TripleIndex, Sequence[Variable | Term]]]) -> float:
+    """The solutions expected of patterns that all must match, cheapest first; O(patterns²)."""
+    ahead, bound, rows = list(patterns), set[str](), 1.0
+    while ahead:
+        costs = [fan_out(index, ends, bound) for index, ends in ahead]
+        cheapest = min(range(len(ahead)), key=costs.__getitem__)
+        rows *= costs[cheapest]
+        _, ends = ahead.pop(cheapest)
+        bound.update(each.name for each in ends if isinstance(each, Variable))
+    return rows

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import count
 
 from sensorstream.network.agenda import Agenda
+from sensorstream.network.copies import Copies
 from sensorstream.network.dispatch import Dispatcher, Watched
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
@@ -30,6 +31,7 @@ class Network:
         self.observers: list[Observer] = []
         self.faults: dict[Node, Exception] = {}
         """Operators that a fault of ours has broken, and by what: their output is worth nothing."""
+        self.copies = Copies()
         self._nodes: dict[Hashable, Node] = {}
         self._dispatchers: dict[int, tuple[Watched, Dispatcher]] = {}
         self._listeners: dict[Node, list[Listener]] = {}
@@ -121,7 +123,7 @@ class Network:
                 counters = node.counters
                 counters.added += len(added)
                 counters.removed += len(removed)
-                for consumer in node.consumers:
+                for consumer in node.concerned():
                     if not consumer.queued:
                         consumer.queued = True
                         heapq.heappush(queue, (consumer.depth, consumer.number, consumer))

@@ -74,6 +74,10 @@ class Node(ABC):
             return self.added, self.removed
         return cancelled(self.added, self.removed)
 
+    def concerned(self) -> Iterable[Node]:
+        """The consumers that the change of this instant concerns."""
+        return self.consumers
+
     @abstractmethod
     def rows(self) -> Iterable[Row]:
         """The whole output as it is now, each row as often as it occurs."""

@@ -9,7 +9,6 @@ from sensorstream.errors import NotIncremental
 from sensorstream.network.expressions.compile import value_of
 from sensorstream.network.expressions.values import order_key
 from sensorstream.network.rows import Row
-from sensorstream.network.scope import names_in
 from sensorstream.sparql.algebra import (
     Distinct,
     OrderBy,
@@ -18,6 +17,7 @@ from sensorstream.sparql.algebra import (
     Project,
     Reduced,
 )
+from sensorstream.sparql.scope import names_in
 
 
 def order_of(

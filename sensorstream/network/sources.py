@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import IRI
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """A graph or window that patterns match, as a value: a plan holds no triples.
+
+    ``key`` is equal exactly for the same graph, ``text`` says to people which one it is.
+    """
+
+    key: Hashable
+    text: str = field(compare=False)
+
+
+DEFAULT = Source("default", "")
+"""The graph of patterns that name none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
-    """What a query reads: one index for each graph and window."""
+    """What the names of a query mean: its default graph, those of GRAPH, those of WINDOW."""
 
-    default: TripleIndex
-    named: Mapping[IRI, TripleIndex] = field(default_factory=dict)
-    windows: Mapping[IRI, TripleIndex | Scope] = field(default_factory=dict)
-
-    def indexes(self) -> tuple[TripleIndex | Scope, ...]:
-        """All of them."""
-        return (self.default, *self.named.values(), *self.windows.values())
+    default: Source = DEFAULT
+    named: Mapping[IRI, Source] = field(default_factory=dict)
+    windows: Mapping[IRI, Source] = field(default_factory=dict)

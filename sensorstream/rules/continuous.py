@@ -12,12 +12,12 @@ from sensorstream.kb.graph_index import GRAPH_MARKS, GraphIndex
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import IRI, Term
-from sensorstream.network.compile import Compiler
-from sensorstream.network.expressions.compile import with_base
+from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
+from sensorstream.network.plan.planner import plan_in_step
 from sensorstream.network.rows import Bag, Row
-from sensorstream.network.sources import Sources
+from sensorstream.network.sources import DEFAULT, Source, Sources
 from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import (
     ConditionEvaluator,
@@ -185,12 +185,18 @@ class NetworkEvaluator:
 
     def _compile(self, query: ConditionQuery, names: Collection[str], given: TripleIndex) -> Node:
         asked = query.query
-        pattern = with_given(with_base(asked.form.pattern, asked.base), names)
+        pattern = with_given(asked.form.pattern, names)
         if query.asks:
             pattern = Project(pattern, ())
         default, named = self._dataset(asked.dataset, pattern)
-        sources = Sources(default, named, {GIVEN: given})
-        return Compiler(self._network, sources).compile(pattern)
+        sources = Sources(
+            DEFAULT if default is self._kb.index else Source(id(default), "graph of FROM"),
+            {name: Source(name, f"graph <{name}>") for name in named},
+            {GIVEN: Source(id(given), "the values given")},
+        )
+        indexes = {sources.default: default, sources.windows[GIVEN]: given}
+        indexes |= {sources.named[name]: index for name, index in named.items()}
+        return build(plan_in_step(pattern, sources, asked.base), self._network, indexes)
 
     def _dataset(
         self, dataset: Dataset, pattern: Pattern

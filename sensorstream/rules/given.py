@@ -16,7 +16,6 @@ from typing import Final, TypeVar
 
 from sensorstream.errors import NotIncremental
 from sensorstream.model.terms import IRI, Term, Triple
-from sensorstream.network.scope import names_in
 from sensorstream.sparql.algebra import (
     BGP,
     Distinct,
@@ -40,6 +39,7 @@ from sensorstream.sparql.algebra import (
     Variable,
     Window,
 )
+from sensorstream.sparql.scope import certain, names_in, plain_keys
 from sensorstream.sparql.walk import replaced
 
 _E = TypeVar("_E")
@@ -60,34 +60,6 @@ def with_given(pattern: Pattern, given: Collection[str]) -> Pattern:
         NotIncremental: a MINUS of which only its solutions tell whether its sides share a variable.
     """
     return _Substitution(frozenset(given), early=True).whole(pattern)
-
-
-def certain(pattern: Pattern) -> frozenset[str]:
-    """The variables that every solution of a pattern binds."""
-    match pattern:
-        case BGP():
-            return names_in(pattern)
-        case Join(left, right):
-            return certain(left) | certain(right)
-        case Union(left, right):
-            return certain(left) & certain(right)
-        case LeftJoin(left, _, _) | Minus(left, _):
-            return certain(left)
-        case Graph(name, inner):
-            return certain(inner) | names_in(name)
-        case Values(variables, rows):
-            return frozenset(
-                each.name
-                for place, each in enumerate(variables)
-                if all(row[place] is not None for row in rows)
-            )
-        case Project(inner, variables):
-            return certain(inner) & {each.name for each in variables}
-        case Group(inner, keys, _):
-            return certain(inner) & _plain(keys)
-        case _ if hasattr(pattern, "pattern"):
-            return certain(pattern.pattern)
-    return frozenset()
 
 
 class _Substitution:
@@ -144,7 +116,7 @@ class _Substitution:
         return pattern
 
     def _group(self, pattern: Group) -> Pattern:
-        keys = self._given & _plain(pattern.keys)
+        keys = self._given & plain_keys(pattern.keys)
         below = _Substitution(keys, early=False)
         inner = below.whole(pattern.pattern)
         grouped = Group(
@@ -190,15 +162,6 @@ def _restricted(names: Collection[str], pattern: Pattern) -> Pattern:
         return pattern
     triples = (TriplePattern(GIVEN, _property(name), Variable(name)) for name in sorted(names))
     return Join(Window(GIVEN, BGP(tuple(triples))), pattern)
-
-
-def _plain(keys: Iterable[GroupKey]) -> frozenset[str]:
-    """The keys of a grouping that are variables of what is grouped."""
-    return frozenset(
-        key.expression.name
-        for key in keys
-        if isinstance(key.expression, Variable) and key.variable in (None, key.expression)
-    )
 
 
 def _property(name: str) -> IRI:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
@@ -34,11 +34,12 @@ _Node = TypeVar("_Node")
 def nodes(node: object) -> Iterator[object]:
     """``node`` and all below it, from the top, left to right: patterns, expressions, terms."""
     yield node
-    for child in _children(node):
+    for child in children(node):
         yield from nodes(child)
 
 
-def _children(node: object) -> Iterator[object]:
+def children(node: object) -> Iterator[object]:
+    """What stands directly in a node: the values of its fields, or the members of a tuple."""
     if isinstance(node, tuple):
         yield from node
     elif is_dataclass(node):
@@ -55,7 +56,7 @@ def depth(node: object) -> int:
             open_nodes += ((each, level) for each in current)
         elif is_dataclass(current):
             deepest = max(deepest, level)
-            open_nodes += ((child, level + 1) for child in _children(current))
+            open_nodes += ((child, level + 1) for child in children(current))
     return deepest
 
 
@@ -69,16 +70,30 @@ def replaced(node: _Node, change: Callable[[Any], object | None]) -> _Node:
     changed = change(node)
     if changed is not None:
         return cast(_Node, changed)
+    new: list[object] = []
+    for each in children(node):
+        # No comprehension: it would take another frame at each level of a deep query.
+        new.append(replaced(each, change))
+    return renewed(node, new)
+
+
+def rebuilt(node: _Node, change: Callable[[Any], Any]) -> _Node:
+    """The node with ``change`` applied to every node of it, from the bottom up."""
+    new: list[object] = []
+    for each in children(node):
+        new.append(rebuilt(each, change))
+    made = renewed(node, new)
+    return made if isinstance(made, tuple) else cast(_Node, change(made))
+
+
+def renewed(node: _Node, new: Sequence[object]) -> _Node:
+    """The node with ``new`` children, in the order of its fields; itself if they are the same."""
+    if all(one is old for one, old in zip(new, children(node), strict=True)):
+        return node
     if isinstance(node, tuple):
-        items = tuple(replaced(each, change) for each in node)
-        same = all(new is old for new, old in zip(items, node, strict=True))
-        return node if same else cast(_Node, items)
-    if is_dataclass(node) and not isinstance(node, Variable):
-        parts = {field.name: getattr(node, field.name) for field in fields(node)}
-        new = {name: replaced(part, change) for name, part in parts.items()}
-        if any(new[name] is not part for name, part in parts.items()):
-            return cast(_Node, replace(cast(Any, node), **new))
-    return node
+        return cast(_Node, tuple(new))
+    names = (field.name for field in fields(cast(Any, node)))
+    return cast(_Node, replace(cast(Any, node), **dict(zip(names, new, strict=True))))
 
 
 def aggregates(expression: object) -> Iterator[Aggregate]:
@@ -86,7 +101,7 @@ def aggregates(expression: object) -> Iterator[Aggregate]:
     if isinstance(expression, Aggregate):
         yield expression
     elif not isinstance(expression, Exists):
-        for child in _children(expression):
+        for child in children(expression):
             yield from aggregates(child)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import operators
+from sensorstream.network.plan.text import plan_lines
 from sensorstream.sparql.algebra import ReportKind
 from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.window import StreamWindow
@@ -17,7 +18,8 @@ def graph_data(query: ContinuousQuery, time: Callable[[Instant], object]) -> dic
 
     ``time`` writes instants. An edge leads from an operator to the one that it feeds. ``added``
     and ``removed`` are the solutions that an operator has given out since it was made, for all
-    queries that share it; ``memory`` the rows it keeps; ``queries`` how many use it.
+    queries that share it; ``memory`` the rows it keeps; ``users`` how many use it. ``plan`` are
+    lines for people.
     """
 
     def written(instant: Instant | None) -> object:
@@ -32,6 +34,7 @@ def graph_data(query: ContinuousQuery, time: Callable[[Instant], object]) -> dic
         "last_report": written(query.last_report),
         "next_report": written(query.next_report),
         "anew": query.reason or None,
+        "plan": list(plan_lines(query.plan)),
         "windows": [
             {
                 "window": window_text(window),

@@ -19,21 +19,21 @@ from functools import partial
 from itertools import count
 from operator import attrgetter
 
-from sensorstream.errors import NotIncremental, UnsupportedQuery
+from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.occurrences import Occurrences, StreamElement
+from sensorstream.kb.occurrences import Occurrences, Scope, StreamElement
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Timed
-from sensorstream.network.compile import Compiler
-from sensorstream.network.expressions.compile import with_base
+from sensorstream.network.build import build
 from sensorstream.network.network import Network
-from sensorstream.network.node import Node, operators
-from sensorstream.network.reevaluate import Reevaluated
-from sensorstream.network.sources import Sources
+from sensorstream.network.node import operators
+from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import Query, ReportKind
 from sensorstream.streams.explain import window_text
 from sensorstream.streams.lengths import Lengths
+from sensorstream.streams.planning import planned, sources_of
 from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Sink
 from sensorstream.streams.shape import Tick, WindowShape
@@ -115,29 +115,29 @@ class StreamProcessor:
     ) -> ContinuousQuery:
         """Start a query; it begins with the present content of the graphs and shared windows.
 
-        ``named`` are the graphs that GRAPH matches.
+        ``named`` are the graphs that GRAPH matches; None: the query must name no graph.
 
         Raises:
             UnsupportedQuery: it asks for something that no stream can answer, or the name is
                 taken.
         """
-        if name in self.queries:
-            raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
-        windows = {
-            each.name: self._open(self._lengths.shape(each)) for each in query.dataset.windows
-        }
-        contents = {name: window.graph for name, window in windows.items()}
+        plan, schedule = self.check(name, query, named), self._lengths.schedule(query)
+        shapes = self._shapes(query)
+        windows = {name: self._open(shape) for name, shape in shapes.items()}
+        sources = sources_of(shapes, named or {})
+        indexes: dict[Source, TripleIndex | Scope] = {sources.default: self._default}
+        indexes |= {sources.named[name]: index for name, index in (named or {}).items()}
+        indexes |= {sources.windows[name]: window.graph for name, window in windows.items()}
         try:
-            root, reason = self._compile(query, Sources(self._default, named or {}, contents))
             running = ContinuousQuery(
                 name,
                 text,
                 query,
-                root,
+                build(plan, self.network, indexes),
                 list(windows.values()),
-                self._lengths.schedule(query),
+                schedule,
                 sink,
-                reason,
+                plan,
             )
         except BaseException:
             self.network.sweep()
@@ -150,11 +150,27 @@ class StreamProcessor:
                 self._counting[stream][running] = None
         running.start(self.now)
         self._agenda.note(running)
-        self.network.listen(root, running.changed)
+        self.network.listen(running.root, running.changed)
         running.on_change = partial(self._stirred.__setitem__, running, None)
         running.number = next(self._numbers)
         self.queries[name] = running
         return running
+
+    def check(
+        self, name: str, query: Query, named: Mapping[IRI, TripleIndex] | None = None
+    ) -> Plan:
+        """The plan of a query that could be registered now; no operator or window is made.
+
+        Raises:
+            UnsupportedQuery: see :meth:`register`.
+        """
+        if name in self.queries:
+            raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
+        self._lengths.schedule(query)
+        return planned(query, self._shapes(query), named)
+
+    def _shapes(self, query: Query) -> dict[IRI, WindowShape]:
+        return {each.name: self._lengths.shape(each) for each in query.dataset.windows}
 
     def unregister(self, name: str) -> None:
         """Stop a query; what only it used is given back.
@@ -193,19 +209,6 @@ class StreamProcessor:
         if trace is not None:
             self.network.observers.remove(trace.observe)
             trace.close()
-
-    def _compile(self, query: Query, sources: Sources) -> tuple[Node, str]:
-        pattern = query.form.pattern
-        try:
-            compiler = Compiler(self.network, sources)
-            return compiler.compile(with_base(pattern, query.base)), ""
-        except NotIncremental as error:
-            self.network.sweep()
-            node = self.network.share(
-                ("anew", pattern, query.base, tuple(map(id, sources.indexes()))),
-                lambda: Reevaluated(pattern, query.base, sources, self.network.dispatcher),
-            )
-            return node, error.message
 
     def _open(self, shape: WindowShape) -> StreamWindow:
         window = self._windows.get(shape)

@@ -11,6 +11,7 @@ from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import Node
 from sensorstream.network.ordering import order_of
+from sensorstream.network.plan.nodes import Anew, Plan
 from sensorstream.network.rows import Row, cancelled, slots_of
 from sensorstream.sparql.algebra import (
     Ask,
@@ -58,7 +59,7 @@ class ContinuousQuery:
         windows: Sequence[StreamWindow],
         schedule: Schedule,
         sink: Sink,
-        reason: str = "",
+        plan: Plan,
     ) -> None:
         self.name = name
         self.text = text
@@ -68,8 +69,7 @@ class ContinuousQuery:
         self.streams = tuple(dict.fromkeys(window.stream for window in windows))
         """The streams that its windows see."""
         self.schedule = schedule
-        self.reason = reason
-        """Why the query is evaluated anew instead of kept in step; empty if it is."""
+        self.plan = plan
         self.due: Instant | None = None
         """The next report by time."""
         self.reports = 0
@@ -93,6 +93,11 @@ class ContinuousQuery:
             self._constructed.update(self._triples(root.rows()))
         self._key = _order(query, root)
         self._answer: bool | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why the query is evaluated anew instead of kept in step; empty if it is kept."""
+        return self.plan.reason if isinstance(self.plan, Anew) else ""
 
     @property
     def variables(self) -> tuple[str, ...]:

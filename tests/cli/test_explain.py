@@ -19,6 +19,7 @@ WHERE { WINDOW :w { ?s :value ?v } ?s a :Sensor } GROUP BY ?s"""
 def files(tmp_path: Path) -> Path:
     (tmp_path / "sums.rq").write_text(QUERY)
     (tmp_path / "anew.rq").write_text("SELECT ?x (RAND() AS ?r) WHERE { ?x ?p ?y }")
+    (tmp_path / "alone.rq").write_text("SELECT ?x WHERE { ?x a ?y }")
     (tmp_path / "kb.ttl").write_text("@prefix : <http://example.org/> . :a a :Sensor .")
     graph = "<http://example.org/a> <http://example.org/value> 7 ."
     stream = "http://example.org/readings"
@@ -42,6 +43,17 @@ def test_a_tree_shows_operators_counters_and_the_next_report(run: Run, files: Pa
     assert "+1 -0" in lines[-1]
     indents = [len(line) - len(line.lstrip()) for line in lines[3:]]
     assert indents == sorted(indents)
+
+
+def test_a_plan_is_printed_before_anything_runs(run: Run, files: Path) -> None:
+    result = run("explain", "--query", files / "sums.rq", "--static", files / "kb.ttl", "--plan")
+    assert result.exit_code == 0, result.output
+    lines = [line.strip() for line in result.stdout.splitlines()]
+    assert [line.split()[0] for line in lines] == ["Project", "Extend", "Group", "Match"]
+    assert "in window <http://example.org/w>: ?s <http://example.org/value> ?v" in lines[-1]
+    assert run("explain", "--query", files / "anew.rq", "--plan").stdout.startswith("Evaluated")
+    alone = run("explain", "--query", files / "alone.rq", "--static", files / "kb.ttl", "--plan")
+    assert alone.stdout.rstrip().endswith("[about 1 rows before filters]")
 
 
 def test_what_cannot_be_kept_in_step_is_named(run: Run, files: Path) -> None:

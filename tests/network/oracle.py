@@ -18,7 +18,6 @@ from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxig
 from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.network.expressions.values import number
-from sensorstream.network.scope import in_scope
 from sensorstream.sparql.algebra import (
     BGP,
     Aggregate,
@@ -58,6 +57,7 @@ from sensorstream.sparql.algebra import (
     ZeroOrOne,
 )
 from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.scope import in_scope
 
 NODES: tuple[Any, ...] = tuple(IRI(f"http://example.org/{name}") for name in "abc")
 PROPERTIES: tuple[Any, ...] = tuple(IRI(f"http://example.org/{name}") for name in "pqr")

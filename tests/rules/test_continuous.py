@@ -19,14 +19,13 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_WINDOW
 from sensorstream.network.operators.matching import LeftJoin
-from sensorstream.network.scope import expressions, in_scope, names_in
 from sensorstream.rules.conditions import ConditionQuery, SnapshotEvaluator, condition_query
 from sensorstream.rules.continuous import NetworkEvaluator
-from sensorstream.rules.given import certain
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Comparison, Exists, Pattern, Project, Select, Variable
 from sensorstream.sparql.parser import parse_query
 from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.scope import certain, expressions, in_scope, names_in
 from sensorstream.sparql.walk import nodes, replaced
 from tests.network.oracle import GRAPHS, LITERALS, NODES, patterns, spelled_out, triples, values
 

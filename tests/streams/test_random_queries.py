@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from sensorstream.engine.reorder import Disorder, ReorderBuffer
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.network.scope import in_scope
 from sensorstream.sparql.algebra import (
     Dataset,
     Graph,
@@ -31,6 +30,7 @@ from sensorstream.sparql.algebra import (
     WindowDefinition,
 )
 from sensorstream.sparql.algebra import Report as ReportClause
+from sensorstream.sparql.scope import in_scope
 from sensorstream.sparql.walk import replaced
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report

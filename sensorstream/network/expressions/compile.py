@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal, DivisionByZero, InvalidOperation
 from typing import TypeAlias, TypeVar
 
-from sensorstream.errors import NotIncremental
+from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.functions import (
     CASTS,
     FUNCTIONS,
     UNREPEATABLE,
     Function,
+    fault_of_pattern,
     iri_function,
 )
 from sensorstream.network.expressions.values import (
@@ -55,7 +56,8 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
     A variable that has no place is unbound. EXISTS must have been replaced by a variable.
 
     Raises:
-        NotIncremental: a function whose value changes by itself, or that is not known.
+        NotIncremental: a function whose value changes by itself.
+        UnsupportedQuery: a function that there is not, or a constant that is no pattern of REGEX.
     """
     match expression:
         case IRI() | Literal():
@@ -76,12 +78,19 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
             return _call(name, arguments, places)
         case FunctionCall(function, arguments):
             cast = CASTS.get(function)
-            if cast is None or len(arguments) != 1:
-                raise NotIncremental(f"<{function}> is no known function of {len(arguments)}")
+            if cast is None:
+                raise UnsupportedQuery(
+                    f"<{function}>(): there is no such function; those named by an IRI are the "
+                    "casts, such as xsd:integer(?x)"
+                )
+            if len(arguments) != 1:
+                raise UnsupportedQuery(
+                    f"<{function}>(): expected one argument, not {len(arguments)}"
+                )
             return _strict(cast, value_of(arguments[0], places))
         case Exists():
             raise NotIncremental("EXISTS stands where its pattern cannot be followed")
-    raise NotIncremental(f"an expression that is not known: {expression}")
+    raise UnsupportedQuery(f"an expression that is not known: {expression}")
 
 
 def test_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row], bool]:
@@ -296,13 +305,14 @@ def _call(name: str, arguments: tuple[Expression, ...], places: Mapping[str, int
             return None if found is None else then(row) if found else otherwise(row)
 
         return choose
+    _check_pattern(name, arguments)
     function = FUNCTIONS.get(name)
     if name in ("IRI", "URI"):
         # With a second argument: the base of the query, put there by the compiler.
         function = iri_function(str(arguments[1]) if len(arguments) == 2 else "")
         values = values[:1]
     if function is None:
-        raise NotIncremental(f"{name}() is not known here")
+        raise UnsupportedQuery(f"{name}(): there is no such function in a continuous query")
     if len(values) == 1:
         (single,) = values
         return lambda row: function(single(row))
@@ -310,3 +320,15 @@ def _call(name: str, arguments: tuple[Expression, ...], places: Mapping[str, int
         first, second = values
         return lambda row: function(first(row), second(row))
     return lambda row: function(*[each(row) for each in values])
+
+
+def _check_pattern(name: str, arguments: tuple[Expression, ...]) -> None:
+    """Whether a regular expression that stands in the query is one."""
+    flags = 2 if name == "REGEX" else 3
+    if name not in ("REGEX", "REPLACE") or not isinstance(arguments[1], Literal):
+        return
+    options = arguments[flags] if len(arguments) > flags else Literal("")
+    if isinstance(options, Literal):
+        reason = fault_of_pattern(arguments[1].lexical, options.lexical)
+        if reason:
+            raise UnsupportedQuery(f"{name}(): '{arguments[1].lexical}' {reason}")

@@ -164,6 +164,13 @@ def _rounded(value: Number) -> float:
     return math.floor(float(value) + 0.5)
 
 
+def fault_of_pattern(written: str, flags: str) -> str:
+    """What is wrong with a regular expression and its flags; nothing if they can be used."""
+    if not set(flags) <= set("qimsx"):
+        return f"has the flags '{flags}': expected some of i, m, q, s and x"
+    return "" if _pattern(written, flags) is not None else "is not a valid regular expression"
+
+
 @lru_cache(maxsize=512)
 def _pattern(written: str, flags: str) -> re.Pattern[str] | None:
     options = 0

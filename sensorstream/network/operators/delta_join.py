@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from types import CodeType
-from typing import Any, Final
+from typing import Any
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
@@ -24,8 +24,6 @@ from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Variable
 
 End = Variable | Term
-MOST_PATTERNS: Final = 15
-"""Python nests at most twenty loops; longer patterns are joined from shorter ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +38,6 @@ class Pattern:
     @property
     def ends(self) -> tuple[End, End, End]:
         return (self.subject, self.predicate, self.object)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The names of its variables, each once."""
-        return tuple(dict.fromkeys(e.name for e in self.ends if isinstance(e, Variable)))
 
 
 @dataclass(frozen=True, slots=True)

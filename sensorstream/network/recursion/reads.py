@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sensorstream.model.terms import IRI, BlankNode, Term
-from sensorstream.network.scope import existences, expressions
 from sensorstream.sparql.algebra import (
     BGP,
     Alternative,
@@ -32,6 +31,7 @@ from sensorstream.sparql.algebra import (
     ZeroOrMore,
     ZeroOrOne,
 )
+from sensorstream.sparql.scope import existences, expressions
 
 
 @dataclass(frozen=True, slots=True)

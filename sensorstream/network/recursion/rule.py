@@ -8,7 +8,6 @@ from itertools import count, product
 
 from sensorstream.errors import ProgramError
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.network.scope import in_scope
 from sensorstream.sparql.algebra import (
     BGP,
     Alternative,
@@ -28,6 +27,7 @@ from sensorstream.sparql.algebra import (
     Variable,
     Window,
 )
+from sensorstream.sparql.scope import in_scope
 from sensorstream.sparql.walk import triple_variables
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.network.scope import in_scope
 from sensorstream.sparql.algebra import (
     BGP,
     Alternative,
@@ -33,6 +32,7 @@ from sensorstream.sparql.algebra import (
     Union,
     Variable,
 )
+from sensorstream.sparql.scope import in_scope
 from tests.network.recursion.oracle import WINDOW
 
 NODES: tuple[Any, ...] = tuple(IRI(f"http://example.org/{name}") for name in "abcd")

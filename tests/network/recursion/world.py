@@ -8,12 +8,13 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
-from sensorstream.network.compile import Compiler
+from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
+from sensorstream.network.plan.planner import plan_in_step
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.network.sources import Sources
+from sensorstream.network.sources import Source, Sources
 from sensorstream.sparql.algebra import Construct, Pattern
 from sensorstream.sparql.parser import parse_query
 from tests.network.recursion.oracle import WINDOW, rematerialised
@@ -38,8 +39,10 @@ class World:
         self.time = 0
 
     def build(self, network: Network, body: Pattern) -> Node:
-        sources = Sources(self.kb.index, {WINDOW: self.window}, {WINDOW: self.window})
-        return Compiler(network, sources).compile(body)
+        graph, window = Source(id(self.kb.index), "facts"), Source(id(self.window), "window")
+        sources = Sources(graph, {WINDOW: window}, {WINDOW: window})
+        plan = plan_in_step(body, sources, None)
+        return build(plan, network, {graph: self.kb.index, window: self.window})
 
     def change(self, changes: Iterable[Change]) -> None:
         for change in changes:

@@ -203,7 +203,17 @@ def test_constructed_graphs_are_read_as_rdf(web: httpx.Client) -> None:
     ("text", "params", "status", "code", "told"),
     [
         ("SELECT ?x WHERE { ?x }", {}, 400, "query", "unexpected '}'"),
-        ("SELECT ?x FROM NAMED <urn:g> WHERE { ?x ?p ?y }", {}, 400, "query", "FROM NAMED <urn:g>"),
+        *(
+            (text, {}, 422, "unsupported-query", told)
+            for text, told in (
+                ("SELECT ?x FROM NAMED <urn:g> WHERE { ?x ?p ?y }", "FROM <urn:g>"),
+                ("SELECT ?x FROM <urn:g> WHERE { ?x ?p ?y }", "leave the clause out"),
+                ("SELECT ?x WHERE { GRAPH <urn:g> { ?x ?p ?y } }", "GRAPH"),
+                ("DESCRIBE ?x WHERE { ?x ?p ?y }", "CONSTRUCT"),
+                ("SELECT ?x WHERE { ?x ?p ?y FILTER(<urn:f>(?y)) }", "<urn:f>()"),
+                ("SELECT ?x WHERE { ?x ?p ?y FILTER(REGEX(?y, '(')) }", "'('"),
+            )
+        ),
         (
             "SELECT ?x WHERE { SERVICE <http://x.org/> { ?x ?p ?y } }",
             {},

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sensorstream.sparql.algebra import (
+    BGP,
     Exists,
     Expression,
     Extend,
     Filter,
+    Graph,
     Group,
+    GroupKey,
+    Join,
     LeftJoin,
+    Minus,
     Pattern,
+    Project,
+    Service,
+    Union,
+    Values,
+    Variable,
 )
 from sensorstream.sparql.walk import variables, visible
 
@@ -19,6 +29,45 @@ from sensorstream.sparql.walk import variables, visible
 def in_scope(pattern: Pattern) -> frozenset[str]:
     """The variables a solution of the pattern may bind."""
     return frozenset(each.name for each in visible(pattern))
+
+
+def certain(pattern: Pattern) -> frozenset[str]:
+    """The variables that every solution of the pattern binds."""
+    match pattern:
+        case BGP():
+            return names_in(pattern)
+        case Join(left, right):
+            return certain(left) | certain(right)
+        case Union(left, right):
+            return certain(left) & certain(right)
+        case LeftJoin(left, _, _) | Minus(left, _):
+            return certain(left)
+        case Graph(name, inner):
+            return certain(inner) | names_in(name)
+        case Values(columns, rows):
+            return frozenset(
+                each.name
+                for place, each in enumerate(columns)
+                if all(row[place] is not None for row in rows)
+            )
+        case Project(inner, columns):
+            return certain(inner) & {each.name for each in columns}
+        case Group(inner, keys, _):
+            return certain(inner) & plain_keys(keys)
+        case Service():
+            return frozenset()
+        case _ if hasattr(pattern, "pattern"):
+            return certain(pattern.pattern)
+    return frozenset()
+
+
+def plain_keys(keys: Iterable[GroupKey]) -> frozenset[str]:
+    """The keys of a grouping that are variables of what is grouped."""
+    return frozenset(
+        key.expression.name
+        for key in keys
+        if isinstance(key.expression, Variable) and key.variable in (None, key.expression)
+    )
 
 
 def names_in(node: object) -> frozenset[str]:

@@ -1,0 +1,138 @@
+"""Many continuous queries over one stream, by what they differ in.
+
+Run it with ``python -m benchmarks.queries [EVENTS]``. An event is a reading of one of 500
+sensors in 50 rooms: two triples, one event a second. Told is the processor time of an event once
+the windows are full, and how many solutions came or went with it; and the time of registering a
+query.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import Final
+
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.sparql.parser import parse_query
+from sensorstream.streams.processor import StreamEvent, StreamProcessor
+from sensorstream.streams.report import Report
+
+COUNTS: Final = (1, 10, 100, 1000)
+EVENTS: Final = 400
+_SPAN: Final = 100
+"""Seconds of a window, so events in it."""
+_EX: Final = "http://example.org/"
+_STREAM: Final = IRI(f"{_EX}readings")
+
+
+def _over_window(select: str, body: str, span: int = _SPAN, rest: str = "") -> str:
+    return (
+        f"PREFIX : <{_EX}> SELECT {select} FROM NAMED WINDOW :w ON :readings [RANGE PT{span}S] "
+        f"WHERE {{ WINDOW :w {{ {body} }} }} {rest}"
+    )
+
+
+_READING: Final = "?s :in ?room ; :value ?v"
+
+KINDS: Final[dict[str, Callable[[int, int], str]]] = {
+    "nothing": lambda n, of: _over_window("?s ?v", f"{_READING} FILTER(?v > 990)"),
+    "constant": lambda n, of: _over_window("?s ?v", f"?s :in :room{n} ; :value ?v"),
+    "threshold": lambda n, of: _over_window(
+        "?s ?v", f"{_READING} FILTER(?v > {990 + 10 * n / of:.2f})"
+    ),
+    "window length": lambda n, of: _over_window("?s ?v", f"{_READING} FILTER(?v > 990)", _SPAN + n),
+    "group filter": lambda n, of: _over_window(
+        "?room (MAX(?v) AS ?most)",
+        _READING,
+        rest=f"GROUP BY ?room HAVING (MAX(?v) > {990 + 10 * n / of:.2f})",
+    ),
+}
+"""The query with a number, of so many."""
+
+_HIGHER: Final = "WINDOW :w {{ ?s :value ?v }} FILTER NOT EXISTS {{ WINDOW :w {{ {} }} {} }}"
+_FILTER: Final = "FILTER(?higher > ?v)"
+CORRELATED: Final = {
+    place: (
+        f"PREFIX : <{_EX}> SELECT ?s ?v FROM NAMED WINDOW :w ON :readings [RANGE PT1000S] "
+        f"WHERE {{ {_HIGHER.format(inner, outer)} }}"
+    )
+    for place, inner, outer in (
+        ("filter inside WINDOW", f"?s :value ?higher {_FILTER}", ""),
+        ("filter outside", "?s :value ?higher", _FILTER),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Milliseconds of processor time, of an event and of registering a query."""
+
+    event: float
+    registering: float
+    solutions: float
+    """That came or went with an event, on average."""
+
+
+def events() -> Iterator[StreamEvent]:
+    """Readings without end, the same at every call."""
+    random, second = Random(1), 0
+    while True:
+        second += 1
+        sensor = IRI(f"{_EX}sensor{random.randrange(500)}")
+        value = Literal(str(random.randrange(1000)), XSD_INTEGER)
+        room = IRI(f"{_EX}room{random.randrange(50)}")
+        said = ((sensor, IRI(f"{_EX}in"), room), (sensor, IRI(f"{_EX}value"), value))
+        yield StreamEvent(second, said, _STREAM)
+
+
+def measure(texts: list[str], warm: int, count: int) -> Measured:
+    """Register queries, fill their windows with ``warm`` events, and time ``count`` more."""
+    reported = 0
+
+    def sink(report: Report) -> None:
+        nonlocal reported
+        reported += len(report.rows)
+
+    processor = StreamProcessor(TripleIndex(), instant=lambda text: int(text.lexical), second=1)
+    parsed = [parse_query(text) for text in texts]
+    begun = time.process_time()
+    for number, (text, query) in enumerate(zip(texts, parsed, strict=True)):
+        processor.register(f"q{number}", text, query, sink)
+    registering = time.process_time() - begun
+    stream = events()
+    for event in islice(stream, warm):
+        processor.push(event)
+    reported, measured = 0, list(islice(stream, count))
+    begun = time.process_time()
+    for event in measured:
+        processor.push(event)
+    spent = time.process_time() - begun
+    return Measured(1e3 * spent / count, 1e3 * registering / len(texts), reported / count)
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else EVENTS
+    head = f"{'differing in':16}{'queries':>8}{'ms/event':>10}{'solutions':>11}{'ms/register':>13}"
+    print(head)
+    for kind, text in KINDS.items():
+        for queries in COUNTS:
+            found = measure([text(n, queries) for n in range(queries)], _SPAN, count)
+            print(
+                f"{kind:16}{queries:8}{found.event:10.3f}{found.solutions:11.2f}"
+                f"{found.registering:13.2f}",
+                flush=True,
+            )
+    print("\nNOT EXISTS with a filter on the outer row, 1000 events in the window")
+    for place, correlated in CORRELATED.items():
+        found = measure([correlated], 1000, count)
+        print(f"{place:24}{found.event:10.3f} ms/event", flush=True)
+
+
+if __name__ == "__main__":
+    main()

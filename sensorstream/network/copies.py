@@ -1,0 +1,146 @@
+"""Copies of graphs in Oxigraph, kept in step, for what the network evaluates anew.
+
+As :mod:`sensorstream.kb.mirror` follows the knowledge base, for any index of triples.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Final
+
+import pyoxigraph as ox
+
+from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.occurrences import Scope
+from sensorstream.kb.oxigraph import same_when_stored, subject_to_oxigraph, to_oxigraph
+from sensorstream.model.terms import IRI, Literal, Triple
+
+_NAME: Final = "urn:sensorstream:copy:"
+_WORN: Final = 20_000
+"""Quads removed from a store before a new one takes its place, or as many as it holds, if more:
+Oxigraph's store in memory never gives back what a removed quad took."""
+
+
+class Copies:
+    """One store with a named graph for each index that somebody uses.
+
+    No index is copied twice, however many queries read it. A query costs what has changed since
+    the last one, and itself.
+    """
+
+    def __init__(self) -> None:
+        self._store = ox.Store()
+        self._copies: dict[int, _Copy] = {}
+        self._numbers = count(1)
+        self._removed = 0
+
+    def __len__(self) -> int:
+        return len(self._copies)
+
+    def use(self, index: TripleIndex | Scope) -> IRI:
+        """The name of an index's copy, made if there is none."""
+        copy = self._copies.get(id(index))
+        if copy is None:
+            name = IRI(f"{_NAME}{next(self._numbers)}")
+            copy = self._copies[id(index)] = _Copy(name, index)
+        copy.users += 1
+        return copy.name
+
+    def leave(self, index: TripleIndex | Scope) -> None:
+        """Use a copy no more; it goes with its last user."""
+        copy = self._copies[id(index)]
+        copy.users -= 1
+        if not copy.users:
+            del self._copies[id(index)]
+            index.watchers.remove(copy)
+            self._removed += copy.size
+            self._store.remove_graph(copy.graph)
+
+    def select(self, text: str, default: IRI) -> ox.QuerySolutions:
+        """The solutions of a SELECT query; ``default`` is the copy that is its default graph.
+
+        GRAPH matches any copy by its name.
+
+        Raises:
+            TermError: an index holds an IRI that is not valid.
+        """
+        self._sync()
+        found = self._store.query(
+            text,
+            default_graph=ox.NamedNode(default),
+            named_graphs=[each.graph for each in self._copies.values()],
+        )
+        assert isinstance(found, ox.QuerySolutions)
+        return found
+
+    def _sync(self) -> None:
+        if self._removed > max(_WORN, sum(each.size for each in self._copies.values())):
+            self._store, self._removed = ox.Store(), 0
+            for copy in self._copies.values():
+                copy.start_anew()
+        for copy in self._copies.values():
+            self._removed += copy.sync(self._store)
+
+
+class _Copy:
+    """Watches an index, and notes what its copy may hold otherwise."""
+
+    __slots__ = ("_index", "_notes", "graph", "name", "users")
+
+    def __init__(self, name: IRI, index: TripleIndex | Scope) -> None:
+        self.name = name
+        self.graph = ox.NamedNode(name)
+        self.users = 0
+        self._index = index
+        self._notes: dict[Triple, bool] = {}
+        self.start_anew()
+        index.watchers.append(self)
+
+    @property
+    def size(self) -> int:
+        """How many triples the index holds."""
+        return len(self._index)
+
+    def start_anew(self) -> None:
+        """The copy is empty."""
+        self._notes = dict.fromkeys(self._index, True)
+
+    def added(self, triple: Triple) -> None:
+        """See :class:`~sensorstream.kb.index.Watcher`."""
+        self._note(triple, True)
+
+    def removed(self, triple: Triple) -> None:
+        """See :class:`~sensorstream.kb.index.Watcher`."""
+        self._note(triple, False)
+
+    def _note(self, triple: Triple, there: bool) -> None:
+        # What comes and goes between two queries leaves no note, or they would pile up unasked.
+        if self._notes.setdefault(triple, there) != there:
+            del self._notes[triple]
+
+    def sync(self, store: ox.Store) -> int:
+        """Bring the copy in step.
+
+        Returns:
+            How many quads were removed.
+        """
+        if not self._notes:
+            return 0
+        gone = [t for t, there in self._notes.items() if not there and not self._has_twin(t)]
+        for triple in gone:
+            store.remove(self._quad(triple))
+        store.extend(self._quad(triple) for triple, there in self._notes.items() if there)
+        self._notes.clear()
+        return len(gone)
+
+    def _has_twin(self, triple: Triple) -> bool:
+        """Whether the index holds a triple that the store cannot tell from this one."""
+        subject, predicate, value = triple
+        return isinstance(value, Literal) and any(
+            same_when_stored(value, other)
+            for _, _, other in self._index.match(subject, predicate, None)
+        )
+
+    def _quad(self, triple: Triple) -> ox.Quad:
+        s, p, o = triple
+        return ox.Quad(subject_to_oxigraph(s), ox.NamedNode(p), to_oxigraph(o), self.graph)

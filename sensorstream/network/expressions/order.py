@@ -1,0 +1,126 @@
+"""Constants in order, to find those that a value lies beyond without trying each.
+
+``<`` of SPARQL 1.1 (section 17.3) is no order of all literals, but one of those of a kind: of the
+integers, of the dateTimes with a time zone, and so on. A value compared with constants of one
+kind, from the least up, changes its answer once, whatever the kind of the value. So a binary
+search with the comparison itself finds the place, with no second notion of what is less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DATE, XSD_STRING
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.network.expressions.values import TIMES, compare, moment, number, rank, zoned
+
+
+def kind(term: Term) -> Hashable | None:
+    """What literals have in common that ``<`` orders totally; None: it does not order this one."""
+    if type(term) is not Literal:
+        return None
+    value = number(term)
+    if value is not None:
+        return None if value != value else ("number", min(rank(term), 2))
+    if term.datatype in TIMES:
+        known = moment(term) is not None
+        return ("time", term.datatype == XSD_DATE, zoned(term)) if known else None
+    return term.datatype if term.datatype in (XSD_STRING, XSD_BOOLEAN) else None
+
+
+def is_comparable(operator: str, constant: IRI | Literal) -> bool:
+    """Whether :class:`Constants` can hold a constant for an operator.
+
+    With an order it must be of a kind; with ``=`` anything but a number that is not one.
+    """
+    if operator != "=":
+        return kind(constant) is not None
+    value = number(constant)
+    return value is None or value == value
+
+
+class Constants:
+    """The constants c of many tests ``value operator c``; which of them are true costs O(log n).
+
+    Each constant stands here once. All must be :func:`comparable <is_comparable>`.
+    """
+
+    __slots__ = ("_of_kind", "_operator", "_terms")
+
+    def __init__(self, operator: str) -> None:
+        self._operator = operator
+        self._of_kind: dict[Hashable, list[Literal]] = {}
+        # Those without an order, for "=" only.
+        self._terms: set[Term] = set()
+
+    def __len__(self) -> int:
+        return len(self._terms) + sum(map(len, self._of_kind.values()))
+
+    def add(self, constant: IRI | Literal) -> None:
+        """Take in one that is not there; O(n)."""
+        found = kind(constant)
+        if found is None:
+            self._terms.add(constant)
+            return
+        assert isinstance(constant, Literal)
+        same = self._of_kind.setdefault(found, [])
+        same.insert(_count(same, lambda c: (compare(constant, c) or 0) >= 0), constant)
+
+    def discard(self, constant: IRI | Literal) -> None:
+        """Take out one that is there; O(n)."""
+        found = kind(constant)
+        if found is None:
+            self._terms.discard(constant)
+            return
+        assert isinstance(constant, Literal)
+        same = self._of_kind[found]
+        same.remove(constant)
+        if not same:
+            del self._of_kind[found]
+
+    def passed(self, value: Term | None) -> list[Term]:
+        """The constants for which the test is true."""
+        passed: list[Term] = [value] if value is not None and value in self._terms else []
+        for same in self._of_kind.values():
+            passed += same[self._part(value, same)]
+        return passed
+
+    def any_passed(self, value: Term | None) -> bool:
+        """Whether the test is true for any; O(1) but for ``=``."""
+        match self._operator:
+            case ">":
+                return any(compare(value, same[0]) == 1 for same in self._of_kind.values())
+            case ">=":
+                return any(compare(value, same[0]) in (0, 1) for same in self._of_kind.values())
+            case "<":
+                return any(compare(value, same[-1]) == -1 for same in self._of_kind.values())
+            case "<=":
+                return any(compare(value, same[-1]) in (-1, 0) for same in self._of_kind.values())
+        return bool(self.passed(value))
+
+    def _part(self, value: Term | None, same: Sequence[Literal]) -> slice:
+        match self._operator:
+            case ">":
+                return slice(_count(same, lambda c: compare(value, c) == 1))
+            case ">=":
+                return slice(_count(same, lambda c: compare(value, c) in (0, 1)))
+            case "<":
+                return slice(_count(same, lambda c: compare(value, c) != -1), None)
+            case "<=":
+                return slice(_count(same, lambda c: compare(value, c) not in (-1, 0)), None)
+        return slice(
+            _count(same, lambda c: compare(value, c) == 1),
+            _count(same, lambda c: compare(value, c) in (0, 1)),
+        )
+
+
+def _count(constants: Sequence[Literal], holds: Callable[[Literal], bool]) -> int:
+    """How many constants a test is true for, if it is true for the first so many."""
+    low, high = 0, len(constants)
+    while low < high:
+        middle = (low + high) // 2
+        if holds(constants[middle]):
+            low = middle + 1
+        else:
+            high = middle
+    return low

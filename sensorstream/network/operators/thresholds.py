@@ -1,0 +1,119 @@
+"""One comparison for many queries that differ in its constant: a row goes to those it concerns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.network.expressions.order import Constants
+from sensorstream.network.node import Node
+from sensorstream.network.rows import Row, rearranged, slots_of
+
+
+class Thresholds(Node):
+    """The rows that any reader wants: ``variable operator constant``, each with its constant.
+
+    ``constants`` are those of the readers. A row costs finding its place among them, and one
+    step for each reader that wants it.
+    """
+
+    __slots__ = ("_concerned", "_operator", "_place", "_readers", "constants")
+
+    def __init__(self, source: Node, variable: str, operator: str, constants: Constants) -> None:
+        super().__init__((source,), source.variables, source.certain)
+        self.constants = constants
+        self._place = slots_of(source.variables)[variable]
+        self._operator = operator
+        self._readers: dict[Term, list[Beyond]] = {}
+        self._concerned: dict[Beyond, None] = {}
+
+    def enter(self, constant: IRI | Literal, reader: Beyond) -> None:
+        """Give a reader the rows beyond a constant from now on."""
+        if constant not in self._readers:
+            self.constants.add(constant)
+        self._readers.setdefault(constant, []).append(reader)
+
+    def leave(self, constant: IRI | Literal, reader: Beyond) -> None:
+        """Give a reader no more rows."""
+        readers = self._readers[constant]
+        readers.remove(reader)
+        if not readers:
+            del self._readers[constant]
+            self.constants.discard(constant)
+
+    def flush(self) -> None:
+        (source,) = self.inputs
+        self._concerned.clear()
+        self._give(source.added, self.added, lambda reader: reader.come)
+        self._give(source.removed, self.removed, lambda reader: reader.gone)
+
+    def _give(self, rows: Iterable[Row], out: list[Row], of: Callable[[Beyond], list[Row]]) -> None:
+        place, passed = self._place, self.constants.passed
+        for row in rows:
+            found = passed(row[place])
+            if found:
+                out.append(row)
+            for constant in found:
+                for reader in self._readers[constant]:
+                    of(reader).append(row)
+                    self._concerned[reader] = None
+
+    def concerned(self) -> Iterable[Node]:
+        return self._concerned
+
+    @property
+    def apart(self) -> bool:
+        return self.inputs[0].apart
+
+    def rows(self) -> Iterator[Row]:
+        place, wanted = self._place, self.constants.any_passed
+        return (row for row in self.inputs[0].rows() if wanted(row[place]))
+
+    def describe(self) -> str:
+        variable = self.variables[self._place]
+        return f"Filter ?{variable} {self._operator} one of {len(self.constants)} constants"
+
+
+class Beyond(Node):
+    """The rows beyond one constant, as the ``output`` variables."""
+
+    __slots__ = ("_constant", "_holds", "_rearrange", "_text", "come", "gone")
+
+    def __init__(
+        self,
+        source: Thresholds,
+        constant: IRI | Literal,
+        holds: Callable[[Row], bool],
+        output: Sequence[str],
+        text: str,
+    ) -> None:
+        super().__init__((source,), output, source.certain.intersection(output))
+        self.come: list[Row] = []
+        self.gone: list[Row] = []
+        self._constant = constant
+        self._holds = holds
+        self._text = text
+        self._rearrange = rearranged(source.variables, output)
+        source.enter(constant, self)
+
+    def flush(self) -> None:
+        self.added += self._rearrange(self.come)
+        self.removed += self._rearrange(self.gone)
+        self.come, self.gone = [], []
+
+    @property
+    def apart(self) -> bool:
+        (source,) = self.inputs
+        whole = self.variables == source.variables
+        return not self.added or not self.removed or (whole and source.apart)
+
+    def rows(self) -> Iterable[Row]:
+        return self._rearrange(filter(self._holds, self.inputs[0].rows()))
+
+    def release(self) -> None:
+        (source,) = self.inputs
+        assert isinstance(source, Thresholds)
+        source.leave(self._constant, self)
+
+    def describe(self) -> str:
+        return f"Filter {self._text}"

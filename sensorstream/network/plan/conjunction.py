@@ -1,0 +1,140 @@
+"""Parts that all must match, flattened so that their triples can be ordered together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from sensorstream.network.plan.nodes import Constant, Join, Match, Plan, Project, Triple
+from sensorstream.network.plan.thresholds import filtered, parted_threshold
+from sensorstream.sparql.algebra import Expression
+from sensorstream.sparql.scope import names_in
+
+UNIT: Final = Constant((), ((),))
+_MOST_TRIPLES: Final = 15
+"""Python nests at most twenty loops; longer patterns are joined from shorter ones."""
+
+
+@dataclass(slots=True)
+class Conjunction:
+    """Parts that all must match: triples, filters on them, and plans of other patterns."""
+
+    triples: list[Triple] = field(default_factory=list)
+    filters: list[Expression] = field(default_factory=list)
+    others: list[Plan] = field(default_factory=list)
+
+    def bound(self) -> frozenset[str]:
+        """The variables that every solution binds."""
+        own = frozenset(name for triple in self.triples for name in triple.variables)
+        return own.union(*(plan.certain for plan in self.others))
+
+
+def assembled(parts: Conjunction, wanted: Sequence[str] | None = None) -> Plan:
+    """Join the parts: connected triples as one match, the rest by what they share.
+
+    Only the ``wanted`` variables are carried along, and those that a later step needs.
+    """
+    triples = list(dict.fromkeys(parts.triples))
+    filters = list(parts.filters)
+    groups = _connected(triples)
+    visible = _visible_names(groups, parts)
+    if wanted is None:
+        wanted = list(dict.fromkeys([*visible, *(n for o in parts.others for n in o.variables)]))
+    own: list[list[Expression]] = []
+    for group in groups:
+        names = {name for triple in group for name in triple.variables}
+        own.append([each for each in filters if names_in(each) <= names])
+        filters = [each for each in filters if each not in own[-1]]
+    later = frozenset().union(*map(names_in, filters))
+    elsewhere = {name for plan in parts.others for name in plan.variables}
+    plans = list(parts.others)
+    for group, tests in zip(groups, own, strict=True):
+        names = {name for triple in group for name in triple.variables}
+        # In the order they are wanted, so that nothing needs to be laid out anew.
+        kept = dict.fromkeys(n for n in wanted if n in names)
+        kept.update((n, None) for n in visible if n in names and (n in later or n in elsewhere))
+        plans.append(matched(group, tests, list(kept)))
+    kept = dict.fromkeys([*wanted, *sorted(later.difference(wanted))])
+    joined = _join_all(plans, list(kept)) if plans else UNIT
+    for condition in filters:
+        joined = filtered(joined, condition)
+    return joined
+
+
+def matched(group: Sequence[Triple], filters: Sequence[Expression], output: Sequence[str]) -> Plan:
+    """Connected triples with filters on them, as the ``output`` variables."""
+    if len(group) > _MOST_TRIPLES:
+        return _long_match(group, filters, output)
+    bound = {name for triple in group for name in triple.variables}
+    rest, threshold = parted_threshold(filters, bound)
+    if threshold is None:
+        return Match(tuple(group), tuple(filters), tuple(output))
+    # Its variable is needed until the constants have been compared.
+    names = dict.fromkeys((*output, threshold.variable))
+    return threshold.over(Match(tuple(group), rest, tuple(names)), output)
+
+
+def _long_match(
+    group: Sequence[Triple], filters: Sequence[Expression], output: Sequence[str]
+) -> Plan:
+    first, rest = group[:_MOST_TRIPLES], group[_MOST_TRIPLES:]
+    shared = {n for t in first for n in t.variables} & {n for t in rest for n in t.variables}
+    mentioned = frozenset().union(*map(names_in, filters))
+    sides = []
+    for part in (first, rest):
+        names = dict.fromkeys(name for triple in part for name in triple.variables)
+        sides.append(matched(part, (), [n for n in names if n in {*shared, *output, *mentioned}]))
+    joined = join(sides[0], sides[1])
+    for condition in filters:
+        joined = filtered(joined, condition)
+    return projected(joined, output)
+
+
+def _join_all(plans: Sequence[Plan], wanted: Sequence[str]) -> Plan:
+    """Join what is connected first: a product comes last, when it is smallest."""
+    ahead = list(plans)
+    joined = ahead.pop(0)
+    while ahead:
+        linked = [n for n in ahead if set(n.variables) & set(joined.variables)]
+        following = linked[0] if linked else ahead[0]
+        ahead.remove(following)
+        needed = dict.fromkeys([*wanted, *(name for n in ahead for name in n.variables)])
+        joined = join(joined, following, list(needed))
+    return joined
+
+
+def join(left: Plan, right: Plan, wanted: Iterable[str] | None = None) -> Plan:
+    """Join two plans; without ``wanted``, all variables are kept."""
+    if left == UNIT:
+        return right
+    if right == UNIT:
+        return left
+    names = dict.fromkeys((*left.variables, *right.variables))
+    return Join(left, right, tuple(names if wanted is None else (n for n in wanted if n in names)))
+
+
+def projected(source: Plan, names: Sequence[str]) -> Plan:
+    """Only these variables, in this order."""
+    return source if tuple(names) == source.variables else Project(source, tuple(names))
+
+
+def _connected(triples: Sequence[Triple]) -> list[list[Triple]]:
+    """Split triples into groups that share no variable."""
+    groups: list[list[Triple]] = []
+    for triple in triples:
+        names = set(triple.variables)
+        linked = [g for g in groups if any(names & set(each.variables) for each in g)]
+        rest = [g for g in groups if g not in linked]
+        groups = [*rest, [*(each for g in linked for each in g), triple]]
+    return groups
+
+
+def _visible_names(groups: Sequence[Sequence[Triple]], parts: Conjunction) -> list[str]:
+    """The variables somebody may ask for: all but blank nodes and steps within a path.
+
+    Those still join a group with another part, where both mention them.
+    """
+    elsewhere = {name for plan in parts.others for name in plan.variables}
+    names = dict.fromkeys(n for group in groups for triple in group for n in triple.variables)
+    return [n for n in names if not n.startswith(("_:", ".path")) or n in elsewhere]

@@ -1,0 +1,76 @@
+"""A pattern as text for an evaluator that knows one set of named graphs, and no windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+
+import pyoxigraph as ox
+
+from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.terms import IRI
+from sensorstream.network.plan.nodes import Anew
+from sensorstream.network.sources import Source
+from sensorstream.sparql.algebra import (
+    Graph,
+    Join,
+    Pattern,
+    Project,
+    Query,
+    Select,
+    Union,
+    Values,
+    Variable,
+    Window,
+)
+from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.walk import replaced
+
+
+def check_one_shot(plan: Anew) -> None:
+    """Whether Oxigraph can read the query.
+
+    Raises:
+        UnsupportedQuery: it cannot, with its reason.
+    """
+    names = {each: IRI(f"urn:sensorstream:copy:{n}") for n, each in enumerate(plan.sources)}
+    try:
+        ox.Store().query(one_shot_text(plan, names))
+    except (SyntaxError, ValueError, RuntimeError) as error:
+        raise UnsupportedQuery(
+            f"it cannot be kept in step ({plan.reason}), nor evaluated anew: {error}"
+        ) from None
+
+
+def one_shot_text(plan: Anew, names: Mapping[Source, IRI]) -> str:
+    """The query of a plan; ``names`` are those of the graphs that hold its sources."""
+    pattern = plan.pattern
+    if not isinstance(pattern, Project):
+        pattern = Project(pattern, tuple(map(Variable, plan.output)))
+    graphs = {name: names[source] for name, source in plan.graphs}
+    windows = {name: names[source] for name, source in plan.windows}
+    return query_text(Query(Select(_renamed(pattern, graphs, windows)), base=plan.base))
+
+
+def _renamed(pattern: Pattern, graphs: Mapping[IRI, IRI], windows: Mapping[IRI, IRI]) -> Pattern:
+    def change(node: object) -> object | None:
+        match node:
+            case Window(IRI() as name, inner):
+                return Graph(windows[name], _renamed(inner, graphs, windows))
+            case Graph(IRI() as name, inner):
+                # A graph that is not given keeps its name: there is none in the store.
+                return Graph(graphs.get(name, name), _renamed(inner, graphs, windows))
+            case Graph(Variable() as variable, inner):
+                # All graphs of the store have other names, and some are windows.
+                ways: list[Pattern] = [
+                    Join(
+                        Values((variable,), ((name,),)),
+                        Graph(copy, _renamed(inner, graphs, windows)),
+                    )
+                    for name, copy in graphs.items()
+                ]
+                nothing = Join(Values((variable,), ()), inner)
+                return reduce(Union, ways) if ways else nothing
+        return None
+
+    return replaced(pattern, change)

@@ -1,0 +1,112 @@
+"""Property paths: what of them is triples becomes triples, the rest plans of pairs.
+
+Source: SPARQL 1.1 Query, sections 18.2.2.4 and 18.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final, TypeAlias
+
+from sensorstream.model.terms import IRI, Term
+from sensorstream.network.plan.conjunction import Conjunction, assembled, matched, projected
+from sensorstream.network.plan.nodes import (
+    Closure,
+    Constant,
+    Distinct,
+    End,
+    Ends,
+    Extend,
+    Match,
+    Plan,
+    Triple,
+    Union,
+)
+from sensorstream.network.sources import Source
+from sensorstream.sparql.algebra import (
+    Alternative,
+    In,
+    Inverse,
+    NegatedSet,
+    Not,
+    OneOrMore,
+    Path,
+    Sequence,
+    Variable,
+    ZeroOrMore,
+    ZeroOrOne,
+)
+
+_FROM: Final = Variable(".from")
+_TO: Final = Variable(".to")
+_STEP: Final = Variable(".predicate")
+_ENDS: Final = (_FROM.name, _TO.name)
+_Fixed: TypeAlias = tuple[Term | None, Term | None]
+
+
+def add_path(
+    parts: Conjunction, triple: tuple[End, Path, End], source: Source, fresh: Iterator[int]
+) -> None:
+    """Add a path between two ends to the parts of a conjunction; ``fresh`` numbers variables."""
+    subject, path, object_ = triple
+    match path:
+        case IRI():
+            parts.triples.append(Triple(source, subject, path, object_))
+        case Inverse(inner):
+            add_path(parts, (object_, inner, subject), source, fresh)
+        case Sequence(left, right):
+            between = Variable(f".path{next(fresh)}")
+            add_path(parts, (subject, left, between), source, fresh)
+            add_path(parts, (between, right, object_), source, fresh)
+        case _:
+            fixed = (_constant(subject), _constant(object_))
+            parts.others.append(Ends(_pairs(path, source, fixed, fresh), subject, object_))
+
+
+def _constant(end: End) -> Term | None:
+    return None if isinstance(end, Variable) else end
+
+
+def _pairs(path: Path, source: Source, fixed: _Fixed, fresh: Iterator[int]) -> Plan:
+    """The pairs a path connects.
+
+    Where an end is ``fixed`` at least the pairs with that end are given.
+    """
+    match path:
+        case Alternative(left, right):
+            return Union((_pairs(left, source, fixed, fresh), _pairs(right, source, fixed, fresh)))
+        case NegatedSet(forward, backward):
+            ways: list[Plan] = []
+            if forward or not backward:
+                ways.append(_other_than(Triple(source, _FROM, _STEP, _TO), forward))
+            if backward:
+                ways.append(_other_than(Triple(source, _TO, _STEP, _FROM), backward))
+            return ways[0] if len(ways) == 1 else Union(tuple(ways))
+        case OneOrMore(inner):
+            return Closure(_pairs(inner, source, (None, None), fresh), *fixed)
+        case ZeroOrMore(inner):
+            more = _pairs(OneOrMore(inner), source, fixed, fresh)
+            return Distinct(Union((_same(source, fixed), more)))
+        case ZeroOrOne(inner):
+            once = _pairs(inner, source, fixed, fresh)
+            return Distinct(Union((_same(source, fixed), once)))
+    parts = Conjunction()
+    add_path(parts, (_FROM, path, _TO), source, fresh)
+    return projected(assembled(parts), _ENDS)
+
+
+def _other_than(triple: Triple, names: Collection[IRI]) -> Plan:
+    return Match((triple,), (Not(In(_STEP, tuple(names))),) if names else (), _ENDS)
+
+
+def _same(source: Source, fixed: _Fixed) -> Plan:
+    """The paths of length zero: from every node of the graph, and every fixed end."""
+    constants = tuple(dict.fromkeys(end for end in fixed if end is not None))
+    if constants:
+        return Constant(_ENDS, tuple((end, end) for end in constants))
+    other = Variable(".other")
+    halves = tuple(
+        matched([triple], (), [_FROM.name])
+        for triple in (Triple(source, _FROM, _STEP, other), Triple(source, other, _STEP, _FROM))
+    )
+    return Extend(Distinct(Union(halves)), _TO.name, _FROM)

@@ -1,0 +1,327 @@
+"""From the algebra to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+
+from sensorstream.errors import NotIncremental, UnsupportedQuery
+from sensorstream.model.terms import IRI, BlankNode, Term
+from sensorstream.network.expressions.compile import with_base
+from sensorstream.network.ordering import names_ordered_by, parted_order
+from sensorstream.network.plan.check import check_expressions, check_windows
+from sensorstream.network.plan.conjunction import (
+    Conjunction,
+    assembled,
+    join,
+    projected,
+)
+from sensorstream.network.plan.nodes import (
+    Anew,
+    Closure,
+    Constant,
+    Mark,
+    Plan,
+    Triple,
+)
+from sensorstream.network.plan.nodes import Distinct as DistinctPlan
+from sensorstream.network.plan.nodes import Extend as ExtendPlan
+from sensorstream.network.plan.nodes import Group as GroupPlan
+from sensorstream.network.plan.nodes import LeftJoin as LeftJoinPlan
+from sensorstream.network.plan.nodes import Minus as MinusPlan
+from sensorstream.network.plan.nodes import Slice as SlicePlan
+from sensorstream.network.plan.nodes import Union as UnionPlan
+from sensorstream.network.plan.one_shot import check_one_shot
+from sensorstream.network.plan.paths import add_path
+from sensorstream.network.plan.thresholds import filtered
+from sensorstream.network.sources import Source, Sources
+from sensorstream.sparql.algebra import (
+    BGP,
+    Distinct,
+    Exists,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    OrderBy,
+    Pattern,
+    Project,
+    Reduced,
+    Service,
+    Slice,
+    TriplePattern,
+    Union,
+    Values,
+    Variable,
+    Window,
+)
+from sensorstream.sparql.rewrite import rewritten
+from sensorstream.sparql.scope import borrowed, existences, in_scope, names_in
+from sensorstream.sparql.walk import replaced
+
+
+def plan(pattern: Pattern, sources: Sources, base: IRI | None = None) -> Plan:
+    """The plan whose rows are a query's solutions.
+
+    It is one :class:`Anew`, with the reason, if they cannot be kept in step. Rows come in the
+    query's order if that needs what the query does not select. ``base`` is what ``IRI("text")``
+    resolves against.
+
+    Raises:
+        UnsupportedQuery: part of the pattern cannot be answered at all.
+    """
+    try:
+        return plan_in_step(pattern, sources, base)
+    except NotIncremental as error:
+        return anew(pattern, sources, base, error.message)
+
+
+def plan_in_step(pattern: Pattern, sources: Sources, base: IRI | None = None) -> Plan:
+    """As :func:`plan`.
+
+    Raises:
+        NotIncremental: part of the pattern cannot be kept in step with deletions.
+        UnsupportedQuery: part of it cannot be answered at all.
+    """
+    check_windows(pattern, sources)
+    pattern = rewritten(with_base(pattern, base))
+    _, conditions, outside = parted_order(pattern)
+    if outside is not None and not names_ordered_by(conditions) <= set(outside):
+        pattern = Slice(pattern)
+    made = _Planner(sources).planned(pattern, sources.default)
+    check_expressions(made)
+    return made
+
+
+def anew(pattern: Pattern, sources: Sources, base: IRI | None, reason: str) -> Anew:
+    """The plan that evaluates a pattern anew at every change.
+
+    Raises:
+        UnsupportedQuery: Oxigraph cannot evaluate it.
+    """
+    names = (
+        tuple(each.name for each in pattern.variables)
+        if isinstance(pattern, Project)
+        else tuple(sorted(name for name in in_scope(pattern) if name.isidentifier()))
+    )
+    made = Anew(
+        pattern,
+        base,
+        sources.default,
+        tuple(sources.named.items()),
+        tuple(sources.windows.items()),
+        names,
+        reason,
+    )
+    check_one_shot(made)
+    return made
+
+
+class _Planner:
+    """Plans the patterns of one query."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._fresh = count()
+
+    def planned(self, pattern: Pattern, source: Source) -> Plan:
+        """The plan of a pattern whose triples are those of a source."""
+        match pattern:
+            case BGP() | Join() | Window():
+                return assembled(self._conjunction(pattern, source))
+            case Filter():
+                return self._filter(pattern, source)
+            case Graph(name, inner):
+                return self._graph(name, inner)
+            case LeftJoin():
+                return self._left_join(pattern, source)
+            case Union(left, right):
+                return UnionPlan((self.planned(left, source), self.planned(right, source)))
+            case Minus(left, right):
+                return MinusPlan(self.planned(left, source), self.planned(right, source))
+            case Extend(inner, variable, expression):
+                return self._extend(self.planned(inner, source), variable.name, expression, source)
+            case Values(variables, rows):
+                return Constant(tuple(each.name for each in variables), rows)
+            case Group():
+                return self._group(pattern, source)
+            case Project(inner, variables):
+                selected = [each.name for each in variables]
+                return projected(self._narrow(inner, source, selected), selected)
+            case Distinct(inner):
+                found = self.planned(inner, source)
+                return found if isinstance(found, DistinctPlan | Closure) else DistinctPlan(found)
+            case Reduced(inner) | OrderBy(inner, _):
+                return self.planned(inner, source)
+            case Slice():
+                return self._slice(pattern, source)
+            case Service():
+                raise UnsupportedQuery(
+                    "SERVICE: a continuous query cannot follow what changes elsewhere"
+                )
+        raise UnsupportedQuery(
+            f"{type(pattern).__name__}: temporal operators are not evaluated by this network"
+        )
+
+    def _narrow(self, pattern: Pattern, source: Source, wanted: Sequence[str]) -> Plan:
+        """The plan of a pattern of whose variables only some are wanted.
+
+        It may give others as well; those that are left out cost no joined row anything.
+        """
+        match pattern:
+            case BGP() | Join() | Window():
+                return assembled(self._conjunction(pattern, source), wanted)
+            case Filter(condition, _) if not existences(condition):
+                return assembled(self._conjunction(pattern, source), wanted)
+            case Extend(inner, variable, expression) if not existences(expression):
+                names = [name for name in wanted if name != variable.name]
+                names += sorted(names_in(expression).difference(names))
+                extended = self._narrow(inner, source, names)
+                return self._extend(extended, variable.name, expression, source)
+        return self.planned(pattern, source)
+
+    # -- conjunctions -----------------------------------------------------------------------
+
+    def _conjunction(self, pattern: Pattern, source: Source) -> Conjunction:
+        """Flatten nested joins, so that all triple patterns can be ordered together."""
+        match pattern:
+            case BGP(patterns):
+                return self._block(patterns, source)
+            case Join(left, right):
+                one, other = self._conjunction(left, source), self._conjunction(right, source)
+                return Conjunction(
+                    [*one.triples, *other.triples],
+                    [*one.filters, *other.filters],
+                    [*one.others, *other.others],
+                )
+            case Window(IRI() as name, inner):
+                return self._conjunction(inner, self._sources.windows[name])
+            case Graph(IRI() as name, inner) if name in self._sources.named:
+                return self._conjunction(inner, self._sources.named[name])
+            case Filter(condition, inner) if not existences(condition):
+                found = self._conjunction(inner, source)
+                if names_in(condition) <= found.bound():
+                    found.filters.append(condition)
+                    return found
+                # It must not see what a neighbour binds: it stays with its own group.
+                return Conjunction(others=[filtered(assembled(found), condition)])
+        return Conjunction(others=[self.planned(pattern, source)])
+
+    def _block(self, patterns: Iterable[TriplePattern], source: Source) -> Conjunction:
+        found = Conjunction()
+        for pattern in patterns:
+            subject, object_ = _end(pattern.subject), _end(pattern.object)
+            if isinstance(pattern.predicate, Variable):
+                found.triples.append(Triple(source, subject, pattern.predicate, object_))
+            else:
+                add_path(found, (subject, pattern.predicate, object_), source, self._fresh)
+        return found
+
+    def _graph(self, name: Variable | IRI, inner: Pattern) -> Plan:
+        named = self._sources.named
+        if isinstance(name, IRI):
+            if name in named:
+                return self.planned(inner, named[name])
+            # A graph that is not there has no solutions, not even of an empty pattern.
+            return Constant(tuple(sorted(in_scope(inner))), ())
+        found = [
+            join(Constant((name.name,), ((each,),)), self.planned(inner, source))
+            for each, source in named.items()
+        ]
+        if not found:
+            return Constant(tuple(sorted(in_scope(inner) | {name.name})), ())
+        return found[0] if len(found) == 1 else UnionPlan(tuple(found))
+
+    # -- operators --------------------------------------------------------------------------
+
+    def _filter(self, pattern: Filter, source: Source) -> Plan:
+        if not existences(pattern.condition):
+            return assembled(self._conjunction(pattern, source))
+        below = self.planned(pattern.pattern, source)
+        condition, marked = self._marked(below, pattern.condition, source)
+        return projected(filtered(marked, condition), below.variables)
+
+    def _extend(self, below: Plan, name: str, expression: Expression, source: Source) -> Plan:
+        names = (*below.variables, name)
+        expression, marked = self._marked(below, expression, source)
+        return projected(ExtendPlan(marked, name, expression), names)
+
+    def _marked(
+        self, below: Plan, expression: Expression, source: Source
+    ) -> tuple[Expression, Plan]:
+        """Replace each EXISTS by a variable that says whether its pattern matches."""
+        for found in existences(expression):
+            flag = f".exists{next(self._fresh)}"
+            below = self._mark(below, found.pattern, flag, source)
+            expression = replaced(expression, _exchange(found, Variable(flag)))
+        return expression, below
+
+    def _mark(self, below: Plan, pattern: Pattern, flag: str, source: Source) -> Plan:
+        outer = frozenset(below.variables)
+        lifted: list[Expression] = []
+        while isinstance(pattern, Filter) and borrowed(pattern, outer) > borrowed(
+            pattern.pattern, outer
+        ):
+            lifted.append(pattern.condition)
+            pattern = pattern.pattern
+        if borrowed(pattern, outer):
+            names = ", ".join(f"?{name}" for name in sorted(borrowed(pattern, outer)))
+            raise NotIncremental(f"EXISTS: {names} of the outer pattern is used deep within")
+        if any(existences(each) for each in lifted):
+            raise NotIncremental("EXISTS: a filter on outer variables holds another EXISTS")
+        return Mark(below, self.planned(pattern, source), tuple(lifted), flag)
+
+    def _left_join(self, pattern: LeftJoin, source: Source) -> Plan:
+        if pattern.condition is not None and existences(pattern.condition):
+            raise NotIncremental("OPTIONAL with EXISTS in its filter")
+        left, right = self.planned(pattern.left, source), self.planned(pattern.right, source)
+        return LeftJoinPlan(left, right, pattern.condition)
+
+    def _group(self, pattern: Group, source: Source) -> Plan:
+        below = self._grouped(pattern, source)
+        keys: list[str] = []
+        for place, key in enumerate(pattern.keys):
+            if isinstance(key.expression, Variable) and key.variable in (None, key.expression):
+                name = key.expression.name
+                if name not in below.variables:
+                    below = self._extend(below, name, key.expression, source)
+            else:
+                name = key.variable.name if key.variable is not None else f".key{place}"
+                below = self._extend(below, name, key.expression, source)
+            if name not in keys:
+                keys.append(name)
+        if any(existences(each.expression) for _, each in pattern.aggregates):
+            raise NotIncremental("EXISTS within an aggregate")
+        return GroupPlan(below, tuple(keys), pattern.aggregates)
+
+    def _grouped(self, pattern: Group, source: Source) -> Plan:
+        """What is grouped, narrowed to what keys and aggregates look at."""
+        aggregates = [each for _, each in pattern.aggregates]
+        if any(each.expression is None and each.distinct for each in aggregates):
+            # It counts whole solutions.
+            return self.planned(pattern.pattern, source)
+        looked_at: set[str] = set()
+        for expression in (*(k.expression for k in pattern.keys), *aggregates):
+            looked_at |= names_in(expression)
+        return self._narrow(pattern.pattern, source, sorted(looked_at))
+
+    def _slice(self, pattern: Slice, source: Source) -> Plan:
+        inner, conditions, outside = parted_order(pattern.pattern)
+        below = self.planned(inner, source)
+        if any(existences(each.expression) for each in conditions):
+            raise NotIncremental("EXISTS within ORDER BY")
+        sliced = SlicePlan(below, conditions, pattern.offset, pattern.limit)
+        return sliced if outside is None else projected(sliced, outside)
+
+
+def _end(term: Variable | Term) -> Variable | Term:
+    """A blank node of a pattern is a variable nobody can ask for."""
+    return Variable(str(term)) if isinstance(term, BlankNode) else term
+
+
+def _exchange(old: Exists, new: Variable) -> Callable[[object], object | None]:
+    return lambda node: new if node is old else None

@@ -1,0 +1,99 @@
+"""A plan as lines for people: each operator above those that feed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import Term
+from sensorstream.network.cost import expected_rows
+from sensorstream.network.plan import nodes as plans
+from sensorstream.network.sources import Source
+from sensorstream.sparql.algebra import Expression, Variable
+from sensorstream.sparql.printing import expression_text
+
+_NOTHING: Final[Mapping[Source, TripleIndex]] = {}
+
+
+def plan_lines(
+    plan: plans.Plan, indexes: Mapping[Source, TripleIndex] = _NOTHING, level: int = 0
+) -> Iterator[str]:
+    """The tree of a plan, from the top.
+
+    Where ``indexes`` has all the graphs of a match, it says how many rows are expected of it.
+    """
+    yield f"{'  ' * level}{plan_text(plan)}{_cost(plan, indexes)}"
+    for each in plan.inputs:
+        yield from plan_lines(each, indexes, level + 1)
+
+
+def _cost(plan: plans.Plan, indexes: Mapping[Source, TripleIndex]) -> str:
+    if not isinstance(plan, plans.Match) or any(t.source not in indexes for t in plan.triples):
+        return ""
+    rows = expected_rows([(indexes[each.source], each.ends) for each in plan.triples])
+    return f"  [about {rows:.0f} rows before filters]"
+
+
+def plan_text(plan: plans.Plan) -> str:
+    """One line about the operator at the top of a plan."""
+    match plan:
+        case plans.Match(triples, filters, output):
+            parts = [_triples(triples), *map(_filter, filters)]
+            return f"Match {' '.join(parts)} -> {_names(output)}"
+        case plans.Constant(names, rows):
+            return f"Values {_names(names)} ({len(rows)} rows)"
+        case plans.Anew():
+            return f"Evaluated anew at every change: {plan.reason}"
+        case plans.Filter(_, condition):
+            return f"Filter {expression_text(condition)}"
+        case plans.Thresholds(_, variable, operator):
+            return f"Thresholds ?{variable} {operator} the constant of each reader"
+        case plans.Beyond():
+            return f"Filter {expression_text(plan.condition)} -> {_names(plan.output)}"
+        case plans.Extend(_, name, expression):
+            return f"Extend ?{name} = {expression_text(expression)}"
+        case plans.Project(_, names):
+            return f"Project {_names(names)}"
+        case plans.Slice(_, conditions, offset, limit):
+            order = " in order" if conditions else ""
+            return f"Slice {'all' if limit is None else limit} from {offset}{order}"
+        case plans.Group(_, keys, aggregates):
+            values = ", ".join(f"{name} = {expression_text(of)}" for name, of in aggregates)
+            return f"Group{f' by {_names(keys)}' if keys else ''}: {values}"
+        case plans.Closure(_, start, end):
+            ends = [f"from {start.n3}" if start else "", f"to {end.n3}" if end else ""]
+            return " ".join(["One or more steps", *filter(None, ends)])
+        case plans.Ends(_, subject, object_):
+            return f"Ends {_end(subject)} {_end(object_)}"
+        case plans.Join(left, right, output):
+            shared = [name for name in left.variables if name in right.variables]
+            return f"Join on {_names(shared)} -> {_names(output)}" if shared else "Product"
+        case plans.LeftJoin(_, _, condition):
+            return "LeftJoin" if condition is None else f"LeftJoin if {expression_text(condition)}"
+        case plans.Mark(_, _, conditions, flag):
+            return " ".join([f"Mark ?{flag} where a match exists", *map(_filter, conditions)])
+    return type(plan).__name__
+
+
+def _triples(triples: tuple[plans.Triple, ...]) -> str:
+    texts: list[str] = []
+    here: Source | None = None
+    for each in triples:
+        if each.source != here and each.source.text:
+            texts.append(f"in {each.source.text}:")
+        here = each.source
+        texts.append(" ".join(map(_end, each.ends)) + " .")
+    return " ".join(texts).removesuffix(" .")
+
+
+def _end(end: Variable | Term) -> str:
+    return str(end) if isinstance(end, Variable) else end.n3
+
+
+def _names(names: tuple[str, ...] | list[str]) -> str:
+    return " ".join(f"?{name}" for name in names) or "nothing"
+
+
+def _filter(condition: Expression) -> str:
+    return f"filter {expression_text(condition)}"

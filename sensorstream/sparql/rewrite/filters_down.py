@@ -1,0 +1,75 @@
+"""A filter goes down to the smallest group that binds its variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sensorstream.model.terms import IRI
+from sensorstream.sparql.algebra import (
+    Distinct,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Join,
+    LeftJoin,
+    Minus,
+    OrderBy,
+    Pattern,
+    Project,
+    Reduced,
+)
+from sensorstream.sparql.scope import certain, existences, in_scope, names_in
+from sensorstream.sparql.walk import rebuilt
+
+
+def filters_down(pattern: Pattern) -> Pattern:
+    """``A B FILTER(c)`` becomes ``{ A FILTER(c) } B`` if every solution of A binds all of c.
+
+    Then no other operand can give c's variables another value, so the same rows are left out,
+    before they cost anything. Likewise into the left of OPTIONAL and MINUS, below BIND to a
+    variable c does not mention, and into sub-selects of what they select.
+
+    EXISTS moves likewise, but not into an operand of a join: joined first, the triples are one
+    ordered walk, and EXISTS is asked of fewer rows. Nothing goes into UNION, for it would become
+    two, nor below a grouping: queries that differ in HAVING share the groups.
+    """
+    return rebuilt(pattern, _lowered)
+
+
+def _lowered(node: Any) -> Any:
+    return _placed(node.condition, node.pattern) if isinstance(node, Filter) else node
+
+
+def _placed(condition: Expression, pattern: Pattern) -> Pattern:
+    """``Filter(condition, pattern)``, as deep in the pattern as it may stand."""
+    names, plain = names_in(condition), not existences(condition)
+
+    def fits(inner: Pattern) -> bool:
+        # The pattern of EXISTS has variables of its own, that nothing outside binds.
+        return (names if plain else names & in_scope(pattern)) <= certain(inner)
+
+    match pattern:
+        case Filter(other, inner):
+            lowered = _placed(condition, inner)
+            if lowered != Filter(condition, inner):
+                return Filter(other, lowered)
+        case Join(left, right) if plain and fits(left):
+            return Join(_placed(condition, left), right)
+        case Join(left, right) if plain and fits(right):
+            return Join(left, _placed(condition, right))
+        case LeftJoin(left, right, test) if fits(left):
+            return LeftJoin(_placed(condition, left), right, test)
+        case Minus(left, right) if fits(left):
+            return Minus(_placed(condition, left), right)
+        case Extend(inner, variable, value) if fits(inner) and variable.name not in names:
+            return Extend(_placed(condition, inner), variable, value)
+        case Project(inner, variables) if plain and fits(pattern):
+            return Project(_placed(condition, inner), variables)
+        case Distinct(inner) | Reduced(inner) if fits(inner):
+            return type(pattern)(_placed(condition, inner))
+        case OrderBy(inner, conditions) if fits(inner):
+            return OrderBy(_placed(condition, inner), conditions)
+        case Graph(IRI() as name, inner) if plain and fits(inner):
+            return Graph(name, _placed(condition, inner))
+    return Filter(condition, pattern)

@@ -1,0 +1,29 @@
+"""A conjunction of conditions becomes several filters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sensorstream.sparql.algebra import And, Expression, Filter, Pattern
+from sensorstream.sparql.walk import rebuilt
+
+
+def filters_split(pattern: Pattern) -> Pattern:
+    """``FILTER(a && b)`` becomes ``FILTER(a) FILTER(b)``: each then goes where it is cheapest.
+
+    ``a && b`` is true exactly if both are (SPARQL 1.1, section 17.2: an error or false on either
+    side leaves the row out, here as there).
+    """
+    return rebuilt(pattern, _split)
+
+
+def _split(node: Any) -> Any:
+    if isinstance(node, Filter) and isinstance(node.condition, And):
+        return _filters(node.condition, node.pattern)
+    return node
+
+
+def _filters(condition: Expression, pattern: Pattern) -> Pattern:
+    if isinstance(condition, And):
+        return _filters(condition.right, _filters(condition.left, pattern))
+    return Filter(condition, pattern)

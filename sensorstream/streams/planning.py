@@ -1,0 +1,60 @@
+"""The plan of a continuous query over windows and graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sensorstream.errors import UnsupportedQuery
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import IRI
+from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.plan.planner import plan
+from sensorstream.network.sources import Source, Sources
+from sensorstream.sparql.algebra import Describe, Graph, Query
+from sensorstream.sparql.walk import nodes
+from sensorstream.streams.shape import WindowShape
+
+
+def planned(
+    query: Query,
+    shapes: Mapping[IRI, WindowShape],
+    named: Mapping[IRI, TripleIndex] | None,
+) -> Plan:
+    """The plan of a query; no operator or window is made.
+
+    ``shapes`` are those of its windows, ``named`` the graphs that GRAPH matches; None: the query
+    must name no graph.
+
+    Raises:
+        UnsupportedQuery: it asks for something that no stream can answer.
+    """
+    _check_form(query, graphs=named is not None)
+    return plan(query.form.pattern, sources_of(shapes, named or {}), query.base)
+
+
+def sources_of(shapes: Mapping[IRI, WindowShape], named: Mapping[IRI, TripleIndex]) -> Sources:
+    """What the names of a query mean; equal windows are one source, whatever their names."""
+    return Sources(
+        named={name: Source(id(index), f"graph <{name}>") for name, index in named.items()},
+        windows={name: Source(shape, f"window <{name}>") for name, shape in shapes.items()},
+    )
+
+
+def _check_form(query: Query, *, graphs: bool) -> None:
+    if isinstance(query.form, Describe):
+        raise UnsupportedQuery(
+            "DESCRIBE: it does not say which triples are to be kept in step; write CONSTRUCT with "
+            "those that describe a thing, such as CONSTRUCT WHERE { ?thing ?property ?value }"
+        )
+    if graphs:
+        return
+    for each in (*query.dataset.default, *query.dataset.named):
+        raise UnsupportedQuery(
+            f"FROM <{each}>: a continuous query reads the knowledge base as one graph, and its "
+            "windows: leave the clause out"
+        )
+    if any(isinstance(each, Graph) for each in nodes(query.form.pattern)):
+        raise UnsupportedQuery(
+            "GRAPH: a continuous query reads the knowledge base as one graph: "
+            "leave GRAPH and its braces out"
+        )

@@ -1,0 +1,67 @@
+"""Copies of graphs hold what the graphs hold, whatever has come and gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.oxigraph import stored_form
+from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.network import copies as copies_module
+from sensorstream.network.copies import Copies
+
+P = IRI("http://example.org/p")
+SUBJECTS: tuple[Any, ...] = (IRI("http://example.org/a"), BlankNode("_:b"))
+OBJECTS: tuple[Any, ...] = (
+    # Oxigraph's store cannot tell the first two apart.
+    Literal("1", XSD_INTEGER),
+    Literal("01", XSD_INTEGER),
+    Literal("2", XSD_INTEGER),
+    Literal("1"),
+    SUBJECTS[0],
+)
+triples: Any = st.tuples(st.sampled_from(SUBJECTS), st.just(P), st.sampled_from(OBJECTS))
+
+
+def content(copies: Copies, name: IRI) -> set[tuple[str, str]]:
+    found = copies.select("SELECT ?s ?o { ?s ?p ?o }", name)
+    return {(str(row["s"]), str(row["o"])) for row in found}
+
+
+def expected(index: TripleIndex) -> set[tuple[str, str]]:
+    return {(s.n3, stored_form(o).n3 if isinstance(o, Literal) else o.n3) for s, _, o in index}
+
+
+@given(
+    instants=st.lists(st.lists(st.tuples(st.booleans(), triples), max_size=4), max_size=6),
+    worn=st.sampled_from((0, 20_000)),
+)
+def test_a_copy_is_kept_in_step(instants: list[list[tuple[bool, Any]]], worn: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(copies_module, "_WORN", worn)
+        indexes, copies = (TripleIndex(), TripleIndex()), Copies()
+        names = [copies.use(each) for each in indexes]
+        for instant in instants:
+            for first, triple in instant:
+                index = indexes[0 if first else 1]
+                (index.discard if triple in index else index.add)(triple)
+            for index, name in zip(indexes, names, strict=True):
+                assert content(copies, name) == expected(index)
+
+
+def test_a_copy_goes_with_its_last_user() -> None:
+    index, copies = TripleIndex(), Copies()
+    index.add((SUBJECTS[0], P, OBJECTS[0]))
+    name = copies.use(index)
+    assert copies.use(index) == name
+    copies.leave(index)
+    assert len(content(copies, name)) == 1
+    copies.leave(index)
+    assert len(copies) == 0
+    assert not index.watchers
+    assert content(copies, name) == set()
