@@ -90,9 +90,9 @@ class Application:
         stack.callback(machine.engine.close)
         self._engine = machine.engine
         self._snapshot = machine.snapshot
-        exchange = self._exchange = Exchange(machine.engine, deployment, put)
+        exchange = self._exchange = Exchange(machine.engine, machine.mapper, deployment, put)
         log = ReportLog()
-        recover(machine.engine, store, exchange, log.publish)
+        recover(machine.engine, machine.mapper, store, exchange, log.publish)
         log.keep(machine.engine.queries.entries())
         self._install_views()
         self._outbox = Outbox(database)
@@ -106,6 +106,7 @@ class Application:
         )
         self._pipeline = Pipeline(
             machine.engine,
+            machine.mapper,
             store,
             timeline=deployment.timeline,
             clock=clock,

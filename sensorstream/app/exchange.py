@@ -16,6 +16,7 @@ from typing import Final
 
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.wiring import Deployment, read_deployment, reasoner_of
+from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import (
@@ -51,10 +52,15 @@ class Exchange:
     """The deployment in force, and the ways to change it between two messages."""
 
     def __init__(
-        self, engine: Engine, deployment: Deployment, put: OntologyText | None = None
+        self,
+        engine: Engine,
+        mapper: Mapper,
+        deployment: Deployment,
+        put: OntologyText | None = None,
     ) -> None:
         """``put`` is the ontology in force, unless that is the one of the settings' files."""
         self._engine = engine
+        self._mapper = mapper
         self.deployment = deployment
         self.put = put
         self._busy = Lock()
@@ -174,13 +180,8 @@ class Exchange:
         _check_works(aside)
 
     def _adopt(self, message: Message, deployment: Deployment, aside: Aside) -> Outcome:
-        self._engine.adopt(
-            aside,
-            deployment.mapping,
-            deployment.rules,
-            deployment.filters,
-            deployment.shedding,
-        )
+        self._engine.adopt(aside, deployment.rules, deployment.filters, deployment.shedding)
+        self._mapper.plan = deployment.mapping
         self.deployment = deployment
         self.put = OntologyText(message.content, message.source, message.id)
         return Outcome(message, Status.ACCEPTED)

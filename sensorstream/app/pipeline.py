@@ -17,8 +17,9 @@ from typing import Final
 
 from sensorstream.app.metrics import Metrics
 from sensorstream.clock import Clock
+from sensorstream.engine.arrival import Mapper, Reading
 from sensorstream.engine.checkpoint import dump
-from sensorstream.engine.engine import Engine, Reading
+from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import (
@@ -144,6 +145,7 @@ class Pipeline:
     def __init__(
         self,
         engine: Engine,
+        mapper: Mapper,
         store: Store,
         *,
         timeline: Timeline,
@@ -156,6 +158,7 @@ class Pipeline:
     ) -> None:
         self.lock = Lock()
         self._engine = engine
+        self._mapper = mapper
         self._store = store
         self._timeline = timeline
         self._clock = clock
@@ -219,7 +222,7 @@ class Pipeline:
         :class:`Unavailable` when the pipeline cannot take it now.
         """
         try:
-            waiting = _Waiting(content, source, self._engine.read(content))
+            waiting = _Waiting(content, source, self._mapper.read(content))
         except MalformedMessage as error:
             return _failed(error)
         return self._enqueue(waiting)
@@ -314,7 +317,8 @@ class Pipeline:
             outcomes = []
             for entry, waiting in zip(entries, group, strict=True):
                 with self.lock:
-                    outcomes.append(self._engine.process(entry.message, waiting.reading))
+                    arrived = self._mapper.map(entry.message, waiting.reading)
+                    outcomes.append(self._engine.take(arrived))
             self._commit(entries, outcomes)
         except BaseException as error:
             for waiting in group:

@@ -9,11 +9,12 @@ from typing import Final
 
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.pipeline import effects_of, reports_of
+from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.engine.queries import QueryReport
-from sensorstream.errors import MalformedMessage, SensorStreamError
+from sensorstream.errors import SensorStreamError
 from sensorstream.history.records import EntryKind, JournalEntry
 from sensorstream.history.store import Store
 
@@ -23,6 +24,7 @@ _GROUP: Final = 500
 
 def recover(
     engine: Engine,
+    mapper: Mapper,
     store: Store,
     exchange: Exchange,
     publish: Callable[[Sequence[QueryReport]], None],
@@ -64,7 +66,7 @@ def recover(
             if entry.seq <= watermark and entry.degraded:
                 # It was taken in without the reasoner, which might refuse it now.
                 engine.degrade("it had failed before the restart")
-            outcome = _process_again(engine, exchange, entry, refused)
+            outcome = _process_again(engine, mapper, exchange, entry, refused)
             publish(reports_of([outcome]))
             replayed += 1
             last = entry.seq
@@ -80,7 +82,11 @@ def recover(
 
 
 def _process_again(
-    engine: Engine, exchange: Exchange, entry: JournalEntry, refused: Container[str]
+    engine: Engine,
+    mapper: Mapper,
+    exchange: Exchange,
+    entry: JournalEntry,
+    refused: Container[str],
 ) -> Outcome:
     message = entry.message
     match entry.kind:
@@ -94,12 +100,8 @@ def _process_again(
             return _change_queries(engine, entry)
         case EntryKind.MESSAGE:
             pass
-    try:
-        reading = engine.read(message.content)
-    except MalformedMessage as error:
-        # It was well-formed enough when it came: the limits have been narrowed since.
-        return engine.reject(message, error)
-    return engine.process(message, reading, refused)
+    # One that is malformed now was well-formed enough when it came: the limits are narrower.
+    return engine.take(mapper.map(message), refused)
 
 
 def _change_queries(engine: Engine, entry: JournalEntry) -> Outcome:

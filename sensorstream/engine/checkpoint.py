@@ -6,9 +6,10 @@ import json
 import zlib
 from typing import Any
 
-from sensorstream.engine.cycle import Arrived
+from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.notices import Notices
+from sensorstream.engine.queries import Moved, QueriesState, Registration
 from sensorstream.engine.reorder import Heard, ReorderState, Waiting
 from sensorstream.engine.shedding import Entered, LoadState
 from sensorstream.engine.synopsis import Summary
@@ -16,6 +17,7 @@ from sensorstream.mapping.plan import Mapped
 from sensorstream.model.events import Event, Individual, Message, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple, term
 from sensorstream.rules.memory import RuleMemory
+from sensorstream.streams.checkpoint import from_data, to_data
 from sensorstream.window.spec import Partition
 from sensorstream.window.state import Counters, PaneState, WindowState
 
@@ -31,7 +33,7 @@ def dump(state: EngineState) -> bytes:
         "archived": state.archived,
         "load": _load_data(state.load),
         "degraded": state.degraded,
-        "queries": state.queries,
+        "queries": None if state.queries is None else _queries_data(state.queries),
     }
     return zlib.compress(json.dumps(data, separators=(",", ":")).encode(), level=1)
 
@@ -47,7 +49,24 @@ def load(content: bytes) -> EngineState:
         data.get("archived", 0),
         _load(data["load"]) if "load" in data else LoadState(),
         data.get("degraded", ""),
-        data.get("queries", {}),
+        _queries(data["queries"]) if data.get("queries") else None,
+    )
+
+
+def _queries_data(state: QueriesState) -> dict[str, Any]:
+    return {
+        "processor": to_data(state.processor),
+        "registered": [[each.name, each.entry, each.reports] for each in state.registered],
+        "moved": None if state.moved is None else [state.moved.time, state.moved.received],
+    }
+
+
+def _queries(data: dict[str, Any]) -> QueriesState:
+    moved = data["moved"]
+    return QueriesState(
+        from_data(data["processor"]),
+        tuple(Registration(*each) for each in data["registered"]),
+        None if moved is None else Moved(*moved),
     )
 
 
@@ -205,17 +224,22 @@ def _event_data(each: Event) -> list[Any]:
         each.message,
         replaces,
         each.source,
+        each.stream,
+        each.end,
     ]
 
 
 def _event(data: list[Any]) -> Event:
-    triples, time, message, replaces, *source = data
+    triples, time, message, replaces, *rest = data
+    source, stream, end = [*rest, *("", None, None)[len(rest) :]]
     return Event(
         tuple(_triple(each) for each in triples),
         time,
         message,
         frozenset((_subject(name), IRI(predicate)) for name, predicate in replaces),
-        *source,
+        source,
+        None if stream is None else IRI(stream),
+        end,
     )
 
 

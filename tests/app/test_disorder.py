@@ -19,7 +19,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.pipeline import effects_of
 from sensorstream.app.recovery import recover
-from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
@@ -28,6 +28,7 @@ from sensorstream.history.records import Effects, EntryKind, JournalEntry
 from sensorstream.history.store import Store
 from sensorstream.model.events import Message
 from sensorstream.settings import RuleSettings, Settings, SourceSettings, TimeSettings
+from tests.engine import feeding
 
 Open = Callable[[Settings], Application]
 
@@ -261,7 +262,7 @@ class MemoryStore:
 def process(engine: Engine, entry: JournalEntry) -> Outcome:
     if entry.kind is EntryKind.TICK:
         return engine.tick(entry.message)
-    return engine.process(entry.message, engine.read(entry.message.content))
+    return feeding.process(engine, entry.message)
 
 
 @pytest.fixture
@@ -301,7 +302,7 @@ def test_after_a_crash_at_any_moment_every_effect_is_stored_once(
         message = Message(f"m{seq}", content, now, "" if kind is EntryKind.TICK else source)
         journal.append(JournalEntry(seq, message, NOW, kind=kind))
     whole, broken = MemoryStore(journal), MemoryStore(journal)
-    engine = build_machine(deployment, time.perf_counter).engine
+    engine = feeding.machine_of(deployment).engine
     for start in range(0, len(journal), group):
         entries = journal[start : start + group]
         effects = effects_of(entries, [process(engine, entry) for entry in entries])
@@ -310,8 +311,15 @@ def test_after_a_crash_at_any_moment_every_effect_is_stored_once(
             broken.commit(effects)
             if entries[-1].seq <= checkpoint:
                 broken.save_checkpoint(entries[-1].seq, dump(engine.state()))
-    recovered = build_machine(deployment, time.perf_counter).engine
-    recover(recovered, cast(Store, broken), Exchange(recovered, deployment), lambda _: None)
+    recovered = feeding.machine_of(deployment).engine
+    mapper = feeding.mapper_of(recovered)
+    recover(
+        recovered,
+        mapper,
+        cast(Store, broken),
+        Exchange(recovered, mapper, deployment),
+        lambda _: None,
+    )
     assert broken.left_behind() == whole.left_behind()
     assert broken.statuses() == whole.statuses()
     found, expected = (load(dump(each.state())) for each in (recovered, engine))
@@ -319,8 +327,8 @@ def test_after_a_crash_at_any_moment_every_effect_is_stored_once(
 
 
 def test_the_loop_of_these_tests_is_one(deployment: Deployment) -> None:
-    engine = build_machine(deployment, time.perf_counter).engine
+    engine = feeding.machine_of(deployment).engine
     send_one = seen(1, 10, x=666)
-    engine.process(Message("m1", send_one, 1, "slow"), engine.read(send_one))
+    feeding.process(engine, Message("m1", send_one, 1, "slow"))
     (outcome,) = engine.tick(Message("m2", b"", 100)).released
     assert isinstance(outcome.rejection, RuleCycle)

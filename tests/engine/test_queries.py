@@ -18,6 +18,7 @@ from sensorstream.engine.queries import QueryReport, stream_of
 from sensorstream.model.events import Message
 from sensorstream.network.operators.group import Group
 from sensorstream.settings import TimeSettings, WindowSettings
+from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
 Start = Callable[[Deployment], Engine]
@@ -64,7 +65,7 @@ def registered(engine: Engine, *texts: str) -> Engine:
 
 
 def process(engine: Engine, given: Message) -> Outcome:
-    return engine.process(given, engine.read(given.content))
+    return feeding.process(engine, given)
 
 
 def told(reports: list[QueryReport]) -> list[Any]:
@@ -115,7 +116,7 @@ def test_rejected_messages_and_restarts_leave_no_trace_in_reports(
         else:
             expected += all_reports(process(plain, given_))
     assert told(found) == told(expected)
-    assert engine.queries.state()["registered"] == plain.queries.state()["registered"]
+    assert engine.queries.state().registered == plain.queries.state().registered
 
 
 def test_a_window_that_closes_sees_the_knowledge_base_before_the_message_that_closes_it(
