@@ -4,41 +4,41 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sensorstream.cli.offline import FILE, engine_options, offline_engine
 from sensorstream.cli.options import server_options, server_url
 
 if TYPE_CHECKING:
+    from sensorstream.engine.engine import Engine
     from sensorstream.model.timeline import Instant
-
-_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+    from sensorstream.streams.query import ContinuousQuery
 
 
 @click.command("explain")
-@click.option("--query", "query_file", type=_FILE, metavar="FILE", help="A continuous query.")
-@click.option(
-    "--static",
-    type=_FILE,
-    multiple=True,
-    metavar="FILE",
-    help="Background knowledge, which patterns outside WINDOW match: .ttl, .nt, .rdf.",
-)
+@click.option("--query", "query_file", type=FILE, metavar="FILE", help="A continuous query.")
 @click.option(
     "--events",
-    type=_FILE,
+    type=FILE,
     metavar="FILE",
     help="Events to run the query over first, so that the counters say something.",
 )
+@engine_options
 @click.option("--name", help="Instead: a query that runs on a server.")
 @server_options
 @click.option("--json", "as_json", is_flag=True, help="Print the operators as JSON.")
 def command(
     query_file: Path | None,
-    static: tuple[Path, ...],
     events: Path | None,
+    rules: tuple[Path, ...],
+    static: tuple[Path, ...],
+    window: str,
+    profile: str,
+    lateness: str,
     name: str | None,
     url: str | None,
     config: Path,
@@ -48,12 +48,23 @@ def command(
 
     Each line is an operator above those that feed it, with its number, the solutions it has given
     out ("+" came, "-" went), the rows it keeps, and how many use it. What cannot be kept in step
-    is named, with the reason.
+    is named, with the reason. Events are taken as "sensorstream run" takes them.
     """
     if (query_file is None) is (name is None):
         raise click.UsageError("expected --query FILE, or --name NAME of a query on a server")
     if query_file is not None:
-        data = _offline(query_file, static, events)
+        from sensorstream.app.recorded import read_background
+
+        engine, (running,) = offline_engine(
+            [query_file],
+            rules=rules,
+            background=read_background(static),
+            window=window,
+            profile=profile,
+            lateness=lateness,
+        )
+        with closing(engine):
+            data = _explained(engine, running, events, lateness)
     else:
         assert name is not None
         from sensorstream.cli.client import Client
@@ -69,28 +80,23 @@ def command(
         click.echo(line)
 
 
-def _offline(query_file: Path, static: tuple[Path, ...], events: Path | None) -> dict[str, Any]:
-    from sensorstream.sparql.algebra import ReportKind
-    from sensorstream.sparql.parser import parse_query
-    from sensorstream.streams.background import Background
-    from sensorstream.streams.event_lines import SECOND, EventLines, instant_of
+def _explained(
+    engine: Engine, running: ContinuousQuery, events: Path | None, lateness: str
+) -> dict[str, Any]:
+    """The operators, once the engine has taken the events."""
+    from sensorstream.app.recorded import recorded_events
+    from sensorstream.cli.run import Printer
+    from sensorstream.streams.event_lines import EventLines
     from sensorstream.streams.explain import graph_data
-    from sensorstream.streams.processor import StreamProcessor
 
-    background = Background()
-    background.read(static)
-    processor = StreamProcessor(
-        background.default, instant=instant_of, second=SECOND, report=ReportKind.INSTANT
-    )
-    text = query_file.read_text(encoding="utf-8")
-    query = parse_query(text, file=str(query_file), base=query_file.absolute().as_uri())
-    named = background.named(query.dataset, query_file)
-    name = query_file.stem if query.registration is None else str(query.registration.name)
-    running = processor.register(name, text, query, lambda _: None, named)
     lines = EventLines(str(events))
     if events is not None:
+        counted = Printer(lines.format)
         with events.open(encoding="utf-8") as source:
-            for event in lines.read(source):
-                processor.push(event)
+            for event in recorded_events(lines, source):
+                counted.count(engine.take(event))
+        if engine.held:
+            click.echo(f"{engine.held} events wait, because earlier ones might come", err=True)
+        counted.say_counts(lateness, messages=False)
     written: Callable[[Instant], object] = lines.format
     return graph_data(running, written)

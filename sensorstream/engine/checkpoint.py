@@ -230,8 +230,10 @@ def _event_data(each: Event) -> list[Any]:
 
 
 def _event(data: list[Any]) -> Event:
-    triples, time, message, replaces, *rest = data
-    source, stream, end = [*rest, *("", None, None)[len(rest) :]]
+    triples, time, message, replaces = data[:4]
+    # These were not always there.
+    source = data[4] if len(data) > 4 else ""
+    stream, end = data[5:] if len(data) > 5 else (None, None)
     return Event(
         tuple(_triple(each) for each in triples),
         time,

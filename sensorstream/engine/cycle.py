@@ -159,11 +159,17 @@ class Cycle:
         events = arrived.mapped.events
         if events:
             self.queries.take_in(events, (), events[-1].time, heard)
-        left_out = arrived.mapped.warnings
-        outcome = outcome_of(arrived, Status.PARTIAL if left_out else Status.ACCEPTED, timings)
-        if left_out:
-            notices = self.notices.partial(arrived.message, left_out, self.now)
-            outcome = replace(outcome, alerts=notices)
+        message, mapped, left_out = arrived.message, arrived.mapped, arrived.mapped.warnings
+        outcome = Outcome(
+            message,
+            Status.PARTIAL if left_out else Status.ACCEPTED,
+            matched=mapped.matched,
+            individuals=mapped.individuals,
+            alerts=self.notices.partial(message, left_out, self.now) if left_out else (),
+            phases=timings,
+            warnings=left_out,
+            time=self.now,
+        )
         return self.with_queries(outcome)
 
     def _given_up(self, outcome: Outcome, error: Exception) -> Outcome:
@@ -279,6 +285,7 @@ class Cycle:
             archived=tuple(verdicts.departures),
             filtered=tuple(verdicts.filtered),
             shed=tuple(verdicts.shed),
+            time=now,
         )
 
     def _enter(

@@ -278,11 +278,12 @@ class Engine:
     ) -> Outcome:
         """Let a message wait for its turn, and release those whose turn it is."""
         own: Outcome | None = None
-        order.advance(message.received)
         if isinstance(arrived, Outcome):
+            order.advance(message.received)
             own = arrived
         elif not arrived.mapped.events:
             # It says nothing of any time, so there is nothing to wait for.
+            order.advance(message.received)
             own = self._cycle.take_in(arrived, timings, refused)
         elif not order.offer(
             message.source, arrived.mapped.events[0].time, message.received, _kept(arrived)

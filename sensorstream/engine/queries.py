@@ -215,12 +215,13 @@ class LiveQueries:
         said = self._by_time(events)
         first = said[0].time if said else self._present(now)
         due = processor.next_due
-        if due is not None and due < first:
+        if due is not None and due < first and changes:
             # What closes before the message must not see what the message changed.
             with self._without(net_delta(first, changes)):
                 processor.complete(first, self._terms.longest_gap)
         for event in said:
-            processor.complete(event.time, self._terms.longest_gap)
+            if event.time != processor.now:
+                processor.complete(event.time, self._terms.longest_gap)
             processor.push(event)
         if not said:
             processor.settle(first)
