@@ -35,8 +35,9 @@ the fault code in SOAP and the line a command prints.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class SensorStreamError(Exception):
     """Root of the tree. ``message`` says what, where, and what was expected.
 
     ``message_id`` names the journalled message that could not be taken in, where there is one.
+    ``problem`` is the problem document (RFC 9457) of an error that a server has answered with.
     """
 
     code: ClassVar[str] = "error"
@@ -64,6 +66,7 @@ class SensorStreamError(Exception):
         self.message = message
         self.position = position
         self.message_id: str | None = None
+        self.problem: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
         return self.message if self.position is None else f"{self.position}: {self.message}"

@@ -209,11 +209,11 @@ class Story:
         tell = self._narrator
         tell.chapter("History answers SQL")
         classes = city.client.sql(_CLASSES)
-        seen = {_local(row[0]) for row in classes["rows"]}
+        seen = {_local(row[0]) for row in classes.rows}
         tell.quote(_HISTORY)
         answer = city.client.sql(_HISTORY)
-        tell.table(answer["columns"], _shortened(answer["rows"]))
-        tell.expect(answer["rows"], "what left the window is in PostgreSQL, a table per class")
+        tell.table(list(answer.columns), _shortened(answer.rows))
+        tell.expect(answer.rows, "what left the window is in PostgreSQL, a table per class")
         tell.expect("Congestion" in seen, "what was inferred went along, marked as inferred")
         tell.say("The same SQL, in bulk, on Spark over the same history:")
         settings = load_settings(city.config)
