@@ -86,7 +86,7 @@ def command(
     lateness: str,
     stats: bool,
 ) -> None:
-    """Evaluate continuous queries and semantic rules over recorded events or XML messages.
+    """Evaluate continuous queries and semantic rules over events or messages.
 
     Each line of the output is one row of one query at one time: "+" came, "-" went, "=" is part
     of the whole result; or an alert or reply of a rule. Patterns outside WINDOW match the
