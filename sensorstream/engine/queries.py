@@ -214,14 +214,14 @@ class LiveQueries:
         processor = self.processor
         said = self._by_time(events)
         first = said[0].time if said else self._present(now)
-        due = processor.next_due
-        if due is not None and due < first and changes:
+        longest_gap = self._terms.longest_gap
+        if changes and (due := processor.next_due) is not None and due < first:
             # What closes before the message must not see what the message changed.
             with self._without(net_delta(first, changes)):
-                processor.complete(first, self._terms.longest_gap)
+                processor.complete(first, longest_gap)
         for event in said:
-            if event.time != processor.now:
-                processor.complete(event.time, self._terms.longest_gap)
+            if longest_gap is not None:
+                processor.complete(event.time, longest_gap)
             processor.push(event)
         if not said:
             processor.settle(first)

@@ -99,13 +99,17 @@ class ReorderBuffer(Generic[Item]):
             state.now = received
             for source in self.disorder.by_source:
                 self._hear(source, _BEFORE_ALL, received)
-        now = state.now = max(state.now, received)
+        elif received > state.now:
+            state.now = received
+        silent = not state.sources
         while state.sources:
             source, heard = next(iter(state.sources.items()))
-            if heard.at + self.disorder.idle >= now:
+            if heard.at + self.disorder.idle >= state.now:
                 break
             del state.sources[source]
-        self._raise_frontier()
+            silent = True
+        if silent:
+            self._raise_frontier()
 
     def complete(self, time: Instant | None) -> None:
         """Nothing before an application time will come any more; None: nothing at all will.
