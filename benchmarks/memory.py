@@ -80,7 +80,8 @@ def measure(count: int) -> list[Sample]:
         window=WindowSettings(size=str(WINDOW)),
         reasoning=ReasoningSettings(profile="plain"),
     )
-    engine = build_machine(read_deployment(settings), time.perf_counter).engine
+    machine = build_machine(read_deployment(settings), time.perf_counter)
+    engine, mapper = machine.engine, machine.mapper
     process, start = psutil.Process(), time.perf_counter()
     every = max(1, count // SAMPLES)
     samples: list[Sample] = []
@@ -88,7 +89,7 @@ def measure(count: int) -> list[Sample]:
     try:
         for number, content in enumerate(crowd(count), 1):
             message = Message(f"m{number}", content, number)
-            outcome = engine.process(message, engine.read(content))
+            outcome = engine.take(mapper.map(message))
             if outcome.status is not Status.ACCEPTED:
                 raise RuntimeError(f"{message.id} was {outcome.status.value}: {outcome.warnings}")
             if number % every == 0:

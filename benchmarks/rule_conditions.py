@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.memory import crowd
-from sensorstream.app.wiring import build_machine, read_deployment
-from sensorstream.engine.engine import Engine
+from sensorstream.app.wiring import Machine, build_machine, read_deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.model.events import Message
 from sensorstream.resources import bundled
@@ -96,33 +95,33 @@ def measure(rules: int, size: int, messages: int) -> Row:
         measured = stream[filling:]
         few = measured[: max(TURNS, messages // _SHARE)]
         for machine in (kept, anew):
-            _send(machine.engine, stream[: filling - 1])
+            _send(machine, stream[: filling - 1])
         anew.engine.evaluator.prepare([])
         anew.engine.evaluator = SnapshotEvaluator(anew.snapshot)
         for machine in (kept, anew):
             # The first question makes the snapshot; that is not a message's to pay.
-            _send(machine.engine, stream[filling - 1 : filling])
-        spent = {kept.engine: 0.0, anew.engine: 0.0}
+            _send(machine, stream[filling - 1 : filling])
+        spent = [0.0, 0.0]
         for turn in range(TURNS):
-            for engine, part in ((kept.engine, measured), (anew.engine, few)):
+            for way, (machine, part) in enumerate(((kept, measured), (anew, few))):
                 first, last = (len(part) * n // TURNS for n in (turn, turn + 1))
                 begun = time.process_time()
-                _send(engine, part[first:last])
-                spent[engine] += time.process_time() - begun
+                _send(machine, part[first:last])
+                spent[way] += time.process_time() - begun
         return Row(
             rules,
             size,
-            1e3 * spent[kept.engine] / len(measured),
-            1e3 * spent[anew.engine] / len(few),
+            1e3 * spent[0] / len(measured),
+            1e3 * spent[1] / len(few),
         )
     finally:
         kept.engine.close()
         anew.engine.close()
 
 
-def _send(engine: Engine, messages: Sequence[Message]) -> None:
+def _send(machine: Machine, messages: Sequence[Message]) -> None:
     for message in messages:
-        outcome = engine.process(message, engine.read(message.content))
+        outcome = machine.engine.take(machine.mapper.map(message))
         if outcome.status is not Status.ACCEPTED:
             raise RuntimeError(f"{message.id} was {outcome.status.value}: {outcome.warnings}")
 

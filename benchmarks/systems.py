@@ -45,7 +45,7 @@ class Engine:
     def __init__(self, settings: Settings) -> None:
         deployment = read_deployment(settings)
         machine, self._processes = _started_by(lambda: build_machine(deployment, time.perf_counter))
-        self._engine = machine.engine
+        self._engine, self._mapper = machine.engine, machine.mapper
         self._number = 0
         self._asked = self._misses()
 
@@ -87,7 +87,7 @@ class Engine:
     def _step(self, content: bytes) -> Step:
         self._number += 1
         message = Message(f"m{self._number}", content, self._number)
-        outcome = self._engine.process(message, self._engine.read(content))
+        outcome = self._engine.take(self._mapper.map(message))
         if outcome.status is not Status.ACCEPTED:
             raise RuntimeError(f"{message.id} was {outcome.status.value}: {outcome.warnings}")
         if self._engine.degraded:

@@ -1,1 +1,65 @@
-"""Semantic stream processing: XML sensor messages become knowledge, alerts and history."""
+"""Semantic stream processing: XML sensor messages become knowledge, alerts and history.
+
+The names in ``__all__`` are the public interface (docs/python-api.md); all else may change. Each is
+imported when it is first asked for.
+"""
+
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sensorstream.app.library import map_message, read_events, result_of
+    from sensorstream.app.recorded import build_engine, parse_mapping
+    from sensorstream.client.asynchronous import AsyncClient
+    from sensorstream.client.blocking import Client
+    from sensorstream.client.reports import QueryReport
+    from sensorstream.client.results import Results
+    from sensorstream.engine.engine import Engine
+    from sensorstream.engine.outcome import Outcome
+    from sensorstream.errors import SensorStreamError
+    from sensorstream.model.events import Event
+
+__all__ = (
+    "AsyncClient",
+    "Client",
+    "Engine",
+    "Event",
+    "Outcome",
+    "QueryReport",
+    "Results",
+    "SensorStreamError",
+    "build_engine",
+    "map_message",
+    "parse_mapping",
+    "read_events",
+    "result_of",
+)
+
+_HOMES = MappingProxyType(
+    {
+        "AsyncClient": "sensorstream.client.asynchronous",
+        "Client": "sensorstream.client.blocking",
+        "Engine": "sensorstream.engine.engine",
+        "Event": "sensorstream.model.events",
+        "Outcome": "sensorstream.engine.outcome",
+        "QueryReport": "sensorstream.client.reports",
+        "Results": "sensorstream.client.results",
+        "SensorStreamError": "sensorstream.errors",
+        "build_engine": "sensorstream.app.recorded",
+        "map_message": "sensorstream.app.library",
+        "parse_mapping": "sensorstream.app.recorded",
+        "read_events": "sensorstream.app.library",
+        "result_of": "sensorstream.app.library",
+    }
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -48,8 +48,9 @@ Three kinds of exception are not in the tree, because they are not errors for a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class SensorStreamError(Exception):
     """Root of the tree. ``message`` says what is wrong, where, and what was expected.
 
     ``message_id`` names the journalled message that could not be taken in, where there is one.
+    ``problem`` is the problem document (RFC 9457) of an error that a server has answered with.
     """
 
     code: ClassVar[str] = "error"
@@ -77,6 +79,7 @@ class SensorStreamError(Exception):
         self.message = message
         self.position = position
         self.message_id: str | None = None
+        self.problem: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
         return self.message if self.position is None else f"{self.position}: {self.message}"

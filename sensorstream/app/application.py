@@ -99,9 +99,9 @@ class Application:
         stack.callback(machine.engine.close)
         self._engine = machine.engine
         self._snapshot = machine.snapshot
-        exchange = self._exchange = Exchange(machine.engine, deployment, put)
+        exchange = self._exchange = Exchange(machine.engine, machine.mapper, deployment, put)
         log = ReportLog()
-        target = Target(machine.engine, exchange)
+        target = Target(machine.engine, machine.mapper, exchange)
         recover(target, store, start, log.publish, clock.now())
         log.keep(machine.engine.queries.entries())
         self._install_views()

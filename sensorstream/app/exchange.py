@@ -15,6 +15,7 @@ from typing import Final
 
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.wiring import Deployment, read_deployment, reasoner_of
+from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import (
@@ -50,10 +51,15 @@ class Exchange:
     """The deployment in force, and the ways to change it between two messages."""
 
     def __init__(
-        self, engine: Engine, deployment: Deployment, put: OntologyText | None = None
+        self,
+        engine: Engine,
+        mapper: Mapper,
+        deployment: Deployment,
+        put: OntologyText | None = None,
     ) -> None:
         """``put`` is the ontology in force, unless that is the one of the settings' files."""
         self._engine = engine
+        self.mapper = mapper
         self.deployment = deployment
         self.put = put
         self._busy = Lock()
@@ -188,7 +194,8 @@ class NewOntology(NewReasoner):
     def take_over(self, message: Message) -> Outcome:
         """Put it in force; see :meth:`.Engine.adopt`."""
         new = self._deployment
-        self._engine.adopt(self.aside, new.mapping, new.rules, new.filters, new.shedding)
+        self._engine.adopt(self.aside, new.rules, new.filters, new.shedding)
+        self._exchange.mapper.plan = new.mapping
         self._exchange.deployment = new
         self._exchange.put = OntologyText(message.content, message.source, message.id)
         return Outcome(message, Status.ACCEPTED)

@@ -142,7 +142,7 @@ class Pipeline:
         :class:`Unavailable` when the pipeline cannot take it now.
         """
         try:
-            reading = self._engine.read(content)
+            reading = self._target.mapper.read(content)
         except MalformedMessage as error:
             return _failed(error)
         return self._enqueue(TakeMessage(content, source, reading))

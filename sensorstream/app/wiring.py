@@ -11,6 +11,7 @@ from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference_files import read_reference
 from sensorstream.app.schemas import read_schemas
 from sensorstream.app.window_settings import window_partition, window_spec
+from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.reorder import Disorder
@@ -56,9 +57,10 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """An engine and the snapshot that queries read."""
+    """An engine, what maps its messages, and the snapshot that one-shot queries read."""
 
     engine: Engine
+    mapper: Mapper
     snapshot: Snapshot
 
 
@@ -162,14 +164,12 @@ def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machi
         engine = Engine(
             knowledge=knowledge,
             window=make_window(deployment.window, deployment.partition),
-            mapping=deployment.mapping,
             reasoner=reasoner,
             rules=deployment.rules,
             evaluator=NetworkEvaluator(knowledge, SnapshotEvaluator(snapshot)),
             max_rounds=settings.rules.max_rounds,
-            max_depth=settings.server.max_depth,
-            counter=counter,
             timeline=deployment.timeline,
+            counter=counter,
             disorder=deployment.disorder,
             filters=deployment.filters,
             shedding=deployment.shedding,
@@ -177,4 +177,5 @@ def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machi
     except BaseException:
         reasoner.close()
         raise
-    return Machine(engine, snapshot)
+    mapper = Mapper(deployment.mapping, settings.server.max_depth, counter)
+    return Machine(engine, mapper, snapshot)

@@ -102,7 +102,7 @@ def deliver(
                 time.sleep(max(0.0, start + message.due - counter()))
             try:
                 content = message.read()
-                answer = client.post_soap(content) if soap else client.post(content, message.source)
+                answer = client.post_soap(content) if soap else client.send(content, message.source)
                 tally.count(message.name, answer)
             except MessageError as error:
                 tally.rejected.append((message.name, error.code, str(error)))

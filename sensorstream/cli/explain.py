@@ -4,39 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sensorstream.cli.offline import FILE, engine_options, offline_engine
 from sensorstream.cli.options import server_options, server_url
 
 if TYPE_CHECKING:
-    from sensorstream.kb.index import TripleIndex
-    from sensorstream.model.terms import IRI
+    from sensorstream.engine.engine import Engine
     from sensorstream.model.timeline import Instant
-    from sensorstream.sparql.algebra import Query
-    from sensorstream.streams.processor import StreamProcessor
-
-_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+    from sensorstream.streams.query import ContinuousQuery
 
 
 @click.command("explain")
-@click.option("--query", "query_file", type=_FILE, metavar="FILE", help="A continuous query.")
-@click.option(
-    "--static",
-    type=_FILE,
-    multiple=True,
-    metavar="FILE",
-    help="Background knowledge, which patterns outside WINDOW match: .ttl, .nt, .rdf.",
-)
+@click.option("--query", "query_file", type=FILE, metavar="FILE", help="A continuous query.")
 @click.option(
     "--events",
-    type=_FILE,
+    type=FILE,
     metavar="FILE",
     help="Events to run the query over first, so that the counters say something.",
 )
+@engine_options
 @click.option("--name", help="Instead: a query that runs on a server.")
 @server_options
 @click.option(
@@ -45,8 +36,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the operators as JSON.")
 def command(
     query_file: Path | None,
-    static: tuple[Path, ...],
     events: Path | None,
+    rules: tuple[Path, ...],
+    static: tuple[Path, ...],
+    window: str,
+    profile: str,
+    lateness: str,
     name: str | None,
     url: str | None,
     config: Path,
@@ -57,7 +52,7 @@ def command(
 
     Each line is an operator above those that feed it, with its number, the solutions it has given
     out ("+" came, "-" went), the rows it keeps, and how many use it. What cannot be kept in step
-    is named, with the reason.
+    is named, with the reason. Events are taken as "sensorstream run" takes them.
 
     With --plan: what the operators would be, before any is made, and how many rows are expected of
     patterns over --static.
@@ -69,7 +64,18 @@ def command(
     if query_file is not None and only_plan:
         data = {"plan": _plan(query_file, static)}
     elif query_file is not None:
-        data = _offline(query_file, static, events)
+        from sensorstream.app.recorded import read_background
+
+        engine, (running,) = offline_engine(
+            [query_file],
+            rules=rules,
+            background=read_background(static),
+            window=window,
+            profile=profile,
+            lateness=lateness,
+        )
+        with closing(engine):
+            data = _explained(engine, running, events, lateness)
     else:
         assert name is not None
         from sensorstream.cli.client import Client
@@ -88,59 +94,41 @@ def command(
 
 
 def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
+    from sensorstream.app.recorded import read_background
+    from sensorstream.cli.offline import read_query
+    from sensorstream.kb.index import TripleIndex
     from sensorstream.network.plan.text import plan_lines
     from sensorstream.network.sources import DEFAULT
-
-    opened = _open(query_file, static)
-    plan = opened.processor.check(opened.name, opened.query, opened.named)
-    return list(plan_lines(plan, {DEFAULT: opened.default}))
-
-
-def _offline(query_file: Path, static: tuple[Path, ...], events: Path | None) -> dict[str, Any]:
-    from sensorstream.streams.event_lines import EventLines
-    from sensorstream.streams.explain import graph_data
-
-    opened = _open(query_file, static)
-    processor = opened.processor
-    running = processor.register(
-        opened.name, opened.text, opened.query, lambda _: None, opened.named
-    )
-    lines = EventLines(str(events))
-    if events is not None:
-        with events.open(encoding="utf-8") as source:
-            for event in lines.read(source):
-                processor.push(event)
-    written: Callable[[Instant], object] = lines.format
-    return graph_data(running, written)
-
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """A query of a file, and what it reads."""
-
-    name: str
-    text: str
-    query: Query
-    default: TripleIndex
-    named: dict[IRI, TripleIndex]
-    processor: StreamProcessor
-
-
-def _open(query_file: Path, static: tuple[Path, ...]) -> _Opened:
-    from sensorstream.sparql.parser import parse_query
-    from sensorstream.streams.background import Background
     from sensorstream.streams.event_lines import SECOND, instant_of
     from sensorstream.streams.processor import StreamProcessor
 
-    background = Background()
-    background.read(static)
-    processor = StreamProcessor(
-        background.default,
-        instant=instant_of,
-        second=SECOND,
-    )
-    text = query_file.read_text(encoding="utf-8")
-    query = parse_query(text, file=str(query_file), base=query_file.absolute().as_uri())
-    named = background.named(query.dataset, query_file)
-    name = query_file.stem if query.registration is None else str(query.registration.name)
-    return _Opened(name, text, query, background.default, named, processor)
+    background, default = read_background(static), TripleIndex()
+    for triple in background.triples():
+        if triple not in default:
+            default.add(triple)
+    name, _, query = read_query(query_file)
+    processor = StreamProcessor(default, instant=instant_of, second=SECOND)
+    plan = processor.check(name, query, background.named(query.dataset, query_file))
+    return list(plan_lines(plan, {DEFAULT: default}))
+
+
+def _explained(
+    engine: Engine, running: ContinuousQuery, events: Path | None, lateness: str
+) -> dict[str, Any]:
+    """The operators, once the engine has taken the events."""
+    from sensorstream.app.recorded import recorded_events
+    from sensorstream.cli.run import Printer
+    from sensorstream.streams.event_lines import EventLines
+    from sensorstream.streams.explain import graph_data
+
+    lines = EventLines(str(events))
+    if events is not None:
+        counted = Printer(lines.format)
+        with events.open(encoding="utf-8") as source:
+            for event in recorded_events(lines, source):
+                counted.count(engine.take(event))
+        if engine.held:
+            click.echo(f"{engine.held} events wait, because earlier ones might come", err=True)
+        counted.say_counts(lateness, messages=False)
+    written: Callable[[Instant], object] = lines.format
+    return graph_data(running, written)

@@ -36,7 +36,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "simulate": "Make messages up: face trackers, the sensors of a city, auctions.",
         "replay": "Send recorded messages again.",
         "query": "Ask a running server's knowledge base in SPARQL.",
-        "run": "Evaluate continuous queries and semantic rules over a file of events.",
+        "run": "Evaluate continuous queries and semantic rules over events or messages.",
         "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Ask the history in SQL, on PostgreSQL or on Spark.",
         "demo": "See the main job live, in about a minute.",

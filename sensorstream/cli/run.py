@@ -1,228 +1,285 @@
-"""``sensorstream run``: continuous queries over recorded events, without a server."""
+"""``sensorstream run``: queries and rules over recorded events or messages, without a server."""
 
 from __future__ import annotations
 
 import json
 import resource
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
-from decimal import Decimal, InvalidOperation
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from sensorstream.engine.reactions import Reactions
-    from sensorstream.sparql.algebra import Query
-    from sensorstream.streams.event_lines import EventLines
-    from sensorstream.streams.processor import StreamEvent, StreamProcessor
-    from sensorstream.streams.report import Report
+from sensorstream.cli.offline import FILE, engine_options, offline_engine
 
-_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+if TYPE_CHECKING:
+    from sensorstream.engine.arrival import Arrived, Unmapped
+    from sensorstream.engine.engine import Engine
+    from sensorstream.engine.outcome import Outcome
+    from sensorstream.model.events import Event
+    from sensorstream.model.timeline import Instant
+    from sensorstream.streams.background import Background
+    from sensorstream.streams.event_lines import EventLines
 
 
 @click.command("run")
 @click.option(
     "--query",
     "queries",
-    type=_FILE,
+    type=FILE,
     multiple=True,
     metavar="FILE",
     help="A continuous query; may be given several times.",
 )
 @click.option(
-    "--rules",
-    type=_FILE,
-    multiple=True,
-    metavar="FILE",
-    help="Semantic rules, which react to the events; may be given several times.",
-)
-@click.option(
     "--events",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    required=True,
     metavar="FILE",
     help="The events, as JSON Lines in order of arrival; - reads stdin.",
 )
 @click.option(
-    "--static",
-    type=_FILE,
+    "--messages",
+    multiple=True,
+    metavar="PATH",
+    help="Instead: XML messages for --mapping, a file, a folder or ZIP archive of *.xml files; "
+    "may be given several times.",
+)
+@click.option(
+    "--mapping",
+    type=FILE,
     multiple=True,
     metavar="FILE",
-    help="Background knowledge, which patterns outside WINDOW match: .ttl, .nt, .rdf.",
+    help="The mapping rules of the messages: *.rules, RML or XSLT.",
 )
 @click.option(
-    "--lateness",
-    default="0",
+    "--source",
+    default="rest",
     show_default=True,
-    metavar="D",
-    help="How late events may be: seconds, or a duration such as PT5S.",
+    metavar="NAME",
+    help="The source that the messages come from: their stream.",
 )
 @click.option(
-    "--window",
-    default="landmark",
+    "--line",
+    type=click.Choice(["datetime", "integer"]),
+    default="datetime",
     show_default=True,
-    metavar="WINDOW",
-    help="What the rules' knowledge base keeps of the events, such as "
-    "'sliding 1000 individuals' or 'sliding PT1M'.",
+    help="How the messages write their times.",
 )
+@engine_options
 @click.option("--stats", is_flag=True, help="Say on stderr what it cost.")
 def command(
     queries: tuple[Path, ...],
+    events: Path | None,
+    messages: tuple[str, ...],
+    mapping: tuple[Path, ...],
+    source: str,
+    line: str,
     rules: tuple[Path, ...],
-    events: Path,
     static: tuple[Path, ...],
-    lateness: str,
     window: str,
+    profile: str,
+    lateness: str,
     stats: bool,
 ) -> None:
-    """Evaluate continuous queries and semantic rules over a file of events.
+    """Evaluate continuous queries and semantic rules over events or messages.
 
     Each line of the output is one row of one query at one time: "+" came, "-" went, "=" is part
-    of the whole result; or an alert or reply of a rule. With --rules the events also enter a
-    knowledge base, where the rules react and which patterns outside WINDOW match; an event whose
-    rules fail is told on stderr and leaves no trace. Events that are late beyond --lateness are
-    left out and counted.
+    of the whole result; or an alert or reply of a rule. Patterns outside WINDOW match the
+    knowledge base: the static graph, with --window what that holds of the events, and what
+    follows from both. An event whose rules fail is told on stderr and leaves no trace. Events
+    that are late beyond --lateness are left out and counted. Exits with 1 if a message is not
+    taken in.
     """
     from sensorstream.app.collector import spare_what_stays
-    from sensorstream.app.reactions import make_reactions
+    from sensorstream.app.recorded import read_background
     from sensorstream.errors import InternalFault
-    from sensorstream.sparql.parser import parse_query
-    from sensorstream.streams.background import Background
-    from sensorstream.streams.event_lines import SECOND, EventLines, instant_of
-    from sensorstream.streams.processor import StreamProcessor
+    from sensorstream.streams.event_lines import EventLines
 
     if not queries and not rules:
         raise click.UsageError("expected --query or --rules")
-    length = _lateness(lateness)
-    background = Background()
-    background.read(static)
-    lines = EventLines(str(events))
-    reactions = make_reactions(rules, background.default, window) if rules else None
-    processor = StreamProcessor(
-        background.default if reactions is None else reactions.kb.index,
-        instant=instant_of,
-        second=SECOND,
+    if (events is None) is (not messages):
+        raise click.UsageError("expected --events FILE, or --messages PATH")
+    if bool(messages) is not bool(mapping):
+        raise click.UsageError("--messages and --mapping go together: expected both or none")
+    if events is not None and line != "datetime":
+        raise click.UsageError("--line is about --messages: events write numbers or xsd:dateTime")
+    background = read_background(static)
+    engine, running = offline_engine(
+        queries,
+        rules=rules,
+        background=background,
+        window=window,
+        profile=profile,
+        lateness=lateness,
+        line=line,
     )
-    for file in queries:
-        text = file.read_text(encoding="utf-8")
-        query = parse_query(text, file=str(file), base=file.absolute().as_uri())
-        named = background.named(query.dataset, file)
-        running = processor.register(
-            _name(query, file), text, query, lambda each: _print(each, lines), named
-        )
-        if running.reason:
-            click.echo(f"{running.name}: evaluated anew at each change: {running.reason}", err=True)
-    spare_what_stays()
-    start = perf_counter()
     with ExitStack() as stack:
-        source: Iterable[str] = sys.stdin
-        if str(events) != "-":
-            source = stack.enter_context(events.open(encoding="utf-8"))
-        for event in _ordered(lines.read(source), length, processor):
-            if reactions is None or _react(reactions, event, processor, lines):
-                processor.push(event)
-    processor.finish()
-    for name, error in processor.faults:
-        raise InternalFault(f"query '{name}' was stopped: {type(error).__name__}: {error}")
-    if processor.counts.late:
-        click.echo(f"{processor.counts.late} events were late beyond {lateness}", err=True)
+        stack.enter_context(closing(engine))
+        for each in running:
+            if each.reason:
+                told = f"{each.name}: evaluated anew at each change: {each.reason}"
+                click.echo(told, err=True)
+        lines = EventLines(str(events))
+        arriving: Iterable[Event | Arrived | Unmapped]
+        if events is not None:
+            printer = Printer(lines.format)
+            arriving = _events(events, lines, stack)
+        else:
+            printer = Printer(_written(line))
+            arriving = _messages(messages, mapping, background, line, source, printer.names)
+        spare_what_stays()
+        start = perf_counter()
+        for arrived in arriving:
+            printer.print(engine.take(arrived))
+        printer.print(engine.finish())
+        seconds = perf_counter() - start
+    printer.say_counts(lateness, messages=bool(messages))
     if stats:
-        _say_costs(processor, perf_counter() - start)
+        _say_costs(engine, seconds)
+    if printer.stopped:
+        raise InternalFault("; ".join(printer.stopped))
+    if messages and printer.faulty:
+        raise click.exceptions.Exit(1)
 
 
-def _name(query: Query, file: Path) -> str:
-    return file.stem if query.registration is None else str(query.registration.name)
+def _events(file: Path, lines: EventLines, stack: ExitStack) -> Iterator[Event]:
+    from sensorstream.app.recorded import recorded_events
+
+    source: Iterable[str] = sys.stdin
+    if str(file) != "-":
+        source = stack.enter_context(file.open(encoding="utf-8"))
+    return recorded_events(lines, source)
 
 
-def _ordered(
-    events: Iterator[StreamEvent], lateness: int, processor: StreamProcessor
-) -> Iterator[StreamEvent]:
-    """The events in order of time: each waits until nothing earlier can come."""
-    from sensorstream.engine.reorder import Disorder, ReorderBuffer
+def _messages(
+    paths: Iterable[str],
+    mapping: Iterable[Path],
+    background: Background,
+    line: str,
+    name: str,
+    names: dict[str, str],
+) -> Iterator[Arrived | Unmapped]:
+    """What the mapping rules make of each message; its file's name is noted in ``names``."""
+    from sensorstream.app.recorded import parse_mapping, read_line
+    from sensorstream.cli.sources import sources
+    from sensorstream.clock import SystemClock
+    from sensorstream.engine.arrival import Mapper
+    from sensorstream.model.events import Message
 
-    if not lateness:
-        yield from events
-        return
-    buffer: ReorderBuffer[StreamEvent] = ReorderBuffer(Disorder(lateness, {}, 0, sys.maxsize))
-    for event in events:
-        if not buffer.offer("", event.time, 0, event):
-            processor.counts.late += 1
-        yield from buffer.release()
-    buffer.advance(1)
-    yield from buffer.release()
+    mapper = Mapper(parse_mapping(*mapping, static=background, line=line))
+    timeline, clock = read_line(line), SystemClock()
+    for number, source in enumerate(sources(paths), 1):
+        id_ = f"m{number}"
+        names[id_] = source.name
+        yield mapper.map(Message(id_, source.read(), timeline.of(clock.now()), name))
 
 
-def _react(
-    reactions: Reactions, event: StreamEvent, processor: StreamProcessor, lines: EventLines
-) -> bool:
-    """Let an event enter the knowledge base, and print what the rules make of it.
+def _written(line: str) -> Callable[[Instant], object]:
+    from sensorstream.app.recorded import read_line
 
-    Returns:
-        Whether the queries may have it: no, if its rules failed.
+    timeline = read_line(line)
+    return int if line == "integer" else timeline.format
+
+
+@dataclass(slots=True)
+class Printer:
+    """Prints outcomes in the order of their times, and counts them by status.
+
+    ``time`` writes an instant; ``names`` are what people call the messages.
     """
-    from sensorstream.errors import MessageError
 
-    if processor.now is not None and event.time < processor.now:
-        return True  # late: the queries leave it out and count it
-    # What ended before the event must not see what it brings.
-    processor.complete(event.time)
-    time = lines.format(event.time)
-    try:
-        result = reactions.take_in(event.time, event.triples)
-    except MessageError as error:
-        processor.take_back()
-        click.echo(f"the event at {time} is left out: {error}", err=True)
-        return False
-    for warning in result.warnings:
-        click.echo(f"at {time}: {warning}", err=True)
-    for alert in result.alerts:
-        head = {"rule": alert.rule, "time": lines.format(alert.time), "alert": alert.text}
-        _print_line({**head, "severity": alert.severity, "key": alert.key})
-    for reply in result.replies:
-        _print_line({"time": time, "reply": reply})
-    return True
+    time: Callable[[Instant], object]
+    names: dict[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    stopped: list[str] = field(default_factory=list)
+    """The queries that were stopped, and why."""
+
+    def print(self, outcome: Outcome) -> None:
+        """Print what an outcome tells, after those of the messages that it released."""
+        for each in outcome.released:
+            self._print(each)
+        self._print(outcome)
+
+    def count(self, outcome: Outcome) -> None:
+        """Count an outcome, and say what is wrong with it, but print no results."""
+        for each in outcome.released:
+            self._say(each)
+        self._say(outcome)
+
+    @property
+    def faulty(self) -> bool:
+        """Whether something was not taken in whole."""
+        return any(self.counts[status] for status in ("unmatched", "rejected", "partial"))
+
+    def say_counts(self, lateness: str, *, messages: bool) -> None:
+        """Say on stderr what was left out."""
+        late = self.counts["late"]
+        if messages:
+            told = ", ".join(f"{count} {status}" for status, count in sorted(self.counts.items()))
+            click.echo(f"messages: {told or 'none'}", err=True)
+        if late:
+            what = "messages" if messages else "events"
+            click.echo(f"{late} {what} were late beyond {lateness}", err=True)
+
+    def _print(self, outcome: Outcome) -> None:
+        self._say(outcome)
+        if not (outcome.reports or outcome.alerts or outcome.replies):
+            return
+        from sensorstream.streams.report_data import report_text
+
+        reacted = not outcome.alerts and not outcome.replies
+        for each in outcome.reports:
+            if not reacted and (outcome.time is None or each.report.time >= outcome.time):
+                self._print_reactions(outcome)
+                reacted = True
+            for text in report_text(each.report, self.time(each.report.time)):
+                click.echo(text, nl=False)
+        if not reacted:
+            self._print_reactions(outcome)
+
+    def _print_reactions(self, outcome: Outcome) -> None:
+        for alert in outcome.alerts:
+            if alert.kind == "query-stopped":
+                self.stopped.append(alert.text)
+            elif alert.kind == "rule":
+                head = {"rule": alert.rule, "time": self.time(alert.time), "alert": alert.text}
+                _print_line({**head, "severity": alert.severity, "key": alert.key})
+        for reply in outcome.replies:
+            assert outcome.time is not None
+            _print_line({"time": self.time(outcome.time), "reply": reply})
+
+    def _say(self, outcome: Outcome) -> None:
+        """Count an outcome, and say on stderr what is wrong with it."""
+        id_ = outcome.message.id
+        status = outcome.status.value
+        if not id_ or status == "held":
+            return
+        self.counts[status] += 1
+        if not outcome.warnings or status == "late":
+            return
+        name = self.names.get(id_, f"event {id_[1:]}")
+        if outcome.rejection is not None:
+            told = f"{name} is left out: {outcome.rejection.code}: {outcome.rejection}"
+            click.echo(told, err=True)
+            return
+        for warning in outcome.warnings:
+            click.echo(f"{name}: {warning}", err=True)
 
 
 def _print_line(data: Mapping[str, object]) -> None:
     click.echo(json.dumps(data, ensure_ascii=False))
 
 
-def _print(report: Report, lines: EventLines) -> None:
-    from sensorstream.streams.report_data import report_text
-
-    for text in report_text(report, lines.format(report.time)):
-        click.echo(text, nl=False)
-
-
-def _say_costs(processor: StreamProcessor, seconds: float) -> None:
-    events = processor.counts.events
+def _say_costs(engine: Engine, seconds: float) -> None:
+    events = engine.queries.processor.counts.events
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     click.echo(
         f"{events} events, {seconds:.2f} s, {events / max(seconds, 1e-9):.0f} events/s, "
         f"{peak:.0f} MiB peak memory",
         err=True,
     )
-
-
-def _lateness(text: str) -> int:
-    """``--lateness`` in microseconds."""
-    from sensorstream.errors import TermError
-    from sensorstream.model.datatypes import parse_duration
-    from sensorstream.streams.event_lines import SECOND, seconds
-
-    try:
-        if text.strip().upper().startswith("P"):
-            length = int(parse_duration(text.strip()).total_seconds() * SECOND)
-        else:
-            length = seconds(Decimal(text))
-    except (TermError, InvalidOperation):
-        length = -1
-    if length < 0:
-        raise click.BadParameter(
-            f"'{text}': expected seconds, or a duration such as PT5S", param_hint="--lateness"
-        )
-    return length

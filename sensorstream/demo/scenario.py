@@ -209,11 +209,11 @@ class Scenario:
         out = self._output
         out.chapter("History answers SQL")
         classes = city.client.sql(_CLASSES)
-        seen = {_local(row[0]) for row in classes["rows"]}
+        seen = {_local(row[0]) for row in classes.rows}
         out.quote(_HISTORY)
         answer = city.client.sql(_HISTORY)
-        out.table(answer["columns"], _shortened(answer["rows"]))
-        out.expect(answer["rows"], "what left the window is in PostgreSQL, a table per class")
+        out.table(list(answer.columns), _shortened(answer.rows))
+        out.expect(answer.rows, "what left the window is in PostgreSQL, a table per class")
         out.expect("Congestion" in seen, "what was inferred went along, marked as inferred")
         out.say("The same SQL, in bulk, on Spark over the same history:")
         settings = load_settings(city.config)

@@ -1,4 +1,4 @@
-"""One message through window, reasoner and rules, all or nothing (Algorithm 1 of the paper).
+"""One message through window, reasoner, rules and queries, all or nothing (Algorithm 1).
 
 Here messages come in the order in which they are to be taken; who puts them into that order is
 :mod:`sensorstream.engine.engine`.
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Final
 
+from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.intake import Verdicts, admit
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
-from sensorstream.engine.queries import LiveQueries
+from sensorstream.engine.queries import LiveQueries, QueryTerms
 from sensorstream.engine.run import MessageRun
 from sensorstream.engine.shedding import LoadShedder, Shedding
 from sensorstream.engine.synopsis import Summary
@@ -24,9 +26,9 @@ from sensorstream.errors import (
     MessageError,
     ReasonerError,
     SensorStreamError,
+    SettingsError,
 )
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.mapping.plan import Mapped
 from sensorstream.model.events import Delta, Departure, Message, net_delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant, Timeline
@@ -38,30 +40,28 @@ from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import run_rules
-from sensorstream.window.window import Window
+from sensorstream.window.spec import Kind, Unit, WindowSpec
+from sensorstream.window.window import Window, make_window
 
 _LOG = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Arrived:
-    """A mapped message on its way into the window."""
-
-    message: Message
-    mapped: Mapped
+_EVERYTHING: Final = WindowSpec(Kind.LANDMARK, Unit.INDIVIDUALS)
 
 
 class Cycle:
     """The knowledge base and all that reacts to it.
 
+    Without a ``window`` events do not enter the knowledge base, only the windows of the queries.
     ``archived`` counts the individuals that went straight to history.
+
+    Raises:
+        SettingsError: rules, filters or load shedding, which are about the window, without one.
     """
 
     def __init__(
         self,
         *,
         knowledge: KnowledgeBase,
-        window: Window,
+        window: Window | None,
         reasoner: Reasoner,
         rules: Sequence[CompiledRule],
         evaluator: ConditionEvaluator,
@@ -70,11 +70,18 @@ class Cycle:
         timeline: Timeline,
         filters: Sequence[Filter],
         shedder: LoadShedder | None,
+        terms: QueryTerms | None,
+        answers: bool,
     ) -> None:
+        if window is None and (rules or filters or shedder is not None):
+            raise SettingsError(
+                "semantic rules, filters and load shedding are about the window of the knowledge "
+                "base, and there is none: expected a window, such as 'landmark'"
+            )
         self.kb = knowledge
-        self.window = window
+        self.window = make_window(_EVERYTHING) if window is None else window
         self.evaluator = evaluator
-        self.queries = LiveQueries(knowledge.index, timeline)
+        self.queries = LiveQueries(knowledge.index, timeline, terms)
         self.memory = RuleMemory()
         self.notices = Notices()
         self.shedder = shedder
@@ -85,8 +92,15 @@ class Cycle:
         self._counter = counter
         self._timeline = timeline
         self._filters = tuple(filters)
+        self._windowless = window is None
+        self._answers = answers
         reasoner.start(knowledge)
         evaluator.prepare(rule.queries for rule in rules)
+
+    @property
+    def now(self) -> Instant | None:
+        """Application time: the latest time any event brought; None before the first."""
+        return self.queries.now if self._windowless else self.window.now
 
     def take_in(
         self,
@@ -99,11 +113,13 @@ class Cycle:
 
         ``received`` is the time of arrival of what released it, if it had to wait.
         """
-        message, answered = arrived.message, received is not None
+        message = arrived.message
         if message.id in refused:
             return outcome_of(arrived, Status.REJECTED, timings)
-        before = self.degraded
         heard = message.received if received is None else received
+        if self._windowless:
+            return self._pass(arrived, timings, heard)
+        before = self.degraded
         closing = self._closing(arrived)
         result = self._attempt(arrived, timings, heard, closing)
         if closing and isinstance(result, Exception):
@@ -117,7 +133,7 @@ class Cycle:
         else:
             outcome = self.fault(message, result, timings)
         outcome = self.with_queries(outcome)
-        if answered and outcome.replies:
+        if received is not None and self._answers and outcome.replies:
             told = f"{len(outcome.replies)} replies not sent: the message had waited"
             outcome = replace(outcome, warnings=(*outcome.warnings, told))
         return self._with_reasoner(outcome, before) if self.degraded else outcome
@@ -138,11 +154,29 @@ class Cycle:
         self._tell_queries(run, heard)
         return outcome
 
+    def _pass(self, arrived: Arrived, timings: Timings, heard: Instant) -> Outcome:
+        """Let only the windows of the queries have a message."""
+        events = arrived.mapped.events
+        if events:
+            self.queries.take_in(events, (), events[-1].time, heard)
+        message, mapped, left_out = arrived.message, arrived.mapped, arrived.mapped.warnings
+        outcome = Outcome(
+            message,
+            Status.PARTIAL if left_out else Status.ACCEPTED,
+            matched=mapped.matched,
+            individuals=mapped.individuals,
+            alerts=self.notices.partial(message, left_out, self.now) if left_out else (),
+            phases=timings,
+            warnings=left_out,
+            time=self.now,
+        )
+        return self.with_queries(outcome)
+
     def _given_up(self, outcome: Outcome, error: Exception) -> Outcome:
         """Tell that a message was taken in without the synopses that were due with it."""
         _LOG.error("synopses given up at message %s", outcome.message.id, exc_info=error)
         told = f"the synopses of what was shed do not enter the window: {error}"
-        notices = self.notices.given_up(outcome.message, told, self.window.now)
+        notices = self.notices.given_up(outcome.message, told, self.now)
         return replace(
             outcome,
             alerts=(*outcome.alerts, *notices),
@@ -163,7 +197,7 @@ class Cycle:
 
     def with_queries(self, outcome: Outcome) -> Outcome:
         """The outcome with what queries have reported, and those that a fault has stopped."""
-        message, now = outcome.message, self.window.now
+        message, now = outcome.message, self.now
         stopped = tuple(
             self.notices.stopped(message, name, entry, error, now)
             for name, entry, error in self.queries.take_faults()
@@ -185,7 +219,7 @@ class Cycle:
         return Outcome(
             message,
             Status.REJECTED,
-            alerts=self.notices.rejected(message, error, self.window.now),
+            alerts=self.notices.rejected(message, error, self.now),
             phases=Timings() if timings is None else timings,
             warnings=(str(error),),
             rejection=error,
@@ -201,7 +235,7 @@ class Cycle:
         """Tell that the reasoner is away; as an alert only when that is new."""
         alerts = outcome.alerts
         if not before:
-            notice = self.notices.degraded(outcome.message, self.degraded, self.window.now)
+            notice = self.notices.degraded(outcome.message, self.degraded, self.now)
             alerts = (*alerts, notice)
         warnings = outcome.warnings
         if outcome.status in (Status.ACCEPTED, Status.PARTIAL):
@@ -251,6 +285,7 @@ class Cycle:
             archived=tuple(verdicts.departures),
             filtered=tuple(verdicts.filtered),
             shed=tuple(verdicts.shed),
+            time=now,
         )
 
     def _enter(
@@ -354,7 +389,7 @@ class Cycle:
         return Outcome(
             message,
             Status.ACCEPTED,
-            alerts=self.notices.restored(message, expelled, self.window.now),
+            alerts=self.notices.restored(message, expelled, self.now),
             departures=tuple(Departure(each, now) for each in change.departures),
             superseded=change.superseded,
         )

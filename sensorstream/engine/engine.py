@@ -1,56 +1,48 @@
-"""Algorithm 1 of the paper: a message comes in, the knowledge base moves, rules react.
+"""Algorithm 1 of the paper: events come in, the knowledge base moves, rules and queries react.
 
-The engine does no I/O and reads no clock but the counter it is given for the phase times. The
-same messages and ticks in the same order give the same outcomes: recovery rests on that.
+The one engine of the server, of ``sensorstream run`` and ``explain``, and of programs that use
+SensorStream as a library. It is built from values, does no I/O, starts no thread, and reads no
+clock but the counter it is given for the phase times. The same events, messages and ticks in the
+same order give the same outcomes: recovery rests on that.
 
-A message is mapped when it arrives. With a lateness it may then wait until nothing earlier can
-come (:mod:`sensorstream.engine.reorder`); the window, the reasoner and the rules get it when it
-is released, in order of application time.
+Messages are mapped before they come here (:mod:`sensorstream.engine.arrival`). With a lateness
+they may then wait until nothing earlier can come (:mod:`sensorstream.engine.reorder`); the window,
+the reasoner, the rules and the queries get them when they are released, in order of application
+time.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
-
-from lxml import etree
+from typing import Final
 
 from sensorstream.engine.archive import archived
-from sensorstream.engine.cycle import Arrived, Cycle, outcome_of
+from sensorstream.engine.arrival import Arrived, Unmapped
+from sensorstream.engine.cycle import Cycle, outcome_of
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
-from sensorstream.engine.queries import QueriesState
+from sensorstream.engine.queries import QueriesState, QueryTerms
 from sensorstream.engine.reorder import Disorder, ReorderBuffer, ReorderState, Waiting
 from sensorstream.engine.shedding import LoadShedder, LoadState, Shedding
-from sensorstream.errors import (
-    MessageError,
-    SensorStreamError,
-)
+from sensorstream.errors import MessageError, SensorStreamError
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.mapping.document import parse_document
-from sensorstream.mapping.plan import Mapped, MappingPlan
-from sensorstream.model.events import Alert, Delta, Message
+from sensorstream.mapping.plan import Mapped
+from sensorstream.model.events import Alert, Delta, Event, Message
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.memory import RuleMemory
+from sensorstream.streams.query import ContinuousQuery
 from sensorstream.window.state import WindowState
 from sensorstream.window.window import Window
 
-_LOG = logging.getLogger(__name__)
-_NONE: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A well-formed message, and the seconds it took to read (they count as t_m)."""
-
-    document: etree._ElementTree
-    seconds: float
+_NONE: Final[frozenset[str]] = frozenset()
+_NO_MESSAGE: Final = Message("", b"", 0)
+"""What outcomes are told for that no message brought: time passed, or the streams ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,31 +62,50 @@ class EngineState:
     """The continuous queries; None in a state that is older than they."""
 
 
+def _no_time() -> float:
+    return 0.0
+
+
 class Engine:
     """The knowledge base and all that reacts to it; owned by one thread.
 
-    ``counter`` gives seconds for the phase times (:meth:`sensorstream.clock.Clock.counter`).
+    Args:
+        knowledge: holds the static graph.
+        window: keeps what enters the knowledge base; None: events enter the windows of the
+            queries only, and there are no rules.
+        reasoner: derives the inferred graph; it is started here.
+        rules: the semantic rules, in the order in which their actions are carried out.
+        evaluator: answers the conditions of the rules.
+        max_rounds: how many rounds of rules one message may cause.
+        counter: gives seconds for the phase times (:meth:`sensorstream.clock.Clock.counter`).
+        timeline: how times are written.
+        disorder: how late events may be; what is later is left out. None: events are taken as
+            they come, one from before the present happens at the present.
+        filters: what of a message enters the window.
+        shedding: the load to be shed.
+        queries: what continuous queries may count on.
+        answers: whether senders wait for the outcome of their own message and see no other, so
+            that the replies of a message that had to wait cannot be sent.
     """
 
     def __init__(
         self,
         *,
         knowledge: KnowledgeBase,
-        window: Window,
-        mapping: MappingPlan,
+        window: Window | None,
         reasoner: Reasoner,
         rules: Sequence[CompiledRule],
         evaluator: ConditionEvaluator,
         max_rounds: int,
-        max_depth: int,
-        counter: Callable[[], float],
         timeline: Timeline,
+        counter: Callable[[], float] = _no_time,
         disorder: Disorder | None = None,
         filters: Sequence[Filter] = (),
         shedding: Shedding | None = None,
+        queries: QueryTerms | None = None,
+        answers: bool = True,
     ) -> None:
         self.kb = knowledge
-        self.window = window
         self.evaluator = evaluator
         self._cycle = Cycle(
             knowledge=knowledge,
@@ -107,58 +118,72 @@ class Engine:
             timeline=timeline,
             filters=filters,
             shedder=None if shedding is None else LoadShedder(shedding),
+            terms=queries,
+            answers=answers,
         )
+        self.window = self._cycle.window
         self.queries = self._cycle.queries
-        self._mapping = mapping
-        self._max_depth = max_depth
-        self._counter = counter
         self._timeline = timeline
         # None: messages are taken as they come.
         self._order = None if disorder is None else ReorderBuffer[Arrived](disorder)
         # Messages that waited when the lateness was taken out of the settings.
         self._left: tuple[Arrived, ...] = ()
 
-    def read(self, content: bytes) -> Reading:
-        """Parse a message without taking it in; safe to call from any thread.
+    def take(self, arrived: Event | Arrived | Unmapped, refused: Container[str] = _NONE) -> Outcome:
+        """Take one event in, or the events of one message, and all that waited for them.
 
-        Raises:
-            MalformedMessage: not well-formed XML, or XML that is refused.
-        """
-        start = self._counter()
-        document = parse_document(content, max_depth=self._max_depth)
-        return Reading(document, self._counter() - start)
-
-    def process(
-        self, message: Message, reading: Reading, refused: Container[str] = _NONE
-    ) -> Outcome:
-        """Take one message in, and all that waited for it.
-
-        A message that cannot be taken in (:class:`MessageError`, a reasoner that fails twice,
-        or a fault of our own) leaves the knowledge base as it was and comes back as a rejected
-        outcome.
+        What cannot be taken in (:class:`MessageError`, a reasoner that fails twice, or a fault
+        of our own) leaves the knowledge base as it was and comes back as a rejected outcome.
 
         Args:
-            message: it arrives no earlier than the messages and ticks before it.
-            reading: what :meth:`read` made of it.
+            arrived: an event, or what :meth:`.Mapper.map` made of a message. It arrives no
+                earlier than the messages and ticks before it.
             refused: ids of messages that were rejected when they were released, in an earlier
                 life of this engine: they are rejected again, whatever the reasoner says now.
 
         Returns:
-            What became of the message; ``released`` holds the outcomes of those that waited.
+            What became of it; ``released`` holds the outcomes of those that waited.
         """
-        timings = Timings(t_m=reading.seconds)
+        if isinstance(arrived, Event):
+            arrived = Arrived.of(arrived)
+        message, timings = arrived.message, Timings(t_m=arrived.seconds)
         news = self._weigh(message, 1)
-        arrived = self._map(message, reading, timings)
+        own = self._set_aside(arrived, timings) if isinstance(arrived, Unmapped) else arrived
         if self._order is not None:
-            outcome = self._in_order(self._order, message, arrived, timings, refused)
+            outcome = self._in_order(self._order, message, own, timings, refused)
         else:
             left = self._release_left(refused, message.received)
-            if isinstance(arrived, Arrived):
-                arrived = self._cycle.take_in(arrived, timings, refused)
-            outcome = replace(arrived, released=left) if left else arrived
+            if isinstance(own, Arrived):
+                own = self._cycle.take_in(own, timings, refused)
+            outcome = replace(own, released=left) if left else own
         if news:
             outcome = replace(outcome, alerts=(*news, *outcome.alerts))
         return self._marked(outcome)
+
+    def advance(self, time: Instant) -> Outcome:
+        """Application time has come so far: nothing earlier than ``time`` will come any more.
+
+        What waited for it is released, and windows close. With a lateness, events from before
+        it are late from now on.
+        """
+        released: tuple[Outcome, ...] = ()
+        if self._order is not None:
+            self._order.complete(time)
+            released = self._release(_NONE, None)
+        self.queries.advance(time)
+        return self._marked(replace(self._told(), released=released))
+
+    def finish(self) -> Outcome:
+        """The streams have ended: all that waits is released, and windows close once more."""
+        released = self._release_left(_NONE, None)
+        if self._order is not None:
+            self._order.complete(None)
+            released += self._release(_NONE, None)
+        self.queries.finish()
+        return self._marked(replace(self._told(), released=released))
+
+    def _told(self) -> Outcome:
+        return self._cycle.with_queries(Outcome(_NO_MESSAGE, Status.ACCEPTED))
 
     def tick(self, tick: Message, refused: Container[str] = _NONE) -> Outcome:
         """Let time pass without a message: what waited for silent sources is released.
@@ -174,10 +199,7 @@ class Engine:
             released = self._release_left(refused, tick.received)
         else:
             self._order.advance(tick.received)
-            released = tuple(
-                self._cycle.take_in(each, Timings(), refused, tick.received)
-                for each in self._order.release()
-            )
+            released = self._release(refused, tick.received)
         outcome = Outcome(tick, Status.ACCEPTED)
         if self._cycle.shedder is not None and self._cycle.shedder.closing(None):
             outcome = self._cycle.take_in(Arrived(tick, Mapped((), (), ())), Timings(), refused)
@@ -231,26 +253,20 @@ class Engine:
         """Messages that wait for earlier ones."""
         return len(self._left) if self._order is None else len(self._order)
 
-    def _map(self, message: Message, reading: Reading, timings: Timings) -> Arrived | Outcome:
-        """What the mapping rules make of a message, or why it ends here."""
-        start = self._counter()
-        try:
-            mapped = self._mapping.apply(reading.document, message)
-        except MessageError as error:
+    def _set_aside(self, unmapped: Unmapped, timings: Timings) -> Outcome:
+        """What a message comes to that gives no events."""
+        message, error = unmapped.message, unmapped.error
+        if isinstance(error, MessageError):
             return self.reject(message, error, timings)
-        except Exception as error:
+        if error is not None:
             return self._cycle.fault(message, error, timings)
-        finally:
-            timings.t_m += self._counter() - start
-        if mapped.matched:
-            return Arrived(message, mapped)
-        root = str(reading.document.getroot().tag)
+        root, hint = unmapped.root, unmapped.hint
         return Outcome(
             message,
             Status.UNMATCHED,
-            alerts=self._cycle.notices.unmatched(message, root, mapped.hint, self.window.now),
+            alerts=self._cycle.notices.unmatched(message, root, hint, self._cycle.now),
             phases=timings,
-            warnings=(f"no mapping rule matched: {mapped.hint}",),
+            warnings=(f"no mapping rule matched: {hint}",),
         )
 
     def _in_order(
@@ -263,11 +279,12 @@ class Engine:
     ) -> Outcome:
         """Let a message wait for its turn, and release those whose turn it is."""
         own: Outcome | None = None
-        order.advance(message.received)
         if isinstance(arrived, Outcome):
+            order.advance(message.received)
             own = arrived
         elif not arrived.mapped.events:
             # It says nothing of any time, so there is nothing to wait for.
+            order.advance(message.received)
             own = self._cycle.take_in(arrived, timings, refused)
         elif not order.offer(
             message.source, arrived.mapped.events[0].time, message.received, _kept(arrived)
@@ -286,10 +303,29 @@ class Engine:
             own = outcome_of(arrived, Status.HELD, timings)
         if forced:
             notices = self._cycle.notices.overflow(
-                message, order.disorder.max_held, self.window.now
+                message, order.disorder.max_held, self._cycle.now
             )
             own = replace(own, alerts=(*own.alerts, *notices), forced=len(forced))
         return replace(own, released=tuple(released)) if released else own
+
+    def register(self, name: str, text: str, entry: str = "") -> ContinuousQuery:
+        """Start a continuous query; it begins with the present content of the knowledge base.
+
+        ``entry`` is the journal's id of its registration, if there is a journal.
+
+        Raises:
+            QueryError: the text is not a valid query, or asks for a graph that is not there.
+            UnsupportedQuery: no stream can answer it, or the name is taken.
+        """
+        return self.queries.register(name, text, entry)
+
+    def unregister(self, name: str) -> None:
+        """Stop a continuous query; what only it used is given back.
+
+        Raises:
+            UnknownQuery: no query has that name.
+        """
+        self.queries.unregister(name)
 
     def register_query(self, message: Message) -> Outcome:
         """Start a continuous query between two messages.
@@ -298,10 +334,10 @@ class Engine:
             message: the journal's entry: the query's text, and as source its name.
 
         Raises:
-            QueryError: the text is not a valid query.
+            QueryError: the text is not a valid query, or asks for a graph that is not there.
             UnsupportedQuery: no stream can answer it, or the name is taken.
         """
-        self.queries.register(message.source, message.content.decode(), message.id)
+        self.register(message.source, message.content.decode(), message.id)
         return Outcome(message, Status.ACCEPTED)
 
     def remove_query(self, message: Message) -> Outcome:
@@ -310,7 +346,7 @@ class Engine:
         Raises:
             UnknownQuery: no query has that name.
         """
-        self.queries.unregister(message.source)
+        self.unregister(message.source)
         return Outcome(message, Status.ACCEPTED)
 
     def _marked(self, outcome: Outcome) -> Outcome:
@@ -322,10 +358,23 @@ class Engine:
         if shedder is None or not shedder.advance(message.received, messages):
             return ()
         state, budget = shedder.state, shedder.shedding.budget
-        now = self.window.now
+        now = self._cycle.now
         return (self._cycle.notices.shedding(message, state.active, budget, state.shed, now),)
 
-    def _release_left(self, refused: Container[str], received: Instant) -> tuple[Outcome, ...]:
+    def _release(self, refused: Container[str], received: Instant | None) -> tuple[Outcome, ...]:
+        """Take in what waits no more; ``received`` is the time of arrival that released it."""
+        if self._order is None:
+            return ()
+        return tuple(
+            self._cycle.take_in(each, Timings(), refused, received)
+            for each in self._order.release()
+        )
+
+    def _release_left(
+        self, refused: Container[str], received: Instant | None
+    ) -> tuple[Outcome, ...]:
+        if not self._left:
+            return ()
         left, self._left = self._left, ()
         return tuple(self._cycle.take_in(each, Timings(), refused, received) for each in left)
 
@@ -340,7 +389,7 @@ class Engine:
         self._cycle.archived += len(departures)
         return replace(
             outcome_of(arrived, Status.LATE, timings),
-            alerts=self._cycle.notices.late(message, told, self.window.now),
+            alerts=self._cycle.notices.late(message, told, self._cycle.now),
             archived=departures,
             warnings=(*arrived.mapped.warnings, told),
         )
@@ -403,7 +452,6 @@ class Engine:
     def adopt(
         self,
         aside: Aside,
-        mapping: MappingPlan,
         rules: Sequence[CompiledRule],
         filters: Sequence[Filter],
         shedding: Shedding | None,
@@ -417,7 +465,6 @@ class Engine:
             ReasonerError: the new reasoner failed; the same.
         """
         self._cycle.adopt(aside, rules, filters, shedding)
-        self._mapping = mapping
 
     def readmit(self, message: Message, aside: Aside) -> Outcome:
         """Exchange a reasoner that failed for a new one; see :meth:`.Cycle.readmit`."""
@@ -431,7 +478,7 @@ class Engine:
 
     def report(self, message: Message, kind: str, key: str) -> Outcome:
         """Raise an alert of the system itself; ``message`` holds its text."""
-        alert = self._cycle.notices.told(message, kind, key, self.window.now)
+        alert = self._cycle.notices.told(message, kind, key, self._cycle.now)
         return Outcome(message, Status.ACCEPTED, alerts=(alert,))
 
     def close(self) -> None:
@@ -441,4 +488,6 @@ class Engine:
 
 def _kept(arrived: Arrived) -> Arrived:
     """A message as it waits: its text is in the journal and needed no more."""
-    return replace(arrived, message=replace(arrived.message, content=b""))
+    if not arrived.message.content:
+        return arrived
+    return replace(arrived, message=replace(arrived.message, content=b""), seconds=0.0)

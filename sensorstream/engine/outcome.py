@@ -9,6 +9,7 @@ from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.events import Alert, Departure, Message, Superseded
 from sensorstream.model.terms import Subject
+from sensorstream.model.timeline import Instant
 
 
 class Status(Enum):
@@ -65,6 +66,7 @@ class Outcome:
     messages that waited until this one came; ``forced`` of them, because too many waited.
     ``degraded`` tells that the plain profile stands in for a reasoner that failed. ``reports`` are
     those of continuous queries.
+    ``time`` is the application time at which it was taken in; None if it was not.
     """
 
     message: Message
@@ -85,6 +87,7 @@ class Outcome:
     filtered: tuple[Withheld, ...] = ()
     shed: tuple[Withheld, ...] = ()
     reports: tuple[QueryReport, ...] = ()
+    time: Instant | None = None
 
     @property
     def timings(self) -> dict[str, float]:

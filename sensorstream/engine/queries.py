@@ -1,12 +1,12 @@
-"""Continuous queries over the messages that an engine takes in.
+"""Continuous queries over the events that an engine takes in.
 
 The default graph of the queries is the knowledge base: static, window and inferred graph. Their
 own windows hold what accepted messages say, each message as one event of the stream of its
 source. The queries see a message when it is sure to stay; one that is rejected leaves no trace.
 
-Time of the queries is application time. It moves by the messages; in silence by as much as time
-of arrival has passed (docs/decisions/010). A message that is older than the present of the
-queries, because messages are taken as they come or because the clock has closed a window, happens
+Time of the queries is application time. It moves by the events; in silence by as much as time
+of arrival has passed (docs/decisions/010). An event that is older than the present of the
+queries, because events are taken as they come or because the clock has closed a window, happens
 at the present: nothing that was taken in is lost to them.
 """
 
@@ -15,25 +15,26 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
+from typing import TypeAlias
 from urllib.parse import quote
 
-from sensorstream.errors import SensorStreamError, UnknownQuery
+from sensorstream.errors import QueryError, SensorStreamError, UnknownQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta, Event, net_delta
-from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
+from sensorstream.streams.event_lines import instant_of
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Report
 from sensorstream.streams.state import ProcessorState
 
 _LOG = logging.getLogger(__name__)
-_LONGEST_GAP: Final = 10_000
-"""The most instants between two messages at which queries report: a wrong time in one message
-must not stop the server for hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +53,48 @@ class QueryReport:
         return f"{self.entry}-{self.number}"
 
 
-@dataclass(slots=True)
-class Registration:
-    """A query that runs: the journal's id of its registration, and how often it has reported."""
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """What queries may count on, as a deployment or a caller sets it.
 
+    ``longest_gap`` bounds the instants between two events at which queries report, so that a
+    wrong time in one message does not stop a server for hours; None: there is no bound.
+    ``graphs`` are those that GRAPH may match; None: queries must name no graph.
+    """
+
+    longest_gap: int | None = 10_000
+    graphs: Mapping[IRI, TripleIndex] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A query that runs: ``reports`` is the number of its last report, 0 before the first."""
+
+    name: str
     entry: str
+    """The journal's id of the registration, or the query's name where there is no journal."""
     reports: int = 0
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """When time of the queries last moved by an event: to which time, and its time of arrival."""
+
+    time: Instant
+    received: Instant
+
+
+@dataclass(frozen=True, slots=True)
 class QueriesState:
-    """The queries at rest; ``moved`` as :class:`LiveQueries` keeps it."""
+    """The continuous queries of an engine at rest."""
 
     processor: ProcessorState
-    registered: Mapping[str, Registration]
-    moved: tuple[Instant, Instant] | None
+    registered: tuple[Registration, ...] = ()
+    moved: Moved | None = None
+
+
+Fault: TypeAlias = tuple[str, str, Exception]
+"""A query that was stopped: its name, the entry of its registration, and why."""
 
 
 def stream_of(source: str) -> IRI | None:
@@ -87,17 +115,19 @@ class LiveQueries:
     ``knowledge`` is the graph that patterns outside WINDOW match.
     """
 
-    def __init__(self, knowledge: TripleIndex, timeline: Timeline) -> None:
+    def __init__(
+        self, knowledge: TripleIndex, timeline: Timeline, terms: QueryTerms | None = None
+    ) -> None:
+        self._terms = QueryTerms() if terms is None else terms
         self.processor = StreamProcessor(
             knowledge,
-            instant=lambda literal: timeline.instant(literal.lexical),
+            instant=partial(_instant, timeline),
             second=timeline.of_wall_time(1),
         )
         self._knowledge = knowledge
         self._registered: dict[str, Registration] = {}
         self._reports: list[QueryReport] = []
-        # When time of the queries last moved by a message: that time, and its time of arrival.
-        self._moved: tuple[Instant, Instant] | None = None
+        self._moved: Moved | None = None
         # No part of the state: what it leads to stands in the journal, as ticks.
         self._resumed: Instant = 0
 
@@ -107,20 +137,33 @@ class LiveQueries:
         """Whether a query could be registered now; no operator is made.
 
         Raises:
-            QueryError: the text is not a valid query.
+            QueryError: the text is not a valid query, or asks for a graph that is not there.
             UnsupportedQuery: no stream can answer it, or the name is taken.
         """
-        self.processor.check(name, parse_query(text))
+        self.processor.check(name, self._parsed(text), self._terms.graphs)
 
-    def register(self, name: str, text: str, entry: str) -> ContinuousQuery:
-        """Start a query; ``entry`` is the journal's id of its registration.
+    def register(self, name: str, text: str, entry: str = "") -> ContinuousQuery:
+        """Start a query; ``entry`` is the journal's id of its registration, if there is one.
 
         Raises:
             QueryError, UnsupportedQuery: see :meth:`check`.
         """
-        running = self.processor.register(name, text, parse_query(text), self._take_report)
-        self._registered[name] = Registration(entry)
+        running = self._start(name, text)
+        self._registered[name] = Registration(name, entry or name)
         return running
+
+    def _start(self, name: str, text: str) -> ContinuousQuery:
+        query = self._parsed(text)
+        return self.processor.register(name, text, query, self._take_report, self._terms.graphs)
+
+    def _parsed(self, text: str) -> Query:
+        query = parse_query(text)
+        graphs = self._terms.graphs
+        for name in query.dataset.named:
+            if graphs is not None and name not in graphs:
+                known = ", ".join(f"<{each}>" for each in graphs) or "none"
+                raise QueryError(f"FROM NAMED <{name}>: no such graph; given: {known}")
+        return query
 
     def unregister(self, name: str) -> None:
         """Stop a query.
@@ -146,16 +189,16 @@ class LiveQueries:
         return {each.entry for each in self._registered.values()}
 
     def _take_report(self, report: Report) -> None:
-        registration = self._registered[report.query]
-        registration.reports += 1
-        self._reports.append(QueryReport(registration.entry, registration.reports, report))
+        known = self._registered[report.query]
+        counted = self._registered[report.query] = replace(known, reports=known.reports + 1)
+        self._reports.append(QueryReport(counted.entry, counted.reports, report))
 
     # -- time -------------------------------------------------------------------------------
 
     def take_in(
         self, events: Sequence[Event], changes: Sequence[Delta], now: Instant, received: Instant
     ) -> None:
-        """A message has been taken in.
+        """The events of a message have been taken in.
 
         Args:
             events: what it said, its times in any order.
@@ -166,17 +209,19 @@ class LiveQueries:
         processor = self.processor
         said = self._by_time(events)
         first = said[0].time if said else self._present(now)
-        if processor.acts_before(first):
+        longest_gap = self._terms.longest_gap
+        if changes and processor.acts_before(first):
             # What is reported before the message must not see what the message changed.
             with self._without(net_delta(first, changes)):
-                processor.complete(first, _LONGEST_GAP)
+                processor.complete(first, longest_gap)
         for event in said:
-            processor.complete(event.time, _LONGEST_GAP)
+            if longest_gap is not None:
+                processor.complete(event.time, longest_gap)
             processor.push(event)
         if not said:
             processor.settle(first)
         assert processor.now is not None
-        self._moved = (processor.now, received)
+        self._moved = Moved(processor.now, received)
 
     def take_back(self) -> None:
         """A message was rejected, and the knowledge base is as it was before."""
@@ -187,6 +232,15 @@ class LiveQueries:
         while (due := self.processor.next_news) is not None and due < time:
             self.processor.advance(due + 1)
 
+    def finish(self) -> None:
+        """The streams have ended; see :meth:`.StreamProcessor.finish`."""
+        self.processor.finish()
+
+    @property
+    def now(self) -> Instant | None:
+        """The present of the queries; None before the first event."""
+        return self.processor.now
+
     def resume(self, received: Instant) -> None:
         """The server runs from this time of arrival on: before it, silence says nothing."""
         self._resumed = received
@@ -195,8 +249,7 @@ class LiveQueries:
         """Application time in silence; None before the first message."""
         if self._moved is None:
             return None
-        time, at = self._moved
-        return time + received - max(at, self._resumed)
+        return self._moved.time + received - max(self._moved.received, self._resumed)
 
     def due(self, margin: int, patience: int) -> Instant | None:
         """From which time of arrival on something is due in silence; None: never.
@@ -207,21 +260,27 @@ class LiveQueries:
         news = self.processor.next_news
         if news is None or self._moved is None:
             return None
-        time, at = self._moved
-        return max(at, self._resumed) + max(news + 1 - time + margin, patience)
+        since = max(self._moved.received, self._resumed)
+        return since + max(news + 1 - self._moved.time + margin, patience)
 
     def _present(self, time: Instant) -> Instant:
         now = self.processor.now
         return time if now is None else max(now, time)
 
     def _by_time(self, events: Sequence[Event]) -> list[StreamEvent]:
-        """One event for each time of a message, in order; none before the present."""
-        said: dict[Instant, dict[Triple, None]] = {}
-        for event in sorted(events, key=lambda each: each.time):
-            triples = said.setdefault(self._present(event.time), {})
-            triples.update(dict.fromkeys(event.triples))
-        stream = stream_of(events[0].source) if events else None
-        return [StreamEvent(time, tuple(triples), stream) for time, triples in said.items()]
+        """One event for each time and stream of a message, in order; none before the present."""
+        if len(events) == 1:
+            (event,) = events
+            time = self._present(event.time)
+            return [StreamEvent(time, event.triples, _stream(event), event.end)]
+        said: dict[tuple[Instant, IRI | None, Instant | None], dict[Triple, None]] = {}
+        for event in sorted(events, key=_time):
+            key = (self._present(event.time), _stream(event), event.end)
+            said.setdefault(key, {}).update(dict.fromkeys(event.triples))
+        return [
+            StreamEvent(time, tuple(triples), stream, end)
+            for (time, stream, end), triples in said.items()
+        ]
 
     @contextmanager
     def _without(self, delta: Delta) -> Iterator[None]:
@@ -247,12 +306,10 @@ class LiveQueries:
         self._reports.clear()
         return reports
 
-    def take_faults(self) -> list[tuple[str, str, Exception]]:
-        """The queries that a fault of ours has stopped since the last call.
-
-        Returns:
-            For each its name, the journal's id of its registration, and the fault.
-        """
+    def take_faults(self) -> list[Fault]:
+        """The queries that a fault has stopped since the last call."""
+        if not self.processor.faults:
+            return []
         faults = []
         for name, error in self.processor.faults:
             faults.append((name, self._registered.pop(name).entry, error))
@@ -264,26 +321,32 @@ class LiveQueries:
 
     def state(self) -> QueriesState:
         """All that must survive a restart."""
-        return QueriesState(
-            self.processor.state(),
-            {
-                name: Registration(each.entry, each.reports)
-                for name, each in self._registered.items()
-            },
-            self._moved,
-        )
+        return QueriesState(self.processor.state(), tuple(self._registered.values()), self._moved)
 
     def restore(self, state: QueriesState) -> None:
         """Go on from a state; call it on new queries, the knowledge base as it was then."""
-        for name, each in state.registered.items():
-            self._registered[name] = Registration(each.entry, each.reports)
+        self._registered = {each.name: each for each in state.registered}
         self.processor.restore(state.processor, self._start_again)
         self._moved = state.moved
 
     def _start_again(self, name: str, text: str) -> None:
         try:
-            self.processor.register(name, text, parse_query(text), self._take_report)
+            self._start(name, text)
         except SensorStreamError as error:
             # It was accepted by another version of SensorStream; all else must go on.
             _LOG.error("the query '%s' cannot be run any more, it is left out: %s", name, error)
             del self._registered[name]
+
+
+def _instant(timeline: Timeline, literal: Literal) -> Instant:
+    """The instant that a query writes; on the dateTime line numbers are seconds."""
+    if timeline is Timeline.DATETIME:
+        return instant_of(literal)
+    return timeline.instant(literal.lexical)
+
+
+def _stream(event: Event) -> IRI | None:
+    return stream_of(event.source) if event.stream is None else event.stream
+
+
+_time = attrgetter("time")

@@ -99,13 +99,29 @@ class ReorderBuffer(Generic[Item]):
             state.now = received
             for source in self.disorder.by_source:
                 self._hear(source, _BEFORE_ALL, received)
-        now = state.now = max(state.now, received)
+        elif received > state.now:
+            state.now = received
+        silent = not state.sources
         while state.sources:
             source, heard = next(iter(state.sources.items()))
-            if heard.at + self.disorder.idle >= now:
+            if heard.at + self.disorder.idle >= state.now:
                 break
             del state.sources[source]
-        self._raise_frontier()
+            silent = True
+        if silent:
+            self._raise_frontier()
+
+    def complete(self, time: Instant | None) -> None:
+        """Nothing before an application time will come any more; None: nothing at all will.
+
+        What comes from before it all the same is late.
+        """
+        state = self._state
+        if time is None:
+            state.frontier = max(state.frontier, state.latest)
+        else:
+            state.frontier = max(state.frontier, time - 1)
+            state.released = max(state.released, time)
 
     def offer(self, source: str, time: Instant, received: Instant, item: Item) -> bool:
         """Take an item in, unless it is late: something later has been released already.

@@ -148,7 +148,7 @@ def _summary(data: list[Any]) -> list[Any]:
 
 
 def _queries(data: dict[str, Any]) -> dict[str, Any]:
-    processor = data["processor"]
+    processor, moved = data["processor"], data["moved"]
     return {
         "processor": {
             "now": processor["now"],
@@ -156,11 +156,8 @@ def _queries(data: dict[str, Any]) -> dict[str, Any]:
             "queries": [[name, text, _query(each)] for name, text, each in processor["queries"]],
             "streams": _streams(processor["windows"]),
         },
-        "registered": {
-            name: {"entry": entry, "reports": reports}
-            for name, entry, reports in data["registered"]
-        },
-        "moved": data["moved"],
+        "registered": _rows(("name", "entry", "reports"), data["registered"]),
+        "moved": moved and {"time": moved[0], "received": moved[1]},
     }
 
 

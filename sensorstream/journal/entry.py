@@ -15,6 +15,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self
 
+from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import SensorStreamError
@@ -67,9 +68,13 @@ class Successors(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What entries change: the engine, and through it the ontology and the reasoner."""
+    """What entries change: the engine, and through it the ontology and the reasoner.
+
+    ``mapper`` reads messages with the mapping rules in force.
+    """
 
     engine: Engine
+    mapper: Mapper
     successors: Successors
 
 

@@ -6,9 +6,8 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
-from sensorstream.engine.engine import Reading
+from sensorstream.engine.arrival import Reading
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import MalformedMessage
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.records import Record
 
@@ -31,11 +30,6 @@ class TakeMessage(Entry):
         return cls(content, source)
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
-        engine, reading = target.engine, self.reading
-        if reading is None:
-            try:
-                reading = engine.read(self.content)
-            except MalformedMessage as error:
-                # It was well-formed enough when it came: the limits have been narrowed since.
-                return engine.reject(record.message, error)
-        return engine.process(record.message, reading, refused)
+        # One that is malformed now was well-formed enough when it came: limits may be narrower.
+        arrived = target.mapper.map(record.message, self.reading)
+        return target.engine.take(arrived, refused)

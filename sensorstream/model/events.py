@@ -25,13 +25,17 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An RDF graph that holds at one time (design section 3; paper section 4, eq. 6).
+    """An RDF graph that holds from ``time`` to ``end`` (design section 3; paper section 4, eq. 6).
 
     ``triples`` keep the order in which the message gave them and hold no duplicates.
     ``replaces`` names (individual, property) pairs whose earlier values this event
     supersedes: the *update* of a known individual.
-    ``time`` is the application time; a mapped message has start = end. ``source`` is the source of
-    the message.
+    ``time`` is the application time at which it begins, ``end`` the last instant at which it
+    holds; None: it holds at ``time`` only, as what a mapped message says does. ``source`` is the
+    source of the message; ``stream`` names the stream, where that is another IRI than the source's.
+
+    Raises:
+        ValueError: ``end`` is before ``time``.
     """
 
     triples: tuple[Triple, ...]
@@ -39,6 +43,12 @@ class Event:
     message: str
     replaces: frozenset[tuple[Subject, IRI]] = frozenset()
     source: str = ""
+    stream: IRI | None = None
+    end: Instant | None = None
+
+    def __post_init__(self) -> None:
+        if self.end is not None and self.end < self.time:
+            raise ValueError(f"an event ends at {self.end}, before it begins at {self.time}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,7 @@ import pyoxigraph as ox
 from sensorstream.errors import BackgroundError, Position, TermError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.terms import IRI, BlankNode, Term
+from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.sparql.algebra import Dataset
 
 _FORMATS: Final[Mapping[str, ox.RdfFormat]] = {
@@ -28,12 +28,11 @@ _FORMATS: Final[Mapping[str, ox.RdfFormat]] = {
 
 @dataclass(slots=True)
 class Background:
-    """All files as one default graph, and each by itself.
+    """Files as graphs, each by itself; together they are the default graph.
 
     A query names a file by its ``file:`` IRI, or by any IRI that ends in the file's name.
     """
 
-    default: TripleIndex = field(default_factory=TripleIndex)
     files: dict[Path, TripleIndex] = field(default_factory=dict)
 
     def read(self, files: Sequence[Path]) -> None:
@@ -49,8 +48,15 @@ class Background:
             for triple in _triples(file, len(self.files)):
                 if triple not in index:
                     index.add(triple)
-                if triple not in self.default:
-                    self.default.add(triple)
+
+    def triples(self) -> Iterator[Triple]:
+        """What the files say, file by file; what several of them say comes several times."""
+        for index in self.files.values():
+            yield from index.match(None, None, None)
+
+    def graphs(self) -> dict[IRI, TripleIndex]:
+        """Each file as a graph, by its ``file:`` IRI."""
+        return {IRI(path.as_uri()): index for path, index in self.files.items()}
 
     def named(self, dataset: Dataset, file: Path) -> dict[IRI, TripleIndex]:
         """The graphs that a query's FROM NAMED clauses name.

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sensorstream.app.application import Application
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.recovery import find_start, recover
-from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RuleCycle
@@ -29,6 +29,7 @@ from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 from sensorstream.settings import RuleSettings, Settings, SourceSettings, TimeSettings
 from sensorstream.testing import MemoryStore
+from tests.engine import feeding
 
 Open = Callable[[Settings], Application]
 
@@ -259,8 +260,9 @@ def test_after_a_crash_at_any_moment_every_effect_is_stored_once(
         record = Record(seq, message, NOW, kind="tick" if silent else "message")
         whole.append([record])
         broken.append([record])
-    engine = build_machine(deployment, time.perf_counter).engine
-    target = Target(engine, Exchange(engine, deployment))
+    machine = feeding.machine_of(deployment)
+    engine = machine.engine
+    target = Target(engine, machine.mapper, Exchange(engine, machine.mapper, deployment))
     for start in range(0, len(stream), group):
         records = whole.records[start : start + group]
         effects = effects_of(records, [replay(record, target, ()) for record in records])
@@ -269,8 +271,9 @@ def test_after_a_crash_at_any_moment_every_effect_is_stored_once(
             broken.commit(effects)
             if records[-1].seq <= checkpoint:
                 broken.save_checkpoint(records[-1].seq, dump(engine.state()))
-    recovered = build_machine(deployment, time.perf_counter).engine
-    again = Target(recovered, Exchange(recovered, deployment))
+    other = feeding.machine_of(deployment)
+    recovered = other.engine
+    again = Target(recovered, other.mapper, Exchange(recovered, other.mapper, deployment))
     recover(again, broken, find_start(broken), lambda _: None, NOW)
     assert left_behind(broken) == left_behind(whole)
     assert broken.statuses() == whole.statuses()
@@ -279,8 +282,8 @@ def test_after_a_crash_at_any_moment_every_effect_is_stored_once(
 
 
 def test_the_loop_of_these_tests_is_one(deployment: Deployment) -> None:
-    engine = build_machine(deployment, time.perf_counter).engine
+    engine = feeding.machine_of(deployment).engine
     send_one = seen(1, 10, x=666)
-    engine.process(Message("m1", send_one, 1, "slow"), engine.read(send_one))
+    feeding.process(engine, Message("m1", send_one, 1, "slow"))
     (outcome,) = engine.tick(Message("m2", b"", 100)).released
     assert isinstance(outcome.rejection, RuleCycle)

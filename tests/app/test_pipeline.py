@@ -82,9 +82,10 @@ def running(
     deployment: Deployment, store: MemoryStore, reopen: Callable[[], Store] | None = None
 ) -> Iterator[Running]:
     clock = ManualClock()
-    engine = build_machine(deployment, clock.counter).engine
-    exchange = Exchange(engine, deployment)
-    target = Target(engine, exchange)
+    machine = build_machine(deployment, clock.counter)
+    engine = machine.engine
+    exchange = Exchange(engine, machine.mapper, deployment)
+    target = Target(engine, machine.mapper, exchange)
     reports: list[QueryReport] = []
     recover(target, store, find_start(store), reports.extend, clock.now())
     pipeline = Pipeline(
@@ -251,7 +252,7 @@ def test_a_new_reasoner_or_ontology_that_was_refused_is_refused_again(
             content, source = entry.encode()
             message = replace(_message(), content=content, source=source)
             record = Record(1, message, now, Status.REJECTED, entry.kind)
-            target = Target(run.engine, run.exchange)
+            target = Target(run.engine, run.exchange.mapper, run.exchange)
             outcome = entry.apply(target, record, ())
             assert (outcome.status, outcome.alerts) == (Status.REJECTED, ())
 

@@ -9,7 +9,7 @@ import pytest
 
 from sensorstream.app.window_settings import window_partition, window_spec
 from sensorstream.app.window_view import view_window
-from sensorstream.app.wiring import build_machine, read_deployment
+from sensorstream.app.wiring import read_deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import SettingsError
 from sensorstream.model.events import Message
@@ -26,6 +26,7 @@ from sensorstream.settings import (
 )
 from sensorstream.simulation.tracker import tracker_messages
 from sensorstream.window.spec import Elements, Kind, Partition, Unit, WindowSpec
+from tests.engine import feeding
 
 NAME = "http://sensorstream.example/tracking#hasName"
 COMBINATIONS = [
@@ -42,7 +43,7 @@ COMBINATIONS = [
 
 def engine_of(settings: Settings) -> Engine:
     ticks = itertools.count()
-    return build_machine(read_deployment(settings), lambda: float(next(ticks))).engine
+    return feeding.machine_of(read_deployment(settings), lambda: float(next(ticks))).engine
 
 
 def deployment(window: WindowSettings) -> Settings:
@@ -116,7 +117,7 @@ def test_the_engine_runs_with_every_window_and_the_view_agrees_with_its_graph(
     try:
         for number, content in enumerate(tracker_messages(40, people=5), 1):
             message = Message(f"m{number}", content, number, f"camera {number % 2}")
-            engine.process(message, engine.read(content))
+            feeding.process(engine, message)
             view = view_window(engine, window, 100)
             assert view.statements == sum(each.statements for each in view.individuals)
             assert view.total == len(view.individuals)

@@ -58,13 +58,13 @@ def test_a_refused_message_does_not_stop_the_others(
 
 def test_rest_and_soap_tell_the_same_facts(served: Served) -> None:
     with Client(served.url) as client:
-        rest, soap = client.post(PAPER_MESSAGE), client.post_soap(PAPER_MESSAGE)
+        rest, soap = client.send(PAPER_MESSAGE), client.post_soap(PAPER_MESSAGE)
         assert soap.keys() == rest.keys()
         assert soap["timings"].keys() == rest["timings"].keys() == {"t_i", "t_w", "t_m", "t_s"}
         for fact in ("matched", "individuals", "expired", "warnings"):
             assert soap[fact] == rest[fact]
         with pytest.raises(MalformedMessage):
-            client.post(b"<a>")
+            client.send(b"<a>")
         with pytest.raises(MalformedMessage):
             client.post_soap(b"<a>")
         with pytest.raises(MessageError, match="UTF-8"):
@@ -132,7 +132,7 @@ def test_a_journal_can_be_replayed_to_another_server(
 ) -> None:
     run("simulate", "tracker", "--url", served.url, "--count", "5")
     with Client(served.url) as client:
-        client.post(PAPER_MESSAGE, "camera & 3")
+        client.send(PAPER_MESSAGE, "camera & 3")
     asked = "SELECT source, content FROM messages ORDER BY seq"
     recorded = run("sql", "-c", served.config, "--json", asked)
     assert json.loads(recorded.stdout)["rows"][-1][0] == "camera & 3"

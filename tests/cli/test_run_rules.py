@@ -59,7 +59,7 @@ def test_rules_react_and_queries_see_what_they_did(run: Run, files: Path) -> Non
     events = write(files, (1, ":ann a :Human ; :in :lab ."), (5, ":bob a :Nurse ; :in :lab ."))
     result = run(
         *("run", "--rules", files / "r.rules", "--static", files / "kb.ttl"),
-        *("--query", files / "meetings.rq", "--events", events),
+        *("--query", files / "meetings.rq", "--events", events, "--window", "landmark"),
     )
     alert, reply, row = lines(result)
     assert alert == {
@@ -78,7 +78,7 @@ def test_rules_react_and_queries_see_what_they_did(run: Run, files: Path) -> Non
 def test_the_window_lets_go(run: Run, files: Path) -> None:
     events = write(files, (1, ":ann a :Human ; :in :lab ."), (9, ":bob a :Human ; :in :lab ."))
     given = ("run", "--rules", files / "r.rules", "--events", events, "--static", files / "kb.ttl")
-    assert len(lines(run(*given))) == 2
+    assert len(lines(run(*given, "--window", "landmark"))) == 2
     assert len(lines(run(*given, "--window", "sliding 2 individuals"))) == 2
     assert lines(run(*given, "--window", "sliding 1 individuals")) == []
     assert lines(run(*given, "--window", "sliding PT5S")) == []
@@ -88,27 +88,29 @@ def test_the_window_lets_go(run: Run, files: Path) -> None:
 def test_an_event_whose_rules_fail_leaves_no_trace(run: Run, files: Path) -> None:
     bad = ':bob a :Human ; :in :lab ; :named "Bob" .'
     events = write(files, (1, ":ann a :Human ; :in :lab ."), (2, bad), (3, ":cat :in :lab ."))
-    result = run("run", "--rules", files / "r.rules", "--events", events)
+    given = ("run", "--rules", files / "r.rules", "--events", events, "--window", "landmark")
+    result = run(*given)
     assert lines(result) == []
-    assert "the event at 2 is left out: " in result.stderr
+    assert "event 2 is left out: " in result.stderr
     assert "rule wrong" in result.stderr
 
 
 def test_a_late_event_enters_nothing(run: Run, files: Path) -> None:
     events = write(files, (5, ":ann a :Human ; :in :lab ."), (1, ":bob a :Human ; :in :lab ."))
-    result = run("run", "--rules", files / "r.rules", "--events", events)
+    given = ("run", "--rules", files / "r.rules", "--events", events, "--window", "landmark")
+    result = run(*given)
     assert lines(result) == []
     assert "1 events were late" in result.stderr
-    in_order = run("run", "--rules", files / "r.rules", "--events", events, "--lateness", "5")
+    in_order = run(*given, "--lateness", "5")
     assert lines(in_order)[0]["alert"] == f"{E}ann meets {E}bob"
 
 
 @pytest.mark.parametrize("window", ["", "sliding", "sliding 5", "landmark 3", "hopping PT5S"])
-def test_a_window_that_is_none_is_told(run: Run, files: Path, window: str) -> None:
+def test_words_that_describe_no_window_are_refused(run: Run, files: Path, window: str) -> None:
     events = write(files)
     result = run("run", "--rules", files / "r.rules", "--events", events, "--window", window)
     assert result.exit_code == 1
-    assert f"'{window}' is no window: expected e.g. 'sliding 1000 individuals'" in result.stderr
+    assert f"'{window}' is not a window: expected e.g. 'sliding 1000 individuals'" in result.stderr
 
 
 def test_there_must_be_a_query_or_rules(run: Run, files: Path) -> None:
@@ -118,3 +120,9 @@ def test_there_must_be_a_query_or_rules(run: Run, files: Path) -> None:
     wrong = run("run", "--rules", files / "kb.ttl", "--events", write(files))
     assert wrong.exit_code == 1
     assert "expected a file of rules, named *.rules" in wrong.stderr
+
+
+def test_rules_without_a_window_are_refused(run: Run, files: Path) -> None:
+    result = run("run", "--rules", files / "r.rules", "--events", write(files))
+    assert result.exit_code == 1
+    assert "expected a window, such as 'landmark'" in result.stderr

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.settings import OntologySettings, RuleSettings, Settings
+from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
 Start = Callable[[Deployment], Engine]
@@ -40,7 +40,7 @@ def start() -> Iterator[Start]:
     engines: list[Engine] = []
 
     def new(deployment: Deployment) -> Engine:
-        engines.append(build_machine(deployment, time.perf_counter).engine)
+        engines.append(feeding.machine_of(deployment).engine)
         return engines[-1]
 
     yield new

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.wiring import Deployment, build_machine
+from sensorstream.app.wiring import Deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RuleError
@@ -18,6 +16,7 @@ from sensorstream.model.terms import Triple
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import evaluated_anew
 from sensorstream.settings import WindowSettings
+from tests.engine import feeding
 from tests.engine.conftest import Deploy
 
 ONTOLOGY = """
@@ -102,7 +101,7 @@ messages = st.lists(
 
 
 def make(deployment: Deployment, *, anew: bool) -> Engine:
-    machine = build_machine(deployment, time.perf_counter)
+    machine = feeding.machine_of(deployment)
     if anew:
         machine.engine.evaluator = SnapshotEvaluator(machine.snapshot)
     return machine.engine
@@ -110,7 +109,7 @@ def make(deployment: Deployment, *, anew: bool) -> Engine:
 
 def send(engine: Engine, number: int, content: str) -> Outcome:
     message = Message(f"m{number}", content.encode(), number)
-    return engine.process(message, engine.read(message.content))
+    return feeding.process(engine, message)
 
 
 def graph(engine: Engine) -> dict[Triple, Origin]:

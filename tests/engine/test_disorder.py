@@ -29,6 +29,7 @@ from sensorstream.settings import (
     TimeSettings,
     WindowSettings,
 )
+from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
 Start = Callable[[Deployment], Engine]
@@ -120,7 +121,7 @@ def written(sent: Sent, line: Timeline) -> bytes:
 def feed(engine: Engine, number: int, sent: Sent, line: Timeline) -> Outcome:
     received = line.of_wall_time(number)
     message = Message(f"m{number}", written(sent, line), received, sent.source)
-    return engine.process(message, engine.read(message.content))
+    return feeding.process(engine, message)
 
 
 def in_turn(outcome: Outcome) -> list[Outcome]:
@@ -340,7 +341,7 @@ def person(name: str, time: int, level: object = 1) -> bytes:
 
 def send(engine: Engine, number: int, text: bytes, received: int, source: str = "a") -> Outcome:
     message = Message(f"m{number}", text, received, source)
-    return engine.process(message, engine.read(text))
+    return feeding.process(engine, message)
 
 
 @pytest.fixture
@@ -434,7 +435,7 @@ def test_a_held_message_that_cannot_be_taken_in_is_rejected_when_its_turn_comes(
 def test_what_was_rejected_in_an_earlier_life_is_rejected_again(engine: Engine) -> None:
     send(engine, 1, person("p", 10), 1)
     message = Message("m2", person("q", 15), 2, "a")
-    (again,) = engine.process(message, engine.read(message.content), {"m1"}).released
+    (again,) = feeding.process(engine, message, {"m1"}).released
     assert again.status is Status.REJECTED
     assert len(engine.window) == 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.wiring import build_machine, read_deployment
+from sensorstream.app.wiring import read_deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
@@ -32,6 +31,7 @@ from sensorstream.settings import (
     Settings,
     WindowSettings,
 )
+from tests.engine import feeding
 
 EX = "http://example.org/"
 
@@ -82,7 +82,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
             window=WindowSettings(size=size),
             reasoning=ReasoningSettings(profile),
         )
-        machine = build_machine(read_deployment(deployment), time.perf_counter)
+        machine = feeding.machine_of(read_deployment(deployment))
         engines.append(machine.engine)
         return machine.engine
 
@@ -93,7 +93,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
 
 def send(engine: Engine, number: int, content: str) -> Outcome:
     message = Message(f"m{number}", content.encode(), number)
-    return engine.process(message, engine.read(message.content))
+    return feeding.process(engine, message)
 
 
 def person(name: str, at: int, level: object = 1, room: int = 1) -> str:
@@ -245,7 +245,7 @@ def test_a_fault_of_our_own_costs_one_message(
 
 def test_malformed_messages_are_refused_before_anything_happens(make: Make) -> None:
     with pytest.raises(MalformedMessage):
-        make().read(b"<m>")
+        feeding.mapper_of(make()).read(b"<m>")
 
 
 def test_an_engine_goes_on_from_its_checkpoint_as_if_it_had_never_stopped(make: Make) -> None:

@@ -15,6 +15,7 @@ from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.reasoning.aside import Aside
 from sensorstream.settings import FilterSettings, TimeSettings, WindowSettings
+from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
 Start = Callable[[Deployment], Engine]
@@ -57,7 +58,7 @@ def filtering(deploy: Deploy, start: Start) -> Callable[..., Engine]:
 
 def send(engine: Engine, number: int, body: str) -> Outcome:
     message = Message(f"m{number}", f"<m>{body}</m>".encode(), number, "a")
-    return engine.process(message, engine.read(message.content))
+    return feeding.process(engine, message)
 
 
 def sensor(name: str, at: int, temp: object, rest: str = "") -> str:
@@ -198,7 +199,7 @@ def test_a_new_ontology_changes_at_once_which_classes_are_below_the_filters(
         ontology = ONTOLOGY.replace("subClassOf :Sensor", f"subClassOf {above}")
         then = deploy(ontology, RULES, filters=filters)
         aside = Aside(then.ontology.triples, reasoner_of(then))
-        engine.adopt(aside, then.mapping, then.rules, then.filters, then.shedding)
+        engine.adopt(aside, then.rules, then.filters, then.shedding)
         assert len(send(engine, number, sensor(f"b{number}", number, 20)).filtered) == filtered
 
 

@@ -18,6 +18,7 @@ from sensorstream.engine.queries import QueryReport, stream_of
 from sensorstream.model.events import Message
 from sensorstream.network.operators.group import Group
 from sensorstream.settings import TimeSettings, WindowSettings
+from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
 Start = Callable[[Deployment], Engine]
@@ -64,7 +65,7 @@ def registered(engine: Engine, *texts: str) -> Engine:
 
 
 def process(engine: Engine, given: Message) -> Outcome:
-    return engine.process(given, engine.read(given.content))
+    return feeding.process(engine, given)
 
 
 def told(reports: list[QueryReport]) -> list[Any]:

@@ -29,6 +29,7 @@ from sensorstream.settings import (
     TimeSettings,
     WindowSettings,
 )
+from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
 Start = Callable[[Deployment], Engine]
@@ -97,7 +98,7 @@ def thinning(deploy: Deploy) -> Deployment:
 
 def send(engine: Engine, number: int, received: int, body: str) -> Outcome:
     message = Message(f"m{number}", f"<m>{body}</m>".encode(), received, "a")
-    return engine.process(message, engine.read(message.content))
+    return feeding.process(engine, message)
 
 
 def synopses(engine: Engine) -> list[tuple[IRI, Summary]]:
@@ -423,7 +424,7 @@ def test_a_new_ontology_changes_the_policies_and_not_the_load(deploy: Deploy, st
     ontology = f"{ONTOLOGY} :Person rdfs:subClassOf :Fire ."
     then = deploy(ontology, RULES, shedding=spec, policies=policies)
     aside = Aside(then.ontology.triples, reasoner_of(then))
-    engine.adopt(aside, then.mapping, then.rules, then.filters, then.shedding)
+    engine.adopt(aside, then.rules, then.filters, then.shedding)
     assert engine.state().load == before
     assert len(before.summaries) == 1
     assert send(engine, 9, 100, "<p id='9' t='9' v='1'/>").shed == ()

@@ -1,0 +1,231 @@
+"""An engine for events that are at hand: from files and words to values, without settings.
+
+``sensorstream run`` and ``explain``, notebooks and programs use it. It is the engine of the server;
+what differs are values: all that happens at one time is reported together, gaps have no bound,
+what is later than the lateness is left out, and replies of messages that waited are given, too.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Final
+
+from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
+from sensorstream.app.reference_files import read_reference
+from sensorstream.app.window_settings import window_spec
+from sensorstream.app.wiring import read_rules
+from sensorstream.engine.engine import Engine
+from sensorstream.engine.queries import QueryTerms
+from sensorstream.engine.reorder import Disorder
+from sensorstream.errors import SettingsError, TermError
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.snapshot import Snapshot
+from sensorstream.mapping.compile import compile_mapping
+from sensorstream.mapping.plan import MappingPlan
+from sensorstream.model.events import Event
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI
+from sensorstream.model.timeline import Timeline
+from sensorstream.reasoning.ontology import Ontology, load_ontology
+from sensorstream.reasoning.profiles import make_reasoner
+from sensorstream.rules.compile import compile_rules
+from sensorstream.rules.conditions import SnapshotEvaluator
+from sensorstream.rules.continuous import NetworkEvaluator
+from sensorstream.settings import RuleSettings, WindowSettings
+from sensorstream.streams.background import Background
+from sensorstream.streams.event_lines import EventLines, seconds
+from sensorstream.window.spec import Kind, Unit, WindowSpec
+from sensorstream.window.window import make_window
+
+NO_WINDOW: Final = "none"
+_WINDOW: Final = re.compile(
+    r"(?P<kind>sliding|tumbling|filling)\s+"
+    r"(?:(?P<length>P\S+)|(?P<count>[0-9]+)\s+(?P<unit>individuals|triples|time))|landmark"
+)
+
+
+def build_engine(
+    *,
+    static: Sequence[str | Path] | Background = (),
+    rules: Sequence[str | Path] = (),
+    window: str = NO_WINDOW,
+    profile: str = "plain",
+    lateness: str = "0",
+    line: str = "datetime",
+    graphs: Mapping[IRI, TripleIndex] | None = None,
+) -> Engine:
+    """An engine with an empty window, its reasoner started; close it when it is done.
+
+    Args:
+        static: RDF files, the static graph of the knowledge base: ``.ttl``, ``.nt``, ``.rdf``.
+        rules: files of semantic rules, which react to what enters the window.
+        window: what the knowledge base keeps of the events, in words: ``none``, ``landmark``
+            (everything), ``sliding 1000 individuals``, ``filling 500 triples``,
+            ``tumbling PT1M``; on the integer line ``tumbling 60 time``.
+        profile: what is inferred: ``none``, ``plain``, ``hermit`` or ``pellet``.
+        lateness: how late events may be, in seconds or as a duration (``PT5S``); on the integer
+            line a whole number.
+        line: how times are written, ``datetime`` or ``integer``.
+        graphs: what GRAPH may match; without them each static file, by its ``file:`` IRI.
+
+    Raises:
+        BackgroundError: a static file cannot be read.
+        OntologyError: they do not suit HermiT or Pellet.
+        LanguageError: a rule cannot be read or compiled.
+        SettingsError: window, profile, lateness or line cannot be read, a rule file cannot be
+            read, or there are rules without a window.
+        ReasonerError: the reasoner does not start.
+    """
+    timeline = read_line(line)
+    spec = read_window(window, timeline)
+    files = [Path(each) for each in rules]
+    for file in files:
+        if not is_rule_file(file):
+            raise SettingsError(f"{file}: expected a file of rules, named *.rules")
+    if files and spec is None:
+        raise SettingsError(
+            "semantic rules react to what enters the window of the knowledge base, and there is "
+            "none: expected a window, such as 'landmark' or 'sliding 1000 individuals'"
+        )
+    disorder = Disorder(read_lateness(lateness, timeline), {}, idle=0, max_held=sys.maxsize)
+    background = static if isinstance(static, Background) else read_background(static)
+    ontology = _ontology(background, profile)
+    reasoner = make_reasoner(profile, ontology)
+    knowledge = KnowledgeBase()
+    knowledge.add(Origin.STATIC, ontology.triples)
+    try:
+        return Engine(
+            knowledge=knowledge,
+            window=None if spec is None else make_window(spec),
+            reasoner=reasoner,
+            rules=compile_rules(read_rules(files), ontology.schema, timeline),
+            evaluator=NetworkEvaluator(knowledge, SnapshotEvaluator(Snapshot(knowledge))),
+            max_rounds=RuleSettings().max_rounds,
+            timeline=timeline,
+            disorder=disorder,
+            queries=QueryTerms(
+                longest_gap=None,
+                graphs=background.graphs() if graphs is None else graphs,
+            ),
+            answers=False,
+        )
+    except BaseException:
+        reasoner.close()
+        raise
+
+
+def parse_mapping(
+    *files: str | Path, static: Sequence[str | Path] | Background = (), line: str = "datetime"
+) -> MappingPlan:
+    """The mapping rules of some files: ``*.rules``, RML (``*.ttl``) or XSLT.
+
+    Args:
+        files: in the order in which their rules are applied; semantic rules are passed over.
+        static: RDF files with the classes and properties that the rules use.
+        line: how times are written, ``datetime`` or ``integer``.
+
+    Raises:
+        LanguageError: a rule cannot be read or compiled, or uses a class or property that the
+            static files do not declare.
+        SettingsError: a file cannot be read.
+        BackgroundError: a static file cannot be read.
+    """
+    timeline, paths = read_line(line), [Path(each) for each in files]
+    background = static if isinstance(static, Background) else read_background(static)
+    triples = tuple(background.triples())
+    schema = Schema.of(triples)
+    parsed = read_rules(paths)
+    plan = compile_mapping(parsed, schema, timeline, read_reference(parsed, triples))
+    return with_mapping_files(plan, parsed, paths, schema, timeline)
+
+
+def recorded_events(lines: EventLines, source: Iterable[str]) -> Iterator[Event]:
+    """The events of a file's lines, named ``e1``, ``e2`` … in their order.
+
+    Raises:
+        EventError: a line is not an event.
+    """
+    for number, event in enumerate(lines.read(source), 1):
+        yield Event(event.triples, event.time, f"e{number}", stream=event.stream, end=event.end)
+
+
+def read_background(files: Sequence[str | Path]) -> Background:
+    """RDF files as graphs.
+
+    Raises:
+        BackgroundError: a file cannot be read.
+    """
+    background = Background()
+    background.read([Path(each) for each in files])
+    return background
+
+
+def read_line(text: str) -> Timeline:
+    """A time line by its name.
+
+    Raises:
+        SettingsError: there is none of that name.
+    """
+    try:
+        return Timeline(text)
+    except ValueError:
+        raise SettingsError(f"'{text}': expected the time line datetime or integer") from None
+
+
+def read_lateness(text: str, timeline: Timeline) -> int:
+    """A lateness as a length of the time line.
+
+    Raises:
+        SettingsError: it is not a length of the time line.
+    """
+    written = text.strip()
+    try:
+        if timeline is Timeline.DATETIME and not written.upper().startswith("P"):
+            length = seconds(Decimal(written))
+        else:
+            length = timeline.span(written)
+    except (TermError, InvalidOperation):
+        length = -1
+    if length < 0:
+        expected = "seconds, or a duration such as PT5S"
+        if timeline is Timeline.INTEGER:
+            expected = "a whole number, 0 or above"
+        raise SettingsError(f"'{text}' is not a lateness: expected {expected}")
+    return length
+
+
+def read_window(text: str, timeline: Timeline = Timeline.DATETIME) -> WindowSpec | None:
+    """A window in words: its kind, its size, and what the size counts; None for ``none``.
+
+    ``sliding 1000 individuals``, ``filling 500 triples``, ``tumbling PT1M``, ``landmark``.
+
+    Raises:
+        SettingsError: the words do not describe a window.
+    """
+    if text.strip() == NO_WINDOW:
+        return None
+    found = _WINDOW.fullmatch(text.strip())
+    if found is None:
+        raise SettingsError(
+            f"'{text}' is not a window: expected e.g. 'sliding 1000 individuals', "
+            "'filling 500 triples', 'tumbling PT1M', 'landmark' or 'none'"
+        )
+    if found["kind"] is None:
+        return WindowSpec(Kind.LANDMARK, Unit.INDIVIDUALS)
+    unit = found["unit"] or Unit.TIME.value
+    size = found["length"] or found["count"]
+    return window_spec(WindowSettings(kind=found["kind"], size=size, unit=unit), timeline)
+
+
+def _ontology(background: Background, profile: str) -> Ontology:
+    files = tuple(background.files)
+    if profile in ("hermit", "pellet"):
+        # They need what plain data need not be: an ontology that is whole and sound.
+        return load_ontology(files)
+    triples = tuple(background.triples())
+    return Ontology(files, triples, Schema.of(triples))

@@ -1,0 +1,128 @@
+"""What ``run`` and ``explain`` share: an engine from options, with queries from files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from sensorstream.errors import SettingsError
+
+if TYPE_CHECKING:
+    from sensorstream.engine.engine import Engine
+    from sensorstream.kb.index import TripleIndex
+    from sensorstream.model.terms import IRI
+    from sensorstream.sparql.algebra import Query
+    from sensorstream.streams.background import Background
+    from sensorstream.streams.query import ContinuousQuery
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
+_OPTIONS: Final = (
+    click.option(
+        "--rules",
+        type=FILE,
+        multiple=True,
+        metavar="FILE",
+        help="Semantic rules, which react to what enters the window; may be given several times.",
+    ),
+    click.option(
+        "--static",
+        type=FILE,
+        multiple=True,
+        metavar="FILE",
+        help="The static graph of the knowledge base: .ttl, .nt, .rdf.",
+    ),
+    click.option(
+        "--window",
+        default="none",
+        show_default=True,
+        metavar="WINDOW",
+        help="What the knowledge base keeps of the events, for rules and for patterns outside "
+        "WINDOW: 'landmark' (all), 'sliding 1000 individuals', 'sliding PT1M' or 'none'.",
+    ),
+    click.option(
+        "--profile",
+        type=click.Choice(["none", "plain", "hermit", "pellet"]),
+        default="plain",
+        show_default=True,
+        help="What is inferred in the knowledge base.",
+    ),
+    click.option(
+        "--lateness",
+        default="0",
+        show_default=True,
+        metavar="D",
+        help="How late events may be: seconds, or a duration such as PT5S.",
+    ),
+)
+
+
+def engine_options(command: Command) -> Command:
+    """``--rules --static --window --profile --lateness``, as :func:`offline_engine` takes them."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def offline_engine(
+    queries: Sequence[Path],
+    *,
+    rules: Sequence[Path],
+    background: Background,
+    window: str,
+    profile: str,
+    lateness: str,
+    line: str = "datetime",
+) -> tuple[Engine, list[ContinuousQuery]]:
+    """An engine with the queries of some files, in their order.
+
+    Raises:
+        click.BadParameter: the lateness cannot be read.
+        SensorStreamError: a file cannot be read, or does not fit.
+    """
+    from sensorstream.app.recorded import build_engine, read_lateness, read_line
+
+    try:
+        read_lateness(lateness, read_line(line))
+    except SettingsError as error:
+        raise click.BadParameter(error.message, param_hint="--lateness") from None
+    graphs: dict[IRI, TripleIndex] = {}
+    named: list[tuple[str, str]] = []
+    for file in queries:
+        name, text, query = read_query(file)
+        graphs |= background.named(query.dataset, file)
+        named.append((name, text))
+    engine = build_engine(
+        static=background,
+        rules=rules,
+        window=window,
+        profile=profile,
+        lateness=lateness,
+        line=line,
+        graphs=graphs,
+    )
+    try:
+        return engine, [engine.register(name, text) for name, text in named]
+    except BaseException:
+        engine.close()
+        raise
+
+
+def read_query(file: Path) -> tuple[str, str, Query]:
+    """The name, the text and the meaning of a query in a file.
+
+    Raises:
+        QueryError: the text is not a valid query.
+    """
+    from sensorstream.sparql.parser import parse_query
+
+    base, text = file.absolute().as_uri(), file.read_text(encoding="utf-8")
+    query = parse_query(text, file=str(file), base=base)
+    registration = query.registration
+    name = file.stem if registration is None else str(registration.name)
+    # So that the text says all by itself: relative IRIs are those of its file.
+    return name, f"BASE <{base}> {text}", query

@@ -1,0 +1,136 @@
+"""A client for programs with asyncio."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx
+
+from sensorstream.client import calls
+from sensorstream.client.calls import Call
+from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
+from sensorstream.client.results import Results
+
+Answer = TypeVar("Answer")
+
+
+class AsyncClient:
+    """One server; keeps its connections open. Use as an asynchronous context manager.
+
+    The methods, and what they raise, are those of :class:`.Client`.
+    """
+
+    def __init__(self, url: str, *, timeout: float = calls.TIMEOUT) -> None:
+        """``timeout`` is in seconds and counts for each request."""
+        self.url = url.rstrip("/")
+        # trust_env off: a proxy of the environment must not stand between us and localhost.
+        self._http = httpx.AsyncClient(base_url=self.url, timeout=timeout, trust_env=False)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def send(self, message: bytes | str, source: str | None = None) -> dict[str, Any]:
+        """Send one XML message, in the name of a source; what became of it."""
+        return await self._do(calls.send(message, source))
+
+    async def send_batch(
+        self, messages: Sequence[str], source: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Send many XML messages in order; each has an ``outcome`` or a ``problem``."""
+        return await self._do(calls.send_batch(messages, source))
+
+    async def query(self, text: str) -> Results:
+        """The solutions of a SELECT query over the knowledge base."""
+        return await self._do(calls.query(text))
+
+    async def ask(self, text: str) -> bool:
+        """The answer to an ASK query over the knowledge base."""
+        return await self._do(calls.ask(text))
+
+    async def construct(self, text: str, accept: str = "application/n-triples") -> str:
+        """The graph of a CONSTRUCT query over the knowledge base, in a format."""
+        return await self._do(calls.construct(text, accept))
+
+    async def sql(self, text: str) -> Results:
+        """The rows of an SQL query over history."""
+        return await self._do(calls.sql(text))
+
+    async def register(self, text: str, name: str | None = None) -> dict[str, Any]:
+        """Start a continuous query; its name and how it stands."""
+        return await self._do(calls.register(text, name))
+
+    async def unregister(self, name: str) -> None:
+        """Stop a continuous query."""
+        await self._do(calls.unregister(name))
+
+    async def queries(self) -> list[dict[str, Any]]:
+        """All continuous queries, in the order of their registration."""
+        return await self._do(calls.queries())
+
+    async def query_graph(self, name: str) -> dict[str, Any]:
+        """The operators of a continuous query with their counters."""
+        return await self._do(calls.query_graph(name))
+
+    async def results(self, name: str) -> Results:
+        """The whole result of a continuous SELECT query as it is now."""
+        return await self._do(calls.results(name))
+
+    async def follow(self, name: str, after: str | None = None) -> AsyncIterator[QueryReport]:
+        """The reports of a continuous query as they come, until it is removed.
+
+        ``after`` is the id of the last report that is known; "" begins with the oldest that is
+        kept, None with the next one. Ends where the connection does: go on with the last id.
+        """
+        reader = ReportReader((await self._do(calls.query_state(name)))["variables"])
+        async for event in self._events(calls.reports_path(name), after):
+            report = reader.report(event)
+            if report is not None:
+                yield report
+            if reader.ended:
+                return
+
+    async def alerts(self, limit: int = 1000) -> list[dict[str, Any]]:
+        """The newest alerts that the server keeps, newest first."""
+        return await self._do(calls.alerts(limit))
+
+    async def follow_alerts(self, after: str | None = None) -> AsyncIterator[dict[str, Any]]:
+        """Alerts as they come; ``after`` as for :meth:`follow`, with the ``seq`` of an alert."""
+        async for event in self._events("/alerts/stream", after):
+            yield event.data
+
+    async def _do(self, call: Call[Answer]) -> Answer:
+        return call.read(calls.check(await self._request(call.method, call.path, **call.options)))
+
+    async def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            return await self._http.request(method, path, **options)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise calls.unreachable(self.url, error) from None
+
+    async def _events(self, path: str, after: str | None) -> AsyncIterator[SentEvent]:
+        reader = EventReader()
+        try:
+            async with self._http.stream(**calls.events(path, after)) as response:
+                if not response.is_success:
+                    await response.aread()
+                calls.check(response)
+                async for line in response.aiter_lines():
+                    event = reader.line(line)
+                    if event is not None:
+                        yield event
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise calls.unreachable(self.url, error) from None

@@ -1,0 +1,138 @@
+"""A client that blocks until the answer is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx
+
+from sensorstream.client import calls
+from sensorstream.client.calls import Call
+from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
+from sensorstream.client.results import Results
+
+Answer = TypeVar("Answer")
+
+
+class Client:
+    """One server; keeps its connections open. Use as a context manager.
+
+    Every method raises :class:`.ServerUnreachable` where no SensorStream answers, and the error
+    of our own tree that the server names in its answer; ``error.problem`` is then the problem
+    document (RFC 9457).
+    """
+
+    def __init__(self, url: str, *, timeout: float = calls.TIMEOUT) -> None:
+        """``timeout`` is in seconds and counts for each request."""
+        self.url = url.rstrip("/")
+        # trust_env off: a proxy of the environment must not stand between us and localhost.
+        self._http = httpx.Client(base_url=self.url, timeout=timeout, trust_env=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def send(self, message: bytes | str, source: str | None = None) -> dict[str, Any]:
+        """Send one XML message, in the name of a source; what became of it."""
+        return self._do(calls.send(message, source))
+
+    def send_batch(
+        self, messages: Sequence[str], source: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Send many XML messages in order; each has an ``outcome`` or a ``problem``."""
+        return self._do(calls.send_batch(messages, source))
+
+    def query(self, text: str) -> Results:
+        """The solutions of a SELECT query over the knowledge base."""
+        return self._do(calls.query(text))
+
+    def ask(self, text: str) -> bool:
+        """The answer to an ASK query over the knowledge base."""
+        return self._do(calls.ask(text))
+
+    def construct(self, text: str, accept: str = "application/n-triples") -> str:
+        """The graph of a CONSTRUCT query over the knowledge base, in a format."""
+        return self._do(calls.construct(text, accept))
+
+    def sql(self, text: str) -> Results:
+        """The rows of an SQL query over history."""
+        return self._do(calls.sql(text))
+
+    def register(self, text: str, name: str | None = None) -> dict[str, Any]:
+        """Start a continuous query; its name and how it stands."""
+        return self._do(calls.register(text, name))
+
+    def unregister(self, name: str) -> None:
+        """Stop a continuous query."""
+        self._do(calls.unregister(name))
+
+    def queries(self) -> list[dict[str, Any]]:
+        """All continuous queries, in the order of their registration."""
+        return self._do(calls.queries())
+
+    def query_graph(self, name: str) -> dict[str, Any]:
+        """The operators of a continuous query with their counters."""
+        return self._do(calls.query_graph(name))
+
+    def results(self, name: str) -> Results:
+        """The whole result of a continuous SELECT query as it is now."""
+        return self._do(calls.results(name))
+
+    def follow(self, name: str, after: str | None = None) -> Iterator[QueryReport]:
+        """The reports of a continuous query as they come, until it is removed.
+
+        ``after`` is the id of the last report that is known; "" begins with the oldest that is
+        kept, None with the next one. Ends where the connection does: go on with the last id.
+        """
+        reader = ReportReader(self._do(calls.query_state(name))["variables"])
+        for event in self._events(calls.reports_path(name), after):
+            report = reader.report(event)
+            if report is not None:
+                yield report
+            if reader.ended:
+                return
+
+    def alerts(self, limit: int = 1000) -> list[dict[str, Any]]:
+        """The newest alerts that the server keeps, newest first."""
+        return self._do(calls.alerts(limit))
+
+    def follow_alerts(self, after: str | None = None) -> Iterator[dict[str, Any]]:
+        """Alerts as they come; ``after`` as for :meth:`follow`, with the ``seq`` of an alert."""
+        for event in self._events("/alerts/stream", after):
+            yield event.data
+
+    def _do(self, call: Call[Answer]) -> Answer:
+        return call.read(calls.check(self._request(call.method, call.path, **call.options)))
+
+    def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            return self._http.request(method, path, **options)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise calls.unreachable(self.url, error) from None
+
+    def _events(self, path: str, after: str | None) -> Iterator[SentEvent]:
+        reader = EventReader()
+        try:
+            with self._http.stream(**calls.events(path, after)) as response:
+                if not response.is_success:
+                    response.read()
+                calls.check(response)
+                for line in response.iter_lines():
+                    event = reader.line(line)
+                    if event is not None:
+                        yield event
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise calls.unreachable(self.url, error) from None

@@ -1,0 +1,101 @@
+"""Results as Python values, Arrow tables and pandas frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
+    import pyarrow
+
+_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
+_WHOLE: Final = frozenset(
+    f"{_XSD}{name}"
+    for name in (
+        *("integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger"),
+        *("nonPositiveInteger", "negativeInteger", "unsignedLong", "unsignedInt"),
+        *("unsignedShort", "unsignedByte"),
+    )
+)
+_FLOATING: Final = frozenset({f"{_XSD}double", f"{_XSD}float"})
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Rows of values: int, float, Decimal, bool, datetime or text, and None where there is none.
+
+    IRIs and blank nodes are text. ``truncated`` says that the server cut rows off.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    truncated: bool = False
+
+    @classmethod
+    def of_bindings(
+        cls, columns: Sequence[str], bindings: Sequence[Mapping[str, Mapping[str, str]]]
+    ) -> Results:
+        """Solutions in the SPARQL 1.1 Query Results JSON Format (section 3.2)."""
+        rows = (
+            tuple(None if name not in row else value_of(row[name]) for name in columns)
+            for row in bindings
+        )
+        return cls(tuple(columns), tuple(rows))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows as dictionaries."""
+        for row in self.rows:
+            yield dict(zip(self.columns, row, strict=True))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """An Arrow table; a column whose values are of several kinds becomes numbers or text."""
+        import pyarrow as pa
+
+        arrays = [_array([row[at] for row in self.rows]) for at in range(len(self.columns))]
+        return pa.Table.from_arrays(arrays, names=list(self.columns))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas frame, made of the Arrow table."""
+        return self.to_arrow().to_pandas()
+
+
+def value_of(term: Mapping[str, str]) -> Any:
+    """The Python value of a term; its text where there is none, or the text does not fit."""
+    text, datatype = term["value"], term.get("datatype", "")
+    try:
+        if datatype in _WHOLE:
+            return int(text)
+        if datatype in _FLOATING:
+            return float(text)
+        if datatype == f"{_XSD}decimal":
+            return Decimal(text)
+        if datatype == f"{_XSD}boolean":
+            return {"true": True, "1": True, "false": False, "0": False}.get(text, text)
+        if datatype == f"{_XSD}dateTime":
+            return datetime.fromisoformat(text)
+    except (ValueError, ArithmeticError):
+        pass
+    return text
+
+
+def _array(values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) > 1:
+        if kinds <= {int, float, Decimal}:
+            values = [None if value is None else float(value) for value in values]
+        else:
+            values = [None if value is None else str(value) for value in values]
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        # More digits than a column of numbers holds, or times with and without a zone.
+        return pa.array([None if value is None else str(value) for value in values])

@@ -1,0 +1,114 @@
+"""Before the engine: a message becomes events, or the reason why it gives none.
+
+The engine takes events. Where they come from XML messages, a :class:`Mapper` stands before it;
+what it makes of a message is taken as one unit. It holds no state but the rules in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from lxml import etree
+
+from sensorstream.mapping.document import parse_document
+from sensorstream.mapping.plan import Mapped, MappingPlan
+from sensorstream.model.events import Event, Message
+
+DEEPEST: Final = 64
+"""How deep the elements of a message may be nested, where nothing else is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Events that are taken in as one unit: all of them or none, with one outcome.
+
+    ``seconds`` is what reading and mapping the message took.
+    """
+
+    message: Message
+    mapped: Mapped
+    seconds: float = field(default=0.0, compare=False)
+
+    @classmethod
+    def of(cls, event: Event) -> Arrived:
+        """An event that comes by itself; no time of arrival is known of it."""
+        message = Message(event.message, b"", 0, event.source)
+        return cls(message, Mapped((), (event,), ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Unmapped:
+    """A message that gives no events.
+
+    ``error`` is why it cannot be mapped; None: no rule matched it, ``root`` is then the name of
+    its document element and ``hint`` the likely cause.
+    """
+
+    message: Message
+    error: Exception | None
+    root: str = ""
+    hint: str = ""
+    seconds: float = field(default=0.0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A well-formed message, and the seconds it took to read (they count as t_m)."""
+
+    document: etree._ElementTree
+    seconds: float
+
+
+def _no_time() -> float:
+    return 0.0
+
+
+class Mapper:
+    """Reads messages and applies the mapping rules.
+
+    ``plan`` may be exchanged between two messages. ``counter`` gives seconds for the phase times
+    (:meth:`sensorstream.clock.Clock.counter`).
+    """
+
+    def __init__(
+        self,
+        plan: MappingPlan,
+        max_depth: int = DEEPEST,
+        counter: Callable[[], float] = _no_time,
+    ) -> None:
+        self.plan = plan
+        self._max_depth = max_depth
+        self._counter = counter
+
+    def read(self, content: bytes) -> Reading:
+        """Parse a message; safe to call from any thread.
+
+        Raises:
+            MalformedMessage: not well-formed XML, or XML that is refused.
+        """
+        start = self._counter()
+        document = parse_document(content, max_depth=self._max_depth)
+        return Reading(document, self._counter() - start)
+
+    def map(self, message: Message, reading: Reading | None = None) -> Arrived | Unmapped:
+        """What the mapping rules make of a message, for :meth:`.Engine.take`.
+
+        ``reading`` is what :meth:`read` made of its content; without it that is done here.
+        """
+        start, seconds = self._counter(), 0.0
+        try:
+            if reading is None:
+                reading = self.read(message.content)
+            else:
+                seconds = reading.seconds
+            mapped = self.plan.apply(reading.document, message)
+        except Exception as error:
+            # Its own fault or one of ours: the engine tells it, and goes on with the next.
+            return Unmapped(message, error, seconds=seconds + self._counter() - start)
+        seconds += self._counter() - start
+        if mapped.matched:
+            return Arrived(message, mapped, seconds)
+        root = str(reading.document.getroot().tag)
+        return Unmapped(message, None, root, mapped.hint, seconds)
