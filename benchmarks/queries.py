@@ -137,8 +137,8 @@ def cases() -> dict[str, Case]:
         for many in COUNTS
     }
     for place, text in CORRELATED.items():
-        name = f"NOT EXISTS, {place}"
-        found[name.replace(" ", "-")] = Case(f"{name:31}1", [text], 1000)
+        name = place.replace("filter", "NOT EXISTS")
+        found[name.replace(" ", "-")] = Case(f"{name:24}{1:8}", [text], 1000)
     return found
 
 
