@@ -24,9 +24,12 @@ conformance: $(READY)  ## the W3C suites, category by category, into docs/confor
 grammars: $(READY)  ## the tables of the grammars, after a change of one of them
 	$(BIN)/python -m tests.grammar_tables
 
-bench: $(READY)  ## the papers' evaluations beside their own ways and the naive ones: tables, figures
+bench: $(READY)  ## the papers' evaluations, and the core before and after: tables, figures
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.city
+	$(BIN)/python -m benchmarks.middle
+	$(BIN)/python -m benchmarks.queries
+	$(BIN)/python -m benchmarks.paths
 
 clean:
 	rm -rf $(VENV) build dist

@@ -1,21 +1,23 @@
 """Many continuous queries over one stream, by what they differ in.
 
-Run it with ``python -m benchmarks.queries [EVENTS]``. An event is a reading of one of 500
-sensors in 50 rooms: two triples, one event a second. Told is the processor time of an event once
-the windows are full, and how many solutions came or went with it; and the time of registering a
-query.
+Run it with ``python -m benchmarks.queries [--before COMMIT]``. An event is a reading of one of 500
+sensors in 50 rooms: two triples, one event a second. Measured is the processor time of an event
+once the windows are full, and the time of registering a query, with the code of an earlier commit
+and with this one; and how many solutions came or went with an event.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from random import Random
 from typing import Final
 
+from benchmarks.earlier import FIRST_EDITION, ROOT, measured, package_of
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal
@@ -24,7 +26,7 @@ from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
 
 COUNTS: Final = (1, 10, 100, 1000)
-EVENTS: Final = 400
+EVENTS: Final = 200
 _SPAN: Final = 100
 """Seconds of a window, so events in it."""
 _EX: Final = "http://example.org/"
@@ -116,22 +118,53 @@ def measure(texts: list[str], warm: int, count: int) -> Measured:
     return Measured(1e3 * spent / count, 1e3 * registering / len(texts), reported / count)
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Queries that are measured together, over so many seconds of events."""
+
+    name: str
+    texts: list[str]
+    warm: int = _SPAN
+
+
+def cases() -> dict[str, Case]:
+    """All that is measured, by a name without spaces."""
+    found = {
+        f"{kind}-{many}".replace(" ", "-"): Case(
+            f"{kind:24}{many:8}", [text(n, many) for n in range(many)]
+        )
+        for kind, text in KINDS.items()
+        for many in COUNTS
+    }
+    for place, text in CORRELATED.items():
+        name = place.replace("filter", "NOT EXISTS")
+        found[name.replace(" ", "-")] = Case(f"{name:24}{1:8}", [text], 1000)
+    return found
+
+
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else EVENTS
-    head = f"{'differing in':16}{'queries':>8}{'ms/event':>10}{'solutions':>11}{'ms/register':>13}"
-    print(head)
-    for kind, text in KINDS.items():
-        for queries in COUNTS:
-            found = measure([text(n, queries) for n in range(queries)], _SPAN, count)
-            print(
-                f"{kind:16}{queries:8}{found.event:10.3f}{found.solutions:11.2f}"
-                f"{found.registering:13.2f}",
-                flush=True,
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.queries")
+    parser.add_argument("--before", default=FIRST_EDITION, metavar="COMMIT")
+    parser.add_argument("--events", type=int, default=EVENTS)
+    parser.add_argument("--measure", choices=cases(), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.measure is not None:
+        case = cases()[given.measure]
+        print(json.dumps(asdict(measure(case.texts, case.warm, given.events))))
+        return
+    print(f"{'':32}{'ms an event':^24}{'ms to register':^24}{'solutions':>10}")
+    print(f"{'differing in':24}{'queries':>8}" + f"{'before':>12}{'after':>12}" * 2)
+    with package_of(given.before) as earlier:
+        for name, case in cases().items():
+            asked = ["--measure", name, "--events", str(given.events)]
+            now = measured("benchmarks.queries", asked, ROOT)
+            old = {} if earlier is None else measured("benchmarks.queries", asked, earlier)
+            figures = "".join(
+                f"{format(old[what], '.3f') if old else '':>12}{now[what]:12.3f}"
+                for what in ("event", "registering")
             )
-    print("\nNOT EXISTS with a filter on the outer row, 1000 events in the window")
-    for place, correlated in CORRELATED.items():
-        found = measure([correlated], 1000, count)
-        print(f"{place:24}{found.event:10.3f} ms/event", flush=True)
+            print(f"{case.name}{figures}{now['solutions']:10.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -41,9 +41,11 @@
 the fault code in SOAP and the line a command prints; docs/errors.md lists all codes.
 A class without a ``code`` of its own has that of its parent.
 
-Three kinds of exception are not in the tree, because they are not errors for a user to read:
-``mapping.terms.SkipIndividual`` (a rule leaves an individual out), ``server.soap.envelope.Fault``
-(carries a problem to the SOAP endpoint), and the exceptions of ``click`` in the command line.
+Four kinds of exception are not in the tree, because they are not errors for a user to read:
+``mapping.terms.SkipIndividual`` (a rule leaves an individual out),
+``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
+``server.soap.envelope.Fault`` (carries a problem to the SOAP endpoint), and the exceptions of
+``click`` in the command line.
 """
 
 from __future__ import annotations

@@ -8,23 +8,14 @@ code cannot run has no figure before.
 from __future__ import annotations
 
 import argparse
-import io
 import json
-import os
-import subprocess
-import sys
-import tarfile
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from benchmarks.earlier import FIRST_EDITION, ROOT, measured, package_of
 from benchmarks.middle import aggregates, departments, event_files, individuals, start
-
-FIRST_EDITION: Final = "1367ed6"
-"""The last commit before the core's second edition."""
-_ROOT: Final = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +59,9 @@ def main() -> None:
     if given.measure is not None:
         print(json.dumps(SECTIONS[given.measure].measure()))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        earlier: Path | None = Path(folder)
-        if not _extract(given.before, Path(folder)):
-            print(f"no commit {given.before} here: figures before are left out", file=sys.stderr)
-            earlier = None
+    with package_of(given.before) as earlier:
         for name in given.sections or SECTIONS:
             _print(SECTIONS[name], *_both(name, earlier, given.turns))
-
-
-def _extract(commit: str, folder: Path) -> bool:
-    """Lay the package of a commit into a folder; False if there is no such commit."""
-    found = subprocess.run(
-        ["git", "archive", commit, "sensorstream"], cwd=_ROOT, capture_output=True, check=False
-    )
-    if found.returncode:
-        return False
-    with tarfile.open(fileobj=io.BytesIO(found.stdout)) as archive:
-        archive.extractall(folder, filter="data")
-    return True
 
 
 def _both(name: str, earlier: Path | None, turns: int) -> tuple[dict[str, float], dict[str, float]]:
@@ -94,28 +69,15 @@ def _both(name: str, earlier: Path | None, turns: int) -> tuple[dict[str, float]
     before: dict[str, float] = {}
     after: dict[str, float] = {}
     for _ in range(turns):
-        for folder, figures in ((earlier, before), (_ROOT, after)):
+        for folder, figures in ((earlier, before), (ROOT, after)):
             if folder is not None:
-                for what, figure in _measured(name, folder).items():
+                for what, figure in _figures(name, folder).items():
                     figures[what] = best(figures.get(what, figure), figure)
     return before, after
 
 
-def _measured(name: str, folder: Path) -> dict[str, float]:
-    """A section's figures with the package of a folder; empty if it cannot run it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.middle", "--measure", name],
-        # The current folder comes first: its package is measured, by the benchmarks of this one.
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(_ROOT)},
-        capture_output=True,
-        text=True,
-        check=folder == _ROOT,
-    )
-    if done.returncode:
-        return {}
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+def _figures(name: str, folder: Path) -> dict[str, float]:
+    return measured("benchmarks.middle", ["--measure", name], folder)
 
 
 def _print(section: Section, before: dict[str, float], after: dict[str, float]) -> None:

@@ -98,6 +98,8 @@ def test_the_tour_of_the_readme_works(tmp_path: Path) -> None:
     for inferred in ("Actor", "Mobile", "ConfidentDetection", "AtEntrance"):
         assert f"http://sensorstream.example/tracking#{inferred}\n" in printed
     assert "1500 accepted, 0 unmatched, 0 rejected" in printed
+    counted = re.findall(r'"time": (\d+), "op": "\+", .*?"value": "(\d+)"', printed)
+    assert counted == [("2678", "1"), ("2679", "2"), ("2680", "3")]
 
 
 @pytest.mark.timeout(400)
