@@ -112,6 +112,11 @@ class Dispatcher:
                     del self._triggers[predicate]
         self._followers.pop(node, None)
 
+    @property
+    def idle(self) -> bool:
+        """Whether no operator is concerned by any triple."""
+        return not self._keys and not self._followers
+
     def close(self) -> None:
         """Watch no longer."""
         self._index.watchers.remove(self)
