@@ -29,6 +29,7 @@ class _Ear:
     def __init__(self, index: Watched) -> None:
         self._weights: dict[Triple, int] = {}
         self._index = index
+        index.read(None, None)
         index.watchers.append(self)
 
     def added(self, triple: Triple) -> None:
@@ -52,6 +53,7 @@ class _Ear:
 
     def close(self) -> None:
         self._index.watchers.remove(self)
+        self._index.unread(None, None)
 
 
 class Trace:
