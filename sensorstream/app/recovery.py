@@ -103,6 +103,8 @@ def recover(
         engine.restore(start.state)
         # They changed nothing then; that the reasoner might take them now must not matter.
         refused |= store.rejected({each.item.message.id for each in start.state.held.held})
+    # Alerts of what is stored already are thrown away: these are new, and wait until then.
+    lost, engine.queries.lost = engine.queries.lost, []
     replayed, last = 0, start.seq
     for group in _groups(store.replay(start.seq)):
         fresh: list[tuple[Record, Outcome]] = []
@@ -116,10 +118,13 @@ def recover(
             publish(reports_of([outcome]))
             replayed += 1
             last = record.seq
-            if record.seq > watermark:
+            if record.seq <= watermark:
+                lost, engine.queries.lost = [*lost, *engine.queries.lost], []
+            else:
                 fresh.append((record, outcome))
         if fresh:
             store.commit(effects_of([r for r, _ in fresh], [o for _, o in fresh]))
+    engine.queries.lost = [*lost, *engine.queries.lost]
     if start.damaged:
         last += 1
         _tell_damage(target, store, start, last, now)

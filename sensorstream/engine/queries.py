@@ -128,6 +128,8 @@ class LiveQueries:
         self._registered: dict[str, Registration] = {}
         self._reports: list[QueryReport] = []
         self._moved: Moved | None = None
+        self.lost: list[Fault] = []
+        """Queries of an earlier life that could not be started again, and are not told of yet."""
         # No part of the state: what it leads to stands in the journal, as ticks.
         self._resumed: Instant = 0
 
@@ -139,6 +141,7 @@ class LiveQueries:
         Raises:
             QueryError: the text is not a valid query, or asks for a graph that is not there.
             UnsupportedQuery: no stream can answer it, or the name is taken.
+            InternalFault: a fault of ours; nothing has changed.
         """
         self.processor.check(name, self._parsed(text), self._terms.graphs)
 
@@ -146,7 +149,7 @@ class LiveQueries:
         """Start a query; ``entry`` is the journal's id of its registration, if there is one.
 
         Raises:
-            QueryError, UnsupportedQuery: see :meth:`check`.
+            QueryError, UnsupportedQuery, InternalFault: see :meth:`check`.
         """
         running = self._start(name, text)
         self._registered[name] = Registration(name, entry or name)
@@ -164,6 +167,14 @@ class LiveQueries:
                 known = ", ".join(f"<{each}>" for each in graphs) or "none"
                 raise QueryError(f"FROM NAMED <{name}>: no such graph; given: {known}")
         return query
+
+    def lose(self, name: str, entry: str, error: Exception) -> None:
+        """A query of an earlier life cannot be run any more: all else must go on."""
+        _LOG.error("the query '%s' cannot be run any more, it is left out: %s", name, error)
+        known = self._registered.get(name)
+        if known is not None and known.entry == entry:
+            del self._registered[name]
+        self.lost.append((name, entry, error))
 
     def unregister(self, name: str) -> None:
         """Stop a query.
@@ -308,9 +319,9 @@ class LiveQueries:
 
     def take_faults(self) -> list[Fault]:
         """The queries that a fault has stopped since the last call."""
-        if not self.processor.faults:
+        if not self.processor.faults and not self.lost:
             return []
-        faults = []
+        faults, self.lost = self.lost, []
         for name, error in self.processor.faults:
             faults.append((name, self._registered.pop(name).entry, error))
             _LOG.error("a fault of our own stopped the query '%s'", name, exc_info=error)
@@ -333,9 +344,7 @@ class LiveQueries:
         try:
             self._start(name, text)
         except SensorStreamError as error:
-            # It was accepted by another version of SensorStream; all else must go on.
-            _LOG.error("the query '%s' cannot be run any more, it is left out: %s", name, error)
-            del self._registered[name]
+            self.lose(name, self._registered[name].entry, error)
 
 
 def _instant(timeline: Timeline, literal: Literal) -> Instant:

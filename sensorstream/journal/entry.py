@@ -135,9 +135,9 @@ class Change(Entry):
             return self.make(target, message)
         except SensorStreamError as error:
             if record.status is not None:
-                self.fails_now(record, error)
+                self.fails_now(target, record, error)
             return target.engine.reject(message, error)
 
-    def fails_now(self, record: Record, error: SensorStreamError) -> None:
+    def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
         """What was accepted once cannot be made any more; raise ``error`` if it must be."""
         _LOG.error("%s of %s cannot be made any more: %s", self.kind, record.message.id, error)

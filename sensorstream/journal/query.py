@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import QueryConflict, QueryError, UnknownQuery
+from sensorstream.errors import QueryConflict, QueryError, SensorStreamError, UnknownQuery
 from sensorstream.journal.entry import Change, Target
+from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 
 MOST_QUERIES: Final = 1000
@@ -62,6 +63,10 @@ class RegisterQuery(Change):
 
     def make(self, target: Target, message: Message) -> Outcome:
         return target.engine.register_query(message)
+
+    def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
+        """Tell of it with the next outcome that is stored."""
+        target.engine.queries.lose(self.name, record.message.id, error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class _Takeover(Change):
             successor.close()
             raise
 
-    def fails_now(self, record: Record, error: SensorStreamError) -> None:
+    def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
         """All after it was reasoned with it: to go on without it would be wrong.
 
         Raises:
@@ -49,7 +49,7 @@ class _Takeover(Change):
         if not isinstance(error, Inconsistent):
             raise error
         # Its base by name: super() does not work in a class that slots=True made anew.
-        Change.fails_now(self, record, error)
+        Change.fails_now(self, target, record, error)
 
 
 @dataclass(frozen=True, slots=True)

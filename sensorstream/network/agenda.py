@@ -49,10 +49,21 @@ class Agenda:
         elif self._times.get(entry) != due:
             self._times[entry] = due
             heapq.heappush(self._queue, (due, entry.closing, next(self._numbers), entry))
+            self._compact()
 
     def forget(self, entry: Timed) -> None:
-        """The entry is due no more."""
+        """The entry is due no more; O(1), and the queue does not keep it for long."""
         self._times.pop(entry, None)
+        self._compact()
+
+    def _compact(self) -> None:
+        """Take what is passed over out of the queue, when it is more than half of it."""
+        times = self._times
+        if len(self._queue) > 2 * len(times):
+            # An entry may have been given the same time twice.
+            first = {(item[3], item[0]): item for item in sorted(self._queue, reverse=True)}
+            self._queue = [item for (entry, due), item in first.items() if times.get(entry) == due]
+            heapq.heapify(self._queue)
 
     @property
     def next(self) -> Instant | None:

@@ -5,6 +5,7 @@ As :mod:`sensorstream.kb.mirror` follows the knowledge base, for any index of tr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import count
 from typing import Final
 
@@ -57,29 +58,33 @@ class Copies:
             self._removed += copy.size
             self._store.remove_graph(copy.graph)
 
-    def select(self, text: str, default: IRI) -> ox.QuerySolutions:
+    def select(
+        self, text: str, default: IRI, indexes: Iterable[TripleIndex | Scope]
+    ) -> ox.QuerySolutions:
         """The solutions of a SELECT query; ``default`` is the copy that is its default graph.
 
-        GRAPH matches any copy by its name.
+        GRAPH matches the copies of ``indexes`` by their names. No other copy is looked at, so
+        that what is wrong with one concerns those only who read it.
 
         Raises:
             TermError: an index holds an IRI that is not valid.
         """
-        self._sync()
+        copies = [self._copies[id(index)] for index in indexes]
+        self._sync(copies)
         found = self._store.query(
             text,
             default_graph=ox.NamedNode(default),
-            named_graphs=[each.graph for each in self._copies.values()],
+            named_graphs=[each.graph for each in copies],
         )
         assert isinstance(found, ox.QuerySolutions)
         return found
 
-    def _sync(self) -> None:
+    def _sync(self, copies: Iterable[_Copy]) -> None:
         if self._removed > max(_WORN, sum(each.size for each in self._copies.values())):
             self._store, self._removed = ox.Store(), 0
             for copy in self._copies.values():
                 copy.start_anew()
-        for copy in self._copies.values():
+        for copy in copies:
             self._removed += copy.sync(self._store)
 
 

@@ -125,6 +125,11 @@ class Dispatcher:
             del self._followers[node]
             self._index.unread(None, None)
 
+    @property
+    def idle(self) -> bool:
+        """Whether no operator is concerned by any triple."""
+        return not self._keys and not self._followers
+
     def close(self) -> None:
         """Watch no longer."""
         self._index.watchers.remove(self)

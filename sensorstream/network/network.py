@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import count
 
@@ -11,6 +12,8 @@ from sensorstream.network.copies import Copies
 from sensorstream.network.dispatch import Dispatcher, Watched
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
+
+_LOG = logging.getLogger(__name__)
 
 Listener = Callable[[list[Row], list[Row]], None]
 """Told what was added to an operator's output, and what removed; the two may overlap."""
@@ -48,12 +51,6 @@ class Network:
             found = self._dispatchers[id(index)] = (index, Dispatcher(index, self.wake))
         return found[1]
 
-    def forget(self, source: Watched) -> None:
-        """Watch a graph, window or stream no longer: no operator reads it any more."""
-        found = self._dispatchers.pop(id(source), None)
-        if found is not None:
-            found[1].close()
-
     def share(self, key: Hashable, make: Callable[[], Node]) -> Node:
         """The operator of a key; made, filled and connected if there is none.
 
@@ -65,7 +62,11 @@ class Network:
         node = make()
         node.key = key
         node.number = next(self._numbers)
-        node.load()
+        try:
+            node.load()
+        except BaseException:
+            node.release()
+            raise
         self._nodes[key] = node
         for source in node.inputs:
             source.consumers.append(node)
@@ -85,6 +86,7 @@ class Network:
             del self._listeners[node]
         node.users -= 1
         self.drop(node)
+        self._rest()
 
     def drop(self, node: Node) -> None:
         """Forget an operator, and those below it, unless somebody uses them."""
@@ -92,7 +94,14 @@ class Network:
             return
         del self._nodes[node.key]
         self.faults.pop(node, None)
-        node.release()
+        if node.queued:
+            self._queue[:] = [each for each in self._queue if each[2] is not node]
+            heapq.heapify(self._queue)
+        try:
+            node.release()
+        except Exception as error:
+            # A broken operator; what it leaves behind is no reason to keep all the others.
+            _LOG.error("a fault of our own in '%s'", type(node).__name__, exc_info=error)
         for source in node.inputs:
             source.consumers.remove(node)
             source.users -= 1
@@ -102,6 +111,13 @@ class Network:
         """Drop all operators that nobody uses: what is left of a query that failed to compile."""
         for node in sorted(self._nodes.values(), key=lambda each: -each.depth):
             self.drop(node)
+        self._rest()
+
+    def _rest(self) -> None:
+        """Watch no longer what no operator reads."""
+        idle = [key for key, (_, dispatcher) in self._dispatchers.items() if dispatcher.idle]
+        for key in idle:
+            self._dispatchers.pop(key)[1].close()
 
     def settle(self) -> None:
         """End an instant: let every operator concerned take in what has changed below it."""
@@ -114,6 +130,7 @@ class Network:
                 if node.fault is not None:
                     raise node.fault
                 node.flush()
+                concerned = node.concerned()
             except Exception as error:
                 self.faults[node] = error
                 node.added, node.removed, node.fault = [], [], None
@@ -123,7 +140,7 @@ class Network:
                 counters = node.counters
                 counters.added += len(added)
                 counters.removed += len(removed)
-                for consumer in node.concerned():
+                for consumer in concerned:
                     if not consumer.queued:
                         consumer.queued = True
                         heapq.heappush(queue, (consumer.depth, consumer.number, consumer))
@@ -131,8 +148,11 @@ class Network:
             for observer in self.observers:
                 observer(changed)
             for node in changed:
-                for listener in self._listeners.get(node, ()):
-                    listener(node.added, node.removed)
+                try:
+                    for listener in self._listeners.get(node, ()):
+                        listener(node.added, node.removed)
+                except Exception as error:
+                    self.faults[node] = error
         finally:
             for node in changed:
                 node.added = []

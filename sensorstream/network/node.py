@@ -83,11 +83,15 @@ class Node(ABC):
         """The whole output as it is now, each row as often as it occurs."""
 
     def load(self) -> None:
-        """Take the inputs as they are now into a new operator's memory."""
+        """Take the inputs as they are now into a new operator's memory.
+
+        What an operator leaves outside itself (triggers, readers, copies) it leaves here, not when
+        it is made: only then :meth:`release` is called.
+        """
         return
 
     def release(self) -> None:
-        """Let go of whatever is outside the network; no query uses the operator any more."""
+        """Take back what :meth:`load` has left outside, even if it failed halfway."""
         return
 
     @abstractmethod

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.model.terms import IRI
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Anew
@@ -18,21 +19,19 @@ from sensorstream.network.sources import Source
 class Reevaluated(Node):
     """The solutions of a whole pattern, from copies of its graphs that are kept in step."""
 
-    __slots__ = ("_bag", "_default", "_indexes", "_network", "_reason", "_text")
+    __slots__ = ("_bag", "_indexes", "_names", "_network", "_plan", "_text")
 
     def __init__(
         self, plan: Anew, indexes: Mapping[Source, TripleIndex | Scope], network: Network
     ) -> None:
         super().__init__((), plan.output, ())
-        self._indexes = [indexes[each] for each in plan.sources]
+        self._plan = plan
+        self._indexes = {each: indexes[each] for each in plan.sources}
         self._network = network
-        names = {each: network.copies.use(indexes[each]) for each in plan.sources}
-        self._text = one_shot_text(plan, names)
-        self._default = names[plan.default]
-        self._reason = plan.reason
+        # The names in the text of the copies that it uses.
+        self._names: dict[Source, IRI] = {}
+        self._text = ""
         self._bag: Bag = {}
-        for index in self._indexes:
-            network.dispatcher(index).follow(self)
 
     def flush(self) -> None:
         rows = self._evaluated()
@@ -46,22 +45,29 @@ class Reevaluated(Node):
                 None if solution[name] is None else from_oxigraph(solution[name])
                 for name in self.variables
             )
-            for solution in self._network.copies.select(self._text, self._default)
+            for solution in self._network.copies.select(
+                self._text, self._names[self._plan.default], self._indexes.values()
+            )
         ]
 
     def load(self) -> None:
+        for source, index in self._indexes.items():
+            self._names[source] = self._network.copies.use(index)
+            self._network.dispatcher(index).follow(self)
+        self._text = one_shot_text(self._plan, self._names)
         self._bag = net(self._evaluated(), ())
 
     def rows(self) -> Iterable[Row]:
         return (row for row, times in self._bag.items() for _ in range(times))
 
     def release(self) -> None:
-        for index in self._indexes:
-            self._network.dispatcher(index).forget(self)
-            self._network.copies.leave(index)
+        for source in self._names:
+            self._network.dispatcher(self._indexes[source]).forget(self)
+            self._network.copies.leave(self._indexes[source])
+        self._names.clear()
 
     def size(self) -> int:
         return sum(self._bag.values())
 
     def describe(self) -> str:
-        return f"Evaluated anew at every change: {self._reason}"
+        return f"Evaluated anew at every change: {self._plan.reason}"

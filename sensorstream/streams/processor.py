@@ -18,16 +18,17 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from operator import attrgetter
+from typing import TypeVar
 
-from sensorstream.errors import UnsupportedQuery
+from sensorstream.errors import InternalFault, SensorStreamError, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.occurrences import Occurrences, Scope, StreamElement
+from sensorstream.kb.occurrences import Scope, StreamElement
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Timed
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
-from sensorstream.network.node import operators
+from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import Query, ReportKind
@@ -37,12 +38,22 @@ from sensorstream.streams.planning import planned, sources_of
 from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Sink
 from sensorstream.streams.shape import Tick, WindowShape
-from sensorstream.streams.state import ProcessorState
+from sensorstream.streams.state import ProcessorState, QueryState
 from sensorstream.streams.trace import Trace
 from sensorstream.streams.window import StreamWindow, WindowedStream
 
 _number = attrgetter("number")
 """Reports of one instant come in the order in which their queries were registered."""
+_pending: Callable[[ContinuousQuery], bool] = attrgetter("pending")
+_reports_unchanged: Callable[[ContinuousQuery], bool] = attrgetter("reports_unchanged")
+_Error = TypeVar("_Error", bound=BaseException)
+
+
+def _told(error: _Error) -> _Error | InternalFault:
+    """An error as whoever registers a query is told of it."""
+    if isinstance(error, SensorStreamError) or not isinstance(error, Exception):
+        return error
+    return InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +111,8 @@ class StreamProcessor:
         self._counting: dict[WindowedStream, dict[ContinuousQuery, None]] = {}
         self._of_stream: dict[IRI | None, list[WindowedStream]] = {}
         self._numbers = count()
+        # Those that a fault has broken, until the instant is settled.
+        self._broken: dict[ContinuousQuery, Exception] = {}
         # The queries that the present instant may make report.
         self._stirred: dict[ContinuousQuery, None] = {}
 
@@ -120,15 +133,18 @@ class StreamProcessor:
         Raises:
             UnsupportedQuery: it asks for something that no stream can answer, or the name is
                 taken.
+            InternalFault: a fault of ours; nothing is left of the query.
         """
         plan, schedule = self.check(name, query, named), self._lengths.schedule(query)
-        shapes = self._shapes(query)
-        windows = {name: self._open(shape) for name, shape in shapes.items()}
-        sources = sources_of(shapes, named or {})
-        indexes: dict[Source, TripleIndex | Scope] = {sources.default: self._default}
-        indexes |= {sources.named[name]: index for name, index in (named or {}).items()}
-        indexes |= {sources.windows[name]: window.graph for name, window in windows.items()}
+        windows: dict[IRI, StreamWindow] = {}
         try:
+            shapes = self._shapes(query)
+            for window_name, shape in shapes.items():
+                windows[window_name] = self._open(shape)
+            sources = sources_of(shapes, named or {})
+            indexes: dict[Source, TripleIndex | Scope] = {sources.default: self._default}
+            indexes |= {sources.named[name]: index for name, index in (named or {}).items()}
+            indexes |= {sources.windows[name]: window.graph for name, window in windows.items()}
             running = ContinuousQuery(
                 name,
                 text,
@@ -139,10 +155,10 @@ class StreamProcessor:
                 sink,
                 plan,
             )
-        except BaseException:
+        except BaseException as error:
             self.network.sweep()
             self._close(windows.values())
-            raise
+            raise _told(error) from error
         self._users.update(running.windows)
         for stream in running.streams:
             self._readers[stream][running] = None
@@ -162,12 +178,15 @@ class StreamProcessor:
         """The plan of a query that could be registered now; no operator or window is made.
 
         Raises:
-            UnsupportedQuery: see :meth:`register`.
+            UnsupportedQuery, InternalFault: see :meth:`register`.
         """
         if name in self.queries:
             raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
-        self._lengths.schedule(query)
-        return planned(query, self._shapes(query), named)
+        try:
+            self._lengths.schedule(query)
+            return planned(query, self._shapes(query), named)
+        except Exception as error:
+            raise _told(error) from error
 
     def _shapes(self, query: Query) -> dict[IRI, WindowShape]:
         return {each.name: self._lengths.shape(each) for each in query.dataset.windows}
@@ -186,6 +205,7 @@ class StreamProcessor:
             del self._readers[stream][running]
             self._counting[stream].pop(running, None)
         self._stirred.pop(running, None)
+        self._broken.pop(running, None)
         self._agenda.forget(running)
         self._close(running.windows)
 
@@ -199,7 +219,9 @@ class StreamProcessor:
         if name not in self.traces:
             graphs = [(window_text(each), each.graph) for each in running.windows]
             graphs.append(("outside the windows", self._default))
-            trace = self.traces[name] = Trace(running.root, graphs, lambda: self.now, time)
+            broken = partial(self._broken.__setitem__, running)
+            trace = Trace(running.root, graphs, lambda: self.now, time, broken)
+            self.traces[name] = trace
             self.network.observers.append(trace.observe)
         return self.traces[name]
 
@@ -237,25 +259,28 @@ class StreamProcessor:
             stream = window.stream
             del self._users[window], self._windows[window.shape]
             self._agenda.forget(window)
-            self.network.forget(window.graph)
             stream.close(window)
             if not stream.windows:
                 self._agenda.forget(stream)
-                self._of_stream[stream.tick.stream].remove(stream)
+                of_stream = self._of_stream[stream.tick.stream]
+                of_stream.remove(stream)
+                if not of_stream:
+                    del self._of_stream[stream.tick.stream]
                 del self._readers[stream], self._counting[stream], self._streams[stream.tick]
-                if isinstance(stream.content, Occurrences):
-                    self.network.forget(stream.content)
 
     def state(self) -> ProcessorState:
         """All that must survive a restart; between two events."""
         counts = self.counts
+        queries: list[tuple[str, str, QueryState]] = []
+        for query in list(self.queries.values()):
+            try:
+                queries.append((query.name, query.text, query.state(query in self._stirred)))
+            except Exception as error:
+                self._stop(query, error)
         return ProcessorState(
             self.now,
             (counts.events, counts.triples, counts.late),
-            tuple(
-                (query.name, query.text, query.state(query in self._stirred))
-                for query in self.queries.values()
-            ),
+            tuple(queries),
             tuple((tick, stream.state()) for tick, stream in self._streams.items()),
         )
 
@@ -269,18 +294,27 @@ class StreamProcessor:
         for tick, stream in state.streams:
             if tick in self._streams:
                 running = self._streams[tick]
-                running.restore(stream, state.now)
+                try:
+                    running.restore(stream, state.now)
+                except Exception as error:
+                    self._break(running, error)
+                    continue
                 self._agenda.note(running)
                 for window in running.roused():
                     self._agenda.note(window)
         self.network.settle()
+        self._stop_broken()
         self._stirred.clear()
         self.now = state.now
         self.counts = Counts(*state.counts)
         for name, _, at_rest in state.queries:
             query = self.queries.get(name)
             if query is not None:
-                query.restore(at_rest)
+                try:
+                    query.restore(at_rest)
+                except Exception as error:
+                    self._stop(query, error)
+                    continue
                 self._agenda.note(query)
                 if at_rest.pending:
                     self._stirred[query] = None
@@ -306,7 +340,11 @@ class StreamProcessor:
         for name in (event.stream, None) if event.stream is not None else (None,):
             for stream in self._of_stream.get(name, ()):
                 computed = stream.computed
-                stream.take(element)
+                try:
+                    stream.take(element)
+                except Exception as error:
+                    self._break(stream, error)
+                    continue
                 for window in stream.roused():
                     self._agenda.note(window)
                 if stream.computed != computed:
@@ -332,8 +370,7 @@ class StreamProcessor:
             if worked == most:
                 entries: list[Timed] = [*self._streams.values(), *self.queries.values()]
                 for entry in entries:
-                    entry.skip(time)
-                    self._agenda.note(entry)
+                    self._move(entry, partial(entry.skip, time))
             worked += 1
             self.now = due
             self._end(moved=self._open_instant(due))
@@ -383,7 +420,7 @@ class StreamProcessor:
     @property
     def _has_pending(self) -> bool:
         """Whether a query is to report at the end of the present instant."""
-        return any(query.pending for query in self._stirred)
+        return any(self._asked(query, _pending) for query in self._stirred)
 
     @property
     def next_news(self) -> Instant | None:
@@ -417,8 +454,7 @@ class StreamProcessor:
             return False
         entries = self._agenda.take(time, closing=False)
         for entry in entries:
-            entry.elapse(time)
-            self._agenda.note(entry)
+            self._move(entry, partial(entry.elapse, time))
         return bool(entries)
 
     def _next_before(self, time: Instant) -> Instant | None:
@@ -445,8 +481,39 @@ class StreamProcessor:
         return (
             isinstance(entry, WindowedStream)
             and entry.idle
-            and not any(query.reports_unchanged for query in self._readers[entry])
+            and not any(self._asked(each, _reports_unchanged) for each in self._readers[entry])
         )
+
+    def _asked(self, query: ContinuousQuery, what: Callable[[ContinuousQuery], bool]) -> bool:
+        """What a query says of itself; False of one that cannot, which is stopped soon."""
+        try:
+            return what(query)
+        except Exception as error:
+            self._broken[query] = error
+            return False
+
+    def _move(self, entry: Timed, move: Callable[[], None]) -> None:
+        """Let time move an entry, and note when it does so next; one that fails never again."""
+        try:
+            move()
+            self._agenda.note(entry)
+        except Exception as error:
+            self._break(entry, error)
+
+    def _break(self, entry: Timed, error: Exception) -> None:
+        """An entry is broken: stop the queries that rest on it, as soon as the instant settles."""
+        self._agenda.forget(entry)
+        match entry:
+            case ContinuousQuery():
+                self._broken[entry] = error
+            case StreamWindow() | WindowedStream():
+                # Windows of one stream share what they hold.
+                stream = entry if isinstance(entry, WindowedStream) else entry.stream
+                self._broken.update(dict.fromkeys(self._readers[stream], error))
+            case Node():
+                self.network.faults[entry] = error
+            case _:
+                raise error
 
     def _settle(self) -> None:
         """Let the operators take in what has changed; queries report that do so at each event."""
@@ -456,8 +523,7 @@ class StreamProcessor:
         for query in sorted(self._stirred, key=_number):
             if query.schedule.kind is ReportKind.CHANGE:
                 del self._stirred[query]
-                if query.is_due():
-                    self._report(query, self.now)
+                self._report_if_due(query, self.now)
 
     def _end(
         self, reporting: Container[ContinuousQuery] | None = None, *, moved: bool = False
@@ -472,8 +538,7 @@ class StreamProcessor:
         while self._agenda.next == self.now:
             moved = True
             for entry in self._agenda.take(self.now, closing=True):
-                entry.elapse(self.now)
-                self._agenda.note(entry)
+                self._move(entry, partial(entry.elapse, self.now))
                 if isinstance(entry, ContinuousQuery):
                     self._stirred[entry] = None
                 elif isinstance(entry, WindowedStream):
@@ -482,24 +547,24 @@ class StreamProcessor:
                         self._agenda.note(window)
         if moved:
             self.network.settle()
-            self._stop_broken()
+        self._stop_broken()
         stirred = sorted(self._stirred, key=_number)
         self._stirred.clear()
         for query in stirred:
-            if (reporting is None or query in reporting) and query.is_due():
-                self._report(query, self.now)
+            if reporting is None or query in reporting:
+                self._report_if_due(query, self.now)
 
-    def _report(self, query: ContinuousQuery, time: Instant) -> None:
+    def _report_if_due(self, query: ContinuousQuery, time: Instant) -> None:
         try:
-            query.report(time)
-        except OSError:
-            # The sink's: whoever it writes to is gone.
-            raise
+            if query.is_due():
+                query.report(time)
         except Exception as error:
             self._stop(query, error)
 
     def _stop_broken(self) -> None:
-        """Stop the queries over operators that a fault of ours has broken, and no others."""
+        """Stop the queries over what a fault of ours has broken, and no others."""
+        while self._broken:
+            self._stop(*next(iter(self._broken.items())))
         while self.network.faults:
             node, error = next(iter(self.network.faults.items()))
             for query in [q for q in self.queries.values() if node in operators(q.root)]:

@@ -14,6 +14,7 @@ from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.dispatch import Watched
 from sensorstream.network.node import Node, operators
+from sensorstream.network.operators.scoped_join import OLDEST
 from sensorstream.network.rows import Row
 from sensorstream.streams.report_data import bindings
 
@@ -59,7 +60,8 @@ class Trace:
     """Records the instants that concern a query, the latest 100.
 
     ``graphs`` are the query's windows and graphs by what they are to be called; ``now`` gives the
-    instant at work, and ``time`` writes it.
+    instant at work, and ``time`` writes it; ``on_fault`` is told of an instant that could not be
+    recorded.
     """
 
     def __init__(
@@ -68,7 +70,9 @@ class Trace:
         graphs: Sequence[tuple[str, Watched]],
         now: Callable[[], Instant | None],
         time: Callable[[Instant], object],
+        on_fault: Callable[[Exception], None],
     ) -> None:
+        self._on_fault = on_fault
         self._operators = operators(root)
         self._ears = [(name, _Ear(index)) for name, index in graphs]
         self._now = now
@@ -77,6 +81,12 @@ class Trace:
 
     def observe(self, changed: Sequence[Node]) -> None:
         """An instant has changed these operators, of whichever query."""
+        try:
+            self._record(changed)
+        except Exception as error:
+            self._on_fault(error)
+
+    def _record(self, changed: Sequence[Node]) -> None:
         graphs = [{"graph": name, **ear.take()} for name, ear in self._ears]
         steps = [_step(node) for node in changed if node in self._operators]
         now = self._now()
@@ -105,8 +115,11 @@ def _step(node: Node) -> dict[str, Any]:
 
 
 def _rows(node: Node) -> dict[str, Any]:
+    # The number of a solution in its stream is no term, and stands last.
+    names = [name for name in node.variables if name != OLDEST]
+
     def written(rows: Sequence[Row]) -> list[Any]:
-        return [bindings(node.variables, row) for row in rows[:_SHOWN]]
+        return [bindings(names, row[: len(names)]) for row in rows[:_SHOWN]]
 
     return {
         "added": written(node.added),

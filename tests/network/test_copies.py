@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sensorstream.errors import TermError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.oxigraph import stored_form
 from sensorstream.model.datatypes import XSD_INTEGER
@@ -28,8 +29,8 @@ OBJECTS: tuple[Any, ...] = (
 triples: Any = st.tuples(st.sampled_from(SUBJECTS), st.just(P), st.sampled_from(OBJECTS))
 
 
-def content(copies: Copies, name: IRI) -> set[tuple[str, str]]:
-    found = copies.select("SELECT ?s ?o { ?s ?p ?o }", name)
+def content(copies: Copies, name: IRI, *indexes: TripleIndex) -> set[tuple[str, str]]:
+    found = copies.select("SELECT ?s ?o { ?s ?p ?o }", name, indexes)
     return {(str(row["s"]), str(row["o"])) for row in found}
 
 
@@ -51,7 +52,7 @@ def test_a_copy_is_kept_in_step(instants: list[list[tuple[bool, Any]]], worn: in
                 index = indexes[0 if first else 1]
                 (index.discard if triple in index else index.add)(triple)
             for index, name in zip(indexes, names, strict=True):
-                assert content(copies, name) == expected(index)
+                assert content(copies, name, index) == expected(index)
 
 
 def test_a_copy_goes_with_its_last_user() -> None:
@@ -60,8 +61,18 @@ def test_a_copy_goes_with_its_last_user() -> None:
     name = copies.use(index)
     assert copies.use(index) == name
     copies.leave(index)
-    assert len(content(copies, name)) == 1
+    assert len(content(copies, name, index)) == 1
     copies.leave(index)
     assert len(copies) == 0
     assert not index.watchers
     assert content(copies, name) == set()
+
+
+def test_what_is_wrong_with_one_index_concerns_only_who_reads_it() -> None:
+    good, bad, copies = TripleIndex(), TripleIndex(), Copies()
+    good.add((SUBJECTS[0], P, OBJECTS[0]))
+    bad.add((IRI("no IRI"), P, OBJECTS[0]))
+    name, other = copies.use(good), copies.use(bad)
+    assert len(content(copies, name, good)) == 1
+    with pytest.raises((ValueError, TermError)):
+        content(copies, other, bad)

@@ -6,12 +6,16 @@ from typing import Any
 
 import pytest
 
+from sensorstream.errors import InternalFault
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI
+from sensorstream.network.copies import Copies
 from sensorstream.network.operators.group import Group
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
+from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Report
+from sensorstream.streams.window import StreamWindow, WindowedStream
 
 A, P = IRI("http://example.org/a"), IRI("http://example.org/p")
 B = IRI("http://example.org/b")
@@ -56,6 +60,175 @@ def test_a_broken_trigger_does_not_stop_whoever_changes_the_graph() -> None:
     assert [name for name, _ in machine.faults] == ["q"]
     assert not machine.queries
     assert not list(machine.network.nodes())
+
+
+NAME = IRI("http://example.org/s")
+WINDOW = "FROM NAMED WINDOW <w:> ON <http://example.org/s> [RANGE PT5S] "
+WINDOWED = f"SELECT ?x {WINDOW} WHERE {{ WINDOW <w:> {{ ?x ?p ?y }} }}"
+ORDERED = f"REGISTER RSTREAM <o:> AS {WINDOWED} ORDER BY ?x"
+BUILT = f"CONSTRUCT {{ ?x <q:> ?y }} {WINDOW} WHERE {{ WINDOW <w:> {{ ?x ?p ?y }} }}"
+ANEW = "SELECT ?x (NOW() AS ?now) WHERE { ?x <http://example.org/p> ?y }"
+STEPS = (
+    "REGISTER RSTREAM <o:> AS SELECT ?x FROM NAMED WINDOW <w:> ON <http://example.org/s> "
+    "[RANGE PT4S STEP PT2S] WHERE { WINDOW <w:> { ?x ?p ?y } }"
+)
+CASES: dict[str, tuple[str, Any, str]] = {
+    "a window that takes an event": (WINDOWED, WindowedStream, "take"),
+    "a window that lets go": (WINDOWED, StreamWindow, "elapse"),
+    "a window with a step": (STEPS, WindowedStream, "elapse"),
+    "an operator": (COUNT, Group, "flush"),
+    "whom an operator concerns": (COUNT, Group, "concerned"),
+    "whether a report is due": (WINDOWED, ContinuousQuery, "is_due"),
+    "a report": (WINDOWED, ContinuousQuery, "report"),
+    "a template": (BUILT, ContinuousQuery, "_report_graph"),
+    "the order": (ORDERED, ContinuousQuery, "result"),
+    "whether an unchanged result is reported": (STEPS, ContinuousQuery, "reports_unchanged"),
+    "evaluation anew": (ANEW, Copies, "select"),
+    "an operator that cannot even be dropped": (COUNT, Group, "flush release"),
+}
+OUTSIDE = "SELECT ?x WHERE { ?x <http://example.org/p> ?y }"
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("error", [RuntimeError("a fault"), OSError("a fault")])
+def test_whatever_a_query_raises_stops_that_query_alone(
+    case: str, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, owner, names = CASES[case]
+    machine, found = processor(), list[Report]()
+    index = machine._default
+    machine.register("broken", text, parse_query(text), found.append)
+    machine.register("other", OUTSIDE, parse_query(OUTSIDE), found.append)
+    machine.push(StreamEvent(1, ((A, P, A),), NAME))
+    mine = machine.queries["broken"]
+
+    def fault(this: Any, *_: object) -> Any:
+        if not isinstance(this, ContinuousQuery) or this is mine:
+            raise error
+        return original(this, *_)
+
+    for name in names.split():
+        original = getattr(owner, name)
+        if isinstance(original, property):
+            original = original.fget
+            monkeypatch.setattr(owner, name, property(fault))
+        else:
+            monkeypatch.setattr(owner, name, fault)
+    for time in (2, 9, 10, 20):
+        machine.complete(time, 10)
+        machine.settle(time)
+        index.add((IRI(f"x:{time}"), P, A))
+        machine.settle(time)
+        machine.push(StreamEvent(time, ((A, P, B), (IRI(f"x:{time}"), P, B)), NAME))
+        assert machine.next_news is None or machine.next_news >= time
+    machine.complete(21)
+    assert machine.faults == [("broken", error)]
+    assert list(machine.queries) == ["other"]
+    assert [(each.time, each.rows) for each in found if each.query == "other"] == [
+        (time, [(IRI(f"x:{time}"),)]) for time in (2, 9, 10, 20)
+    ]
+    assert not machine._windows
+    assert not machine._streams
+
+
+def test_a_query_that_cannot_say_whether_it_reports_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = processor()
+    machine.register("q", WINDOWED, parse_query(WINDOWED), list[Report]().append)
+    machine.push(StreamEvent(1, ((A, P, B),), NAME))
+    monkeypatch.setattr(ContinuousQuery, "pending", property(broken))
+    assert not machine.acts_before(2)
+    assert machine.next_news == 6
+    machine.advance(3)
+    assert [name for name, _ in machine.faults] == ["q"]
+
+
+def test_a_sink_or_a_record_that_fails_stops_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine, found = processor(), list[Report]()
+    machine.register("sink", PLAIN, parse_query(PLAIN), broken)
+    machine.register("traced", PLAIN, parse_query(PLAIN), found.append)
+    machine.register("plain", PLAIN, parse_query(PLAIN), found.append)
+    machine.trace("traced", str)
+    monkeypatch.setattr("sensorstream.streams.trace._step", broken)
+    machine.push(StreamEvent(1, ((A, P, B),)))
+    assert sorted(name for name, _ in machine.faults) == ["sink", "traced"]
+    assert list(machine.queries) == ["plain"]
+    assert not machine.network.observers
+    machine.push(StreamEvent(2, ((B, P, A),)))
+    assert [each.rows for each in found if each.query == "plain"] == [[(A,)], [(B,)]]
+
+
+@pytest.mark.parametrize(
+    ("text", "broken_at"),
+    [
+        (COUNT, "sensorstream.network.operators.group.Group.load"),
+        (COUNT, "sensorstream.network.operators.group.Group.__init__"),
+        (PLAIN, "sensorstream.network.operators.scoped_join.ScopedJoin.load"),
+        (PLAIN, "sensorstream.network.operators.scoped_join.InScope.load"),
+        (PLAIN, "sensorstream.network.operators.delta_join.JoinWriter.trigger"),
+        (OUTSIDE, "sensorstream.network.operators.delta_join.JoinWriter.trigger"),
+        (ANEW, "sensorstream.network.copies.Copies.select"),
+        (ANEW, "sensorstream.network.reevaluate.one_shot_text"),
+        (BUILT, "sensorstream.streams.query.instantiated"),
+        (WINDOWED, "sensorstream.streams.window.WindowedStream.open"),
+        (PLAIN, "sensorstream.streams.planning.plan"),
+    ],
+)
+def test_a_fault_at_registration_refuses_the_query_and_leaves_nothing_of_it(
+    text: str, broken_at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = processor()
+    with monkeypatch.context() as patch:
+        patch.setattr(broken_at, broken)
+        with pytest.raises(InternalFault, match="RuntimeError: a fault"):
+            machine.register("q", text, parse_query(text), list[Report]().append)
+    assert not machine.queries
+    assert not len(machine.network)
+    assert not machine.network._dispatchers
+    assert not machine.network.copies._copies
+    assert not machine._default.watchers
+    assert not machine._windows
+    machine.register("q", text, parse_query(text), list[Report]().append)
+
+
+@pytest.mark.parametrize(
+    ("text", "broken_at"),
+    [
+        (COUNT, "sensorstream.network.operators.group.Group.load"),
+        (COUNT, "sensorstream.network.operators.group.Group.flush"),
+        (BUILT, "sensorstream.streams.query.ContinuousQuery.restore"),
+        (PLAIN, "sensorstream.streams.window.WindowedStream.restore"),
+    ],
+)
+def test_a_fault_at_a_restart_stops_its_query_and_not_the_start(
+    text: str, broken_at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine, found = processor(), list[Report]()
+    machine.register("q", text, parse_query(text), found.append)
+    machine.push(StreamEvent(1, ((A, P, B),), NAME))
+    state = machine.state()
+    again, lost = processor(), list[str]()
+
+    def start(name: str, text: str) -> None:
+        try:
+            again.register(name, text, parse_query(text), found.append)
+        except InternalFault:
+            lost.append(name)
+
+    monkeypatch.setattr(broken_at, broken)
+    again.restore(state, start)
+    assert [*lost, *(name for name, _ in again.faults)] == ["q"]
+    assert not again.queries
+    assert again.now == 1
+
+
+def test_a_query_whose_state_cannot_be_kept_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = processor()
+    machine.register("q", PLAIN, parse_query(PLAIN), list[Report]().append)
+    monkeypatch.setattr(ContinuousQuery, "state", broken)
+    assert machine.state().queries == ()
+    assert [name for name, _ in machine.faults] == ["q"]
 
 
 def test_what_comes_and_goes_within_an_instant_is_no_report() -> None:

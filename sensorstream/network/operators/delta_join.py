@@ -52,7 +52,7 @@ class Test:
 class DeltaJoin(Node):
     """All ``patterns`` at once, those of the ``tests`` that hold, as the ``output`` variables."""
 
-    __slots__ = ("_dispatchers", "_patterns", "_scan", "_tests")
+    __slots__ = ("_dispatcher_of", "_patterns", "_scan", "_tests")
 
     def __init__(
         self,
@@ -65,16 +65,16 @@ class DeltaJoin(Node):
         self._patterns = tuple(patterns)
         self._tests = tuple(tests)
         self._scan: Callable[[list[Row]], None] | None = None
-        self._dispatchers = [dispatchers(p.index) for p in self._patterns]
-        for place, (pattern, dispatcher) in enumerate(
-            zip(self._patterns, self._dispatchers, strict=True)
-        ):
+        self._dispatcher_of = dispatchers
+
+    def load(self) -> None:
+        for place, pattern in enumerate(self._patterns):
             predicate, object_ = pattern.predicate, pattern.object
-            dispatcher.subscribe(
+            self._dispatcher_of(pattern.index).subscribe(
                 self,
                 None if isinstance(predicate, Variable) else predicate,
                 None if isinstance(object_, Variable) else object_,
-                JoinWriter(self._patterns, self._tests, output).trigger(place),
+                JoinWriter(self._patterns, self._tests, self.variables).trigger(place),
                 guard_of(pattern, self._patterns),
             )
 
@@ -89,8 +89,8 @@ class DeltaJoin(Node):
         return iter(found)
 
     def release(self) -> None:
-        for dispatcher in self._dispatchers:
-            dispatcher.forget(self)
+        for pattern in self._patterns:
+            self._dispatcher_of(pattern.index).forget(self)
 
     def describe(self) -> str:
         return f"Pattern {patterns_text(self._patterns, self._tests)}"

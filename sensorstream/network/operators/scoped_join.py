@@ -24,7 +24,7 @@ from sensorstream.network.operators.delta_join import (
 from sensorstream.network.rows import Bag, Row
 from sensorstream.sparql.algebra import Variable
 
-_OLDEST: Final = ".oldest"
+OLDEST: Final = ".oldest"
 """The last variable of a :class:`ScopedJoin`: the number of a solution's oldest triple."""
 _Numbered: TypeAlias = list[tuple[Any, ...]]
 """Rows with a number as their last element."""
@@ -42,7 +42,8 @@ class ScopedJoin(Node):
 
     __slots__ = (
         "_by_number",
-        "_dispatcher",
+        "_dispatcher_of",
+        "_occurrences",
         "_patterns",
         "_scan",
         "_tests",
@@ -59,7 +60,7 @@ class ScopedJoin(Node):
         output: Sequence[str],
         dispatchers: Callable[[Watched], Dispatcher],
     ) -> None:
-        super().__init__((), (*output, _OLDEST), (*output, _OLDEST))
+        super().__init__((), (*output, OLDEST), (*output, OLDEST))
         self._patterns = tuple(patterns)
         self._tests = tuple(tests)
         self._by_number: dict[int, _Held] = {}
@@ -69,18 +70,25 @@ class ScopedJoin(Node):
         """What was added in the instant, without numbers."""
         self.least = 0
         """The lowest number of what was added in the instant."""
-        numbers = occurrences.latest
-        self._dispatcher = dispatchers(occurrences)
+        self._occurrences = occurrences
+        self._dispatcher_of = dispatchers
+        self._scan = self._writer().scan()
+
+    def _writer(self) -> JoinWriter:
+        output, numbers = self.variables[:-1], self._occurrences.latest
+        return JoinWriter(self._patterns, self._tests, output, numbers)
+
+    def load(self) -> None:
+        dispatcher = self._dispatcher_of(self._occurrences)
         for place, pattern in enumerate(self._patterns):
             predicate, object_ = pattern.predicate, pattern.object
-            self._dispatcher.subscribe(
+            dispatcher.subscribe(
                 self,
                 None if isinstance(predicate, Variable) else predicate,
                 None if isinstance(object_, Variable) else object_,
-                JoinWriter(self._patterns, self._tests, output, numbers).trigger(place),
+                self._writer().trigger(place),
                 guard_of(pattern, self._patterns),
             )
-        self._scan = JoinWriter(self._patterns, self._tests, output, numbers).scan()
 
     def flush(self) -> None:
         forgotten = self.forgotten
@@ -156,7 +164,7 @@ class ScopedJoin(Node):
                 yield cast(Row, (*row, number))
 
     def release(self) -> None:
-        self._dispatcher.forget(self)
+        self._dispatcher_of(self._occurrences).forget(self)
 
     def size(self) -> int:
         return sum(sum(h.values()) if isinstance(h, dict) else 1 for h in self._by_number.values())
@@ -181,7 +189,6 @@ class InScope(Node):
         self._source = source
         self._scope = scope
         self._wake = lambda: None if self.queued else wake(self)
-        scope.followers.append(self._wake)
 
     def flush(self) -> None:
         source, before, now = self._source, self.low, self._scope.low
@@ -201,12 +208,14 @@ class InScope(Node):
 
     def load(self) -> None:
         self._source.reach(self.low)
+        self._scope.followers.append(self._wake)
 
     def rows(self) -> Iterator[Row]:
         return self._source.after(self.low)
 
     def release(self) -> None:
-        self._scope.followers.remove(self._wake)
+        if self._wake in self._scope.followers:
+            self._scope.followers.remove(self._wake)
         self._source.forget(self)
 
     def describe(self) -> str:

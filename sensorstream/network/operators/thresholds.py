@@ -35,11 +35,13 @@ class Thresholds(Node):
 
     def leave(self, constant: IRI | Literal, reader: Beyond) -> None:
         """Give a reader no more rows."""
-        readers = self._readers[constant]
-        readers.remove(reader)
-        if not readers:
-            del self._readers[constant]
-            self.constants.discard(constant)
+        readers = self._readers.get(constant, [])
+        if reader in readers:
+            readers.remove(reader)
+            self._concerned.pop(reader, None)
+            if not readers:
+                del self._readers[constant]
+                self.constants.discard(constant)
 
     def flush(self) -> None:
         (source,) = self.inputs
@@ -94,7 +96,11 @@ class Beyond(Node):
         self._holds = holds
         self._text = text
         self._rearrange = rearranged(source.variables, output)
-        source.enter(constant, self)
+
+    def load(self) -> None:
+        (source,) = self.inputs
+        assert isinstance(source, Thresholds)
+        source.enter(self._constant, self)
 
     def flush(self) -> None:
         self.added += self._rearrange(self.come)
