@@ -144,6 +144,9 @@ class StreamProcessor:
             self._close(windows.values())
             raise
         self._users.update(running.windows)
+        for window in running.windows:
+            # What watches it now may need it to be moved in time.
+            self._agenda.note(window)
         for stream in running.streams:
             self._readers[stream][running] = None
             if running.schedule.kind is ReportKind.TRIPLES:
@@ -200,6 +203,8 @@ class StreamProcessor:
             graphs = [(window_text(each), each.graph) for each in running.windows]
             graphs.append(("outside the windows", self._default))
             trace = self.traces[name] = Trace(running.root, graphs, lambda: self.now, time)
+            for window in running.windows:
+                self._agenda.note(window)
             self.network.observers.append(trace.observe)
         return self.traces[name]
 
@@ -215,7 +220,7 @@ class StreamProcessor:
         if window is None:
             stream = self._streams.get(shape.tick)
             if stream is None:
-                stream = self._streams[shape.tick] = WindowedStream(shape.tick)
+                stream = self._streams[shape.tick] = WindowedStream(shape.tick, lambda: self.now)
                 self._readers[stream] = {}
                 self._counting[stream] = {}
                 self._of_stream.setdefault(shape.stream, []).append(stream)
