@@ -29,7 +29,7 @@ from sensorstream.errors import (
     SettingsError,
 )
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.events import Delta, Departure, Message, net_delta
+from sensorstream.model.events import Alert, Delta, Departure, Message, net_delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.aside import Aside
@@ -160,17 +160,18 @@ class Cycle:
         if events:
             self.queries.take_in(events, (), events[-1].time, heard)
         message, mapped, left_out = arrived.message, arrived.mapped, arrived.mapped.warnings
-        outcome = Outcome(
+        notices = self.notices.partial(message, left_out, self.now) if left_out else ()
+        return Outcome(
             message,
             Status.PARTIAL if left_out else Status.ACCEPTED,
             matched=mapped.matched,
             individuals=mapped.individuals,
-            alerts=self.notices.partial(message, left_out, self.now) if left_out else (),
+            alerts=(*notices, *self._stopped(message)),
             phases=timings,
             warnings=left_out,
+            reports=self.queries.take_reports(),
             time=self.now,
         )
-        return self.with_queries(outcome)
 
     def _given_up(self, outcome: Outcome, error: Exception) -> Outcome:
         """Tell that a message was taken in without the synopses that were due with it."""
@@ -197,11 +198,7 @@ class Cycle:
 
     def with_queries(self, outcome: Outcome) -> Outcome:
         """The outcome with what queries have reported, and those that a fault has stopped."""
-        message, now = outcome.message, self.now
-        stopped = tuple(
-            self.notices.stopped(message, name, entry, error, now)
-            for name, entry, error in self.queries.take_faults()
-        )
+        stopped = self._stopped(outcome.message)
         reports = self.queries.take_reports()
         if not stopped and not reports:
             return outcome
@@ -209,6 +206,14 @@ class Cycle:
             outcome,
             reports=(*outcome.reports, *reports),
             alerts=(*outcome.alerts, *stopped),
+        )
+
+    def _stopped(self, message: Message) -> tuple[Alert, ...]:
+        """An alert for each query that a fault has stopped."""
+        now = self.now
+        return tuple(
+            self.notices.stopped(message, name, entry, error, now)
+            for name, entry, error in self.queries.take_faults()
         )
 
     def reject(

@@ -279,6 +279,10 @@ class Engine:
     ) -> Outcome:
         """Let a message wait for its turn, and release those whose turn it is."""
         own: Outcome | None = None
+        if isinstance(arrived, Arrived) and arrived.mapped.events:
+            time = arrived.mapped.events[0].time
+            if order.passes(message.source, time, message.received):
+                return self._cycle.take_in(arrived, timings, refused)
         if isinstance(arrived, Outcome):
             order.advance(message.received)
             own = arrived

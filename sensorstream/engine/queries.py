@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import TypeAlias
@@ -76,6 +76,14 @@ class Registration:
     reports: int = 0
 
 
+@dataclass(slots=True)
+class _Counted:
+    """A registration while its query runs."""
+
+    entry: str
+    reports: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Moved:
     """When time of the queries last moved by an event: to which time, and its time of arrival."""
@@ -125,7 +133,7 @@ class LiveQueries:
             second=timeline.of_wall_time(1),
         )
         self._knowledge = knowledge
-        self._registered: dict[str, Registration] = {}
+        self._registered: dict[str, _Counted] = {}
         self._reports: list[QueryReport] = []
         self._moved: Moved | None = None
         self.lost: list[Fault] = []
@@ -152,7 +160,7 @@ class LiveQueries:
             QueryError, UnsupportedQuery, InternalFault: see :meth:`check`.
         """
         running = self._start(name, text)
-        self._registered[name] = Registration(name, entry or name)
+        self._registered[name] = _Counted(entry or name)
         return running
 
     def _start(self, name: str, text: str) -> ContinuousQuery:
@@ -200,8 +208,8 @@ class LiveQueries:
         return {each.entry for each in self._registered.values()}
 
     def _take_report(self, report: Report) -> None:
-        known = self._registered[report.query]
-        counted = self._registered[report.query] = replace(known, reports=known.reports + 1)
+        counted = self._registered[report.query]
+        counted.reports += 1
         self._reports.append(QueryReport(counted.entry, counted.reports, report))
 
     # -- time -------------------------------------------------------------------------------
@@ -313,6 +321,8 @@ class LiveQueries:
 
     def take_reports(self) -> tuple[QueryReport, ...]:
         """What was reported since the last call."""
+        if not self._reports:
+            return ()
         reports = tuple(self._reports)
         self._reports.clear()
         return reports
@@ -332,11 +342,16 @@ class LiveQueries:
 
     def state(self) -> QueriesState:
         """All that must survive a restart."""
-        return QueriesState(self.processor.state(), tuple(self._registered.values()), self._moved)
+        registered = tuple(
+            Registration(name, each.entry, each.reports) for name, each in self._registered.items()
+        )
+        return QueriesState(self.processor.state(), registered, self._moved)
 
     def restore(self, state: QueriesState) -> None:
         """Go on from a state; call it on new queries, the knowledge base as it was then."""
-        self._registered = {each.name: each for each in state.registered}
+        self._registered = {
+            each.name: _Counted(each.entry, each.reports) for each in state.registered
+        }
         self.processor.restore(state.processor, self._start_again)
         self._moved = state.moved
 

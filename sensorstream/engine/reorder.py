@@ -142,6 +142,29 @@ class ReorderBuffer(Generic[Item]):
         self._raise_frontier()
         return in_time
 
+    def passes(self, source: str, time: Instant, received: Instant) -> bool:
+        """Whether an item need not wait, so that it is to be taken at once instead of offered.
+
+        Only the plain case is known here: nothing waits, and its source is the only one, is never
+        late, and is not. False says nothing; :meth:`offer` decides.
+        """
+        state = self._state
+        if (
+            self._heap
+            or received != state.now
+            or time < state.released
+            or len(state.sources) != 1
+            or source not in state.sources
+            or self.disorder.of(source)
+        ):
+            return False
+        state.sources[source] = Heard(time, received)
+        self._fronts = [(time, source)]
+        state.frontier = max(state.frontier, time)
+        state.released = state.latest = time
+        state.arrivals += 1
+        return True
+
     def release(self) -> list[Item]:
         """What stands at or below the frontier, in order; it waits no more."""
         ready: list[Item] = []

@@ -7,14 +7,20 @@ number, and its *content* the set of their triples. All windows that see a strea
 same moments share one :class:`Occurrences`, so that a thousand windows of different lengths store
 and index each triple once.
 
+A scope of a length of time need not be moved at each event that it loses: who reads it brings it
+up to date (:meth:`Scope.catch_up`). The widest follows each event, so that no more is stored.
+
 Source: RSP-QL, section 4 (streams, windows); SECRET (Botan et al., 2010) for *scope*, *content*.
 """
 
 from __future__ import annotations
 
 import sys
+from bisect import insort
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from sensorstream.kb.index import Index, TripleIndex, Watcher
@@ -22,6 +28,7 @@ from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 
 _NEVER: Final = sys.maxsize
+_length = attrgetter("length")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +66,10 @@ class Occurrences:
         "index",
         "latest",
         "number",
+        "present",
         "replaced",
         "scopes",
+        "timed",
         "watchers",
     )
 
@@ -71,7 +80,12 @@ class Occurrences:
         """The number of the last occurrence."""
         self.replaced = _NEVER
         """While watchers are told of an added triple: the number of its occurrence before, or 0."""
+        self.present: Instant | None = None
+        """The latest time at which something happened, or left a scope."""
         self.scopes: list[Scope] = []
+        """Those that somebody moves."""
+        self.timed: list[Scope] = []
+        """Those of a length of time, the widest last; a triple is told to the others first."""
         self.watchers: list[Watcher] = []
         # Elements by their own numbers, from first to _next - 1.
         self._elements: dict[int, _Stored] = {}
@@ -123,7 +137,8 @@ class Occurrences:
         """Let an event happen, at or after all before it."""
         triples = element.triples
         latest, index, watchers = self.latest, self.index, self.watchers
-        watched = [scope for scope in self.scopes if scope.watchers]
+        watched = [scope for scope in chain(self.scopes, self.timed) if scope.watchers]
+        self.present = element.time
         number = self.number
         for triple in triples:
             number += 1
@@ -147,16 +162,23 @@ class Occurrences:
         self.number = number
         self._elements[self._next] = _Stored(element.time, element.end, triples, number)
         self._next += 1
+        if self.timed:
+            self.timed[-1].catch_up()
 
-    def open(self) -> Scope:
-        """A new scope, which sees all that is stored."""
-        scope = Scope(self, self.floor, self.first)
-        self.scopes.append(scope)
+    def open(self, length: int | None = None) -> Scope:
+        """A new scope, which sees all that is stored; of a length of time, if one is given."""
+        scope = Scope(self, self.floor, self.first, length)
+        if length is None:
+            self.scopes.append(scope)
+        else:
+            insort(self.timed, scope, key=_length)
         return scope
 
     def close(self, scope: Scope) -> None:
         """Forget a scope, and what only it saw."""
-        self.scopes.remove(scope)
+        (self.scopes if scope.length is None else self.timed).remove(scope)
+        if self.timed:
+            self.timed[-1].catch_up()
         self.trim()
 
     @property
@@ -167,6 +189,17 @@ class Occurrences:
     def element(self, number: int) -> _Stored | None:
         """An element by its number; None if there is none yet."""
         return self._elements.get(number)
+
+    def time_of(self, number: int) -> Instant:
+        """The time of a stored occurrence; O(log n)."""
+        first, until = self.first, self._next
+        while first < until:
+            middle = (first + until) // 2
+            if self._elements[middle].last < number:
+                first = middle + 1
+            else:
+                until = middle
+        return self._elements[first].time
 
     def elements(self) -> Iterator[StreamElement]:
         """What is stored, oldest first."""
@@ -189,7 +222,7 @@ class Occurrences:
 
     def trim(self) -> None:
         """Forget the elements that no scope sees any more."""
-        until = min((scope.at for scope in self.scopes), default=self._next)
+        until = min((scope.at for scope in (*self.scopes, *self.timed[-1:])), default=self._next)
         latest, index = self.latest, self.index
         while self.first < until:
             stored = self._elements[self.first]
@@ -210,13 +243,16 @@ class Scope:
     it; ``followers`` are called once whenever ``low`` has changed. Iteration and :meth:`size` give
     the content; ``in`` and :meth:`match` those triples of it that some pattern reads. ``spo``,
     ``pos`` and ``osp`` belong to the widest scope, and who reads them compares the number of each
-    triple with ``low``.
+    triple with ``low``. With a ``length`` of time it may lag behind, see :meth:`catch_up`.
     """
 
-    __slots__ = ("at", "followers", "low", "occurrences", "watchers")
+    __slots__ = ("at", "followers", "length", "low", "occurrences", "watchers")
 
-    def __init__(self, occurrences: Occurrences, low: int, at: int) -> None:
+    def __init__(
+        self, occurrences: Occurrences, low: int, at: int, length: int | None = None
+    ) -> None:
         self.occurrences = occurrences
+        self.length = length
         self.low = low
         self.watchers: list[Watcher] = []
         self.followers: list[Callable[[], None]] = []
@@ -282,9 +318,24 @@ class Scope:
         stored = self.occurrences.element(self.at)
         return None if stored is None else stored.time
 
+    @property
+    def lags(self) -> bool:
+        """Whether it need not be moved in time, for nobody watches."""
+        return self.length is not None and not self.watchers
+
+    def catch_up(self) -> None:
+        """Let go of what is too old at present; nothing to do unless it has a length of time."""
+        present = self.occurrences.present
+        if self.length is not None and present is not None:
+            self.leave_until(present - self.length)
+
     def leave_until(self, last: Instant) -> None:
         """Let what happened at or before a time go."""
-        occurrences, at = self.occurrences, self.at
+        occurrences = self.occurrences
+        if self.at < occurrences.first:
+            # It has lagged, and the widest has let go of what this one had to lose.
+            self.at, self.low = occurrences.first, max(self.low, occurrences.floor)
+        at = self.at
         while (stored := occurrences.element(self.at)) is not None and stored.time <= last:
             self._leave(stored, stored.last)
             self.at += 1

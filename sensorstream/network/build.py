@@ -21,7 +21,7 @@ from sensorstream.network.operators.ends import Ends
 from sensorstream.network.operators.group import Column, Group
 from sensorstream.network.operators.join import Join
 from sensorstream.network.operators.matching import LeftJoin, Mark, Minus
-from sensorstream.network.operators.scoped_join import InScope, ScopedJoin
+from sensorstream.network.operators.scoped_join import OLDEST, ByNumber, InScope, ScopedJoin
 from sensorstream.network.operators.simple import Constant, Extend, Filter, Project, Union
 from sensorstream.network.operators.slice import Slice
 from sensorstream.network.operators.thresholds import Beyond, Thresholds
@@ -55,14 +55,17 @@ def _from_the_top(plan: plans.Plan) -> list[plans.Plan]:
     while ahead:
         each = ahead.pop()
         found.append(each)
-        if not _matches_below(each):
+        if _match_below(each) is None:
             ahead += each.inputs
     return found
 
 
-def _matches_below(plan: plans.Plan) -> bool:
-    """Whether the triples of a match are part of the operator above it."""
-    return isinstance(plan, plans.Thresholds) and isinstance(plan.source, plans.Match)
+def _match_below(plan: plans.Plan) -> plans.Match | None:
+    """The match whose triples are found, with all thresholds on them, by the plan's operator."""
+    match plan:
+        case plans.Beyond(plans.Thresholds(plans.Match() as found)):
+            return found
+    return None
 
 
 class _Builder:
@@ -124,7 +127,7 @@ class _Builder:
         tests = [*map(_test, plan.filters), *more]
         scope = self._scope(plan)
         if scope is not None:
-            return InScope(self._scoped_join(scope, plan, tests), scope, self._network.wake)
+            return self._in_scope(scope, self._scoped_join(scope, plan, tests))
         patterns = [Pattern(self._indexes[each.source], *each.ends) for each in plan.triples]
         return DeltaJoin(patterns, tests, plan.output, self._network.dispatcher)
 
@@ -134,39 +137,72 @@ class _Builder:
         first = graphs[0]
         return first if isinstance(first, Scope) and all(g is first for g in graphs) else None
 
-    def _scoped_join(self, scope: Scope, plan: plans.Match, tests: Sequence[Test]) -> ScopedJoin:
-        """The match over the whole stream: one operator for all windows that share it."""
+    def _scoped_join(
+        self,
+        scope: Scope,
+        plan: plans.Match,
+        tests: Sequence[Test],
+        under: plans.Thresholds | None = None,
+    ) -> Node:
+        """The match over the whole stream: one operator for all windows that share it.
+
+        ``under`` are the thresholds that one of the tests is for, if any.
+        """
         stream = scope.occurrences
         patterns = [Pattern(stream.index, *each.ends) for each in plan.triples]
-        key = (id(stream), tuple(each.ends for each in plan.triples), plan.filters, plan.output)
-        found = self._network.share(
+        wanted = None if under is None else (under.variable, under.operator)
+        key = (id(stream), _ends(plan), plan.filters, plan.output, wanted)
+        return self._network.share(
             ("stream", key),
             lambda: ScopedJoin(stream, patterns, tests, plan.output, self._network.dispatcher),
         )
-        assert isinstance(found, ScopedJoin)
-        return found
+
+    def _in_scope(self, scope: Scope, source: Node) -> InScope:
+        held = self._network.share(("by number", source.key), lambda: ByNumber(source))
+        assert isinstance(held, ByNumber)
+        return InScope(held, scope, self._network.agenda, self._network.wake)
 
     def _thresholds(self, plan: plans.Thresholds) -> Node:
         constants = Constants(plan.operator)
         source = plan.source
-        if isinstance(source, plans.Match) and self._scope(source) is None:
-            # Its triples are matched no further than for values that some reader wants.
-            wanted = Test(
-                (plan.variable,),
-                lambda row: constants.any_passed(row[0]),
-                f"?{plan.variable} {plan.operator} any constant of its readers",
-            )
+        if not isinstance(source, plans.Match):
+            return Thresholds(self.built(source), plan.variable, plan.operator, constants)
+        # Its triples are matched no further than for values that some reader wants.
+        wanted = Test(
+            (plan.variable,),
+            lambda row: constants.any_passed(row[0]),
+            f"?{plan.variable} {plan.operator} any constant of its readers",
+        )
+        scope = self._scope(source)
+        if scope is None:
             below = self._network.share(("of", plan), lambda: self._match(source, (wanted,)))
         else:
-            below = self.built(source)
+            below = self._scoped_join(scope, source, [*map(_test, source.filters), wanted], plan)
         return Thresholds(below, plan.variable, plan.operator, constants)
 
     def _beyond(self, plan: plans.Beyond) -> Node:
-        source = self.built(plan.source)
+        match = _match_below(plan)
+        scope = None if match is None else self._scope(match)
+        if scope is None:
+            source = self.built(plan.source)
+            return self._beyond_constant(plan, source, plan.output)
+        # First the filter, then the scope: windows of all lengths share the filter.
+        stream = id(scope.occurrences)
+        assert match is not None
+        over = plan.source
+        key = (stream, _ends(match), match.filters, match.output, over.variable, over.operator)
+        source = self._network.share(("thresholds", key), lambda: self._thresholds(over))
+        found = self._network.share(
+            ("beyond", key, plan.constant, plan.output),
+            lambda: self._beyond_constant(plan, source, (*plan.output, OLDEST)),
+        )
+        return self._in_scope(scope, found)
+
+    def _beyond_constant(self, plan: plans.Beyond, source: Node, output: Sequence[str]) -> Beyond:
         assert isinstance(source, Thresholds)
         condition = plan.condition
         holds = test_of(condition, slots_of(source.variables))
-        return Beyond(source, plan.constant, holds, plan.output, expression_text(condition))
+        return Beyond(source, plan.constant, holds, output, expression_text(condition))
 
     def _mark(self, plan: plans.Mark) -> Node:
         left, right = self.built(plan.left), self.built(plan.right)
@@ -196,6 +232,11 @@ class _Builder:
             for variable, aggregate in plan.aggregates
         ]
         return Group(source, plan.keys, columns)
+
+
+def _ends(plan: plans.Match) -> tuple[tuple[plans.End, plans.End, plans.End], ...]:
+    """Its triple patterns, wherever they are matched."""
+    return tuple(each.ends for each in plan.triples)
 
 
 def _test(condition: Expression) -> Test:

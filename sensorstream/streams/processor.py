@@ -160,6 +160,9 @@ class StreamProcessor:
             self._close(windows.values())
             raise _told(error) from error
         self._users.update(running.windows)
+        for window in running.windows:
+            # What watches it now may need it to be moved in time.
+            self._agenda.note(window)
         for stream in running.streams:
             self._readers[stream][running] = None
             if running.schedule.kind is ReportKind.TRIPLES:
@@ -222,6 +225,8 @@ class StreamProcessor:
             broken = partial(self._broken.__setitem__, running)
             trace = Trace(running.root, graphs, lambda: self.now, time, broken)
             self.traces[name] = trace
+            for window in running.windows:
+                self._agenda.note(window)
             self.network.observers.append(trace.observe)
         return self.traces[name]
 
@@ -237,7 +242,7 @@ class StreamProcessor:
         if window is None:
             stream = self._streams.get(shape.tick)
             if stream is None:
-                stream = self._streams[shape.tick] = WindowedStream(shape.tick)
+                stream = self._streams[shape.tick] = WindowedStream(shape.tick, lambda: self.now)
                 self._readers[stream] = {}
                 self._counting[stream] = {}
                 self._of_stream.setdefault(shape.stream, []).append(stream)

@@ -18,6 +18,7 @@ Source: RSP-QL, section 4 (time-based windows); "Monitoring eBay auctions", sect
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from sensorstream.kb.index import TripleIndex
@@ -42,22 +43,36 @@ class StreamWindow:
 
     @property
     def graph(self) -> Scope | TripleIndex:
-        """Its content for patterns to match."""
-        content = self._content
+        """Its content for patterns to match, up to date."""
+        content = self._present()
         return content if isinstance(content, Scope) else content.graph
+
+    def _present(self) -> Scope | Individuals:
+        now = self.stream.now()
+        if now is not None and isinstance(self._content, Scope) and self._content.lags:
+            self._expire(now)
+        return self._content
 
     def size(self) -> int:
         """The number of triples of its content; O(stream)."""
-        return self._content.size()
+        return self._present().size()
 
     @property
     def empty(self) -> bool:
         """Whether nothing is in its scope."""
-        return self._content.empty
+        return self._present().empty
 
     @property
     def due(self) -> Instant | None:
-        """The next time at which something is too old, for a logical window without a step."""
+        """The next time at which it must let something go, for a logical window without a step.
+
+        None also while it may lag: then whoever reads it asks for that.
+        """
+        content = self._content
+        return None if isinstance(content, Scope) and content.lags else self._expires
+
+    @property
+    def _expires(self) -> Instant | None:
         shape = self.shape
         if not shape.by_time or shape.step is not None or shape.range is None:
             return None
@@ -67,7 +82,10 @@ class StreamWindow:
     @property
     def moves(self) -> Instant | None:
         """When it changes next without an event."""
-        return self.due if self.stream.closes is None else self.stream.closes
+        if self.stream.closes is not None:
+            return self.stream.closes
+        self._present()
+        return self._expires
 
     def elapse(self, time: Instant) -> None:
         """Let go of what is too old at a time."""
@@ -99,8 +117,9 @@ class WindowedStream:
 
     closing: Final = True
 
-    def __init__(self, tick: Tick) -> None:
+    def __init__(self, tick: Tick, now: Callable[[], Instant | None]) -> None:
         self.tick = tick
+        self.now = now
         self.windows: list[StreamWindow] = []
         self.resting: set[StreamWindow] = set()
         """Windows that nothing is due of, because they are empty."""
@@ -118,10 +137,13 @@ class WindowedStream:
 
     def open(self, shape: WindowShape) -> StreamWindow:
         """A new window; it begins with what others of the same tick still hold."""
-        content = self.content
-        window = StreamWindow(
-            shape, self, content.open() if isinstance(content, Occurrences) else content
-        )
+        content: Individuals | Scope
+        if isinstance(self.content, Occurrences):
+            moving = shape.by_time and shape.step is None
+            content = self.content.open(shape.range if moving else None)
+        else:
+            content = self.content
+        window = StreamWindow(shape, self, content)
         self.windows.append(window)
         self.resting.add(window)
         return window

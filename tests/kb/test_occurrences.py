@@ -46,6 +46,7 @@ def test_each_scope_holds_what_its_definition_says(
     stream.read(None, None)
     by_time = [(length, Follower(stream.open())) for length in lengths]
     by_count = [(count, Follower(stream.open())) for count in counts]
+    lagging = [(length, stream.open(length)) for length in lengths]
     followers = [each for _, each in (*by_time, *by_count)]
     for each in followers:
         each.scope.watchers.append(each)
@@ -65,6 +66,10 @@ def test_each_scope_holds_what_its_definition_says(
         for count, each in by_count:
             expected = set([t for _, ts in said for t in ts][-count:])
             assert set(each.scope) == each.content == expected
+        # Each is read at some times only, another one each time.
+        for length, scope in lagging[time % 3 :: 3]:
+            scope.catch_up()
+            assert set(scope) == {t for at, ts in said if time - length < at for t in ts}
     widest = [set(each.scope) for each in followers]
     assert set().union(*widest) <= set(stream.index)
 
@@ -79,6 +84,7 @@ def test_what_no_scope_sees_is_not_stored() -> None:
         short.leave_until(time - 5)
         long.leave_until(time - 20)
     assert len(stream.index) == len(list(stream.elements())) == 20
+    assert [stream.time_of(number) for number in range(81, 101)] == list(range(80, 100))
     stream.close(long)
     assert len(stream.index) == 5
     stream.close(short)
@@ -103,3 +109,16 @@ def test_only_what_a_pattern_reads_is_indexed_and_from_then_on_what_was_said_bef
     assert len(stream.index) == 4
     scope.leave_until(1)
     assert list(stream.index) == [(name, speed, IRI("http://example.org/2"))]
+
+
+def test_the_widest_of_the_scopes_of_a_length_of_time_decides_what_is_stored() -> None:
+    stream = Occurrences()
+    stream.read(None, None)
+    short, long = stream.open(5), stream.open(20)
+    for time in range(100):
+        triple = (NAMES[0], NAMES[1], IRI(f"http://example.org/{time}"))
+        stream.take(StreamElement(time, time, (triple,)))
+    assert len(stream.index) == 20
+    assert short.lags
+    stream.close(long)
+    assert len(stream.index) == len(set(short)) == 5

@@ -136,8 +136,9 @@ def _enters_later(pattern: Pattern, fired: Pattern) -> bool:
         return False
     if one.occurrences is not other.occurrences:
         return False
-    scopes = one.occurrences.scopes
-    return scopes.index(one) > scopes.index(other)
+    stream = one.occurrences
+    told = (*stream.scopes, *stream.timed)
+    return told.index(one) > told.index(other)
 
 
 class JoinWriter:

@@ -1,17 +1,21 @@
 """Basic graph patterns inside one window, for all windows of a stream that differ in their range.
 
 A solution over a stream is in a scope as long as the oldest of its triples is. So the solutions
-of all scopes are found once (:class:`ScopedJoin`), each with the number of its oldest triple, and
-a window takes those whose number is in its scope (:class:`InScope`). What expires is looked up
-by its number: no join is made for it.
+of all scopes are found once (:class:`ScopedJoin`), each with the number of its oldest triple, which
+is kept with it through filters (:class:`.Thresholds`); those that are left are held by number
+(:class:`ByNumber`), and a window takes those whose number is in its scope (:class:`InScope`).
+What expires is looked up by its number: no join or filter is made for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias, cast
 
 from sensorstream.kb.occurrences import Occurrences, Scope
+from sensorstream.model.timeline import Instant
+from sensorstream.network.agenda import Agenda
 from sensorstream.network.dispatch import Dispatcher, Watched
 from sensorstream.network.node import Node
 from sensorstream.network.operators.delta_join import (
@@ -36,21 +40,10 @@ class ScopedJoin(Node):
     """The solutions of ``patterns`` over the occurrences of a stream, with their numbers.
 
     Its output is a relation: a solution, and the number of its oldest triple. What expires is
-    not removed from it, since every scope has its own end. Memory: the solutions in the widest
-    scope that reads it.
+    not removed from it, since every scope has its own end. It remembers nothing.
     """
 
-    __slots__ = (
-        "_by_number",
-        "_dispatcher_of",
-        "_occurrences",
-        "_patterns",
-        "_scan",
-        "_tests",
-        "forgotten",
-        "fresh",
-        "least",
-    )
+    __slots__ = ("_dispatcher_of", "_occurrences", "_patterns", "_scan", "_tests")
 
     def __init__(
         self,
@@ -63,13 +56,6 @@ class ScopedJoin(Node):
         super().__init__((), (*output, OLDEST), (*output, OLDEST))
         self._patterns = tuple(patterns)
         self._tests = tuple(tests)
-        self._by_number: dict[int, _Held] = {}
-        self.forgotten = 0
-        """The number up to which nothing is held."""
-        self.fresh: list[Row] = []
-        """What was added in the instant, without numbers."""
-        self.least = 0
-        """The lowest number of what was added in the instant."""
         self._occurrences = occurrences
         self._dispatcher_of = dispatchers
         self._scan = self._writer().scan()
@@ -91,7 +77,44 @@ class ScopedJoin(Node):
             )
 
     def flush(self) -> None:
+        """The triggers have done the work already."""
+
+    def rows(self) -> Iterable[Row]:
+        found: list[Row] = []
+        self._scan(found)
+        return found
+
+    def release(self) -> None:
+        self._dispatcher_of(self._occurrences).forget(self)
+
+    def describe(self) -> str:
+        return f"Stream pattern {patterns_text(self._patterns, self._tests)}"
+
+
+class ByNumber(Node):
+    """The numbered solutions that some scope still sees, to be looked up by number.
+
+    Memory: the solutions in the widest scope that reads it.
+    """
+
+    __slots__ = ("_by_number", "_numbers", "forgotten", "fresh", "least")
+
+    def __init__(self, source: Node) -> None:
+        super().__init__((source,), source.variables, source.certain)
+        self._by_number: dict[int, _Held] = {}
+        # The keys in order; also those whose solutions have gone again.
+        self._numbers: list[int] = []
+        self.forgotten = 0
+        """The number up to which nothing is held."""
+        self.fresh: list[Row] = []
+        """What was added in the instant, without numbers."""
+        self.least = 0
+        """The lowest number of what was added in the instant."""
+
+    def flush(self) -> None:
+        (source,) = self.inputs
         forgotten = self.forgotten
+        self.added, self.removed = source.added, source.removed
         added, removed = cast(_Numbered, self.added), cast(_Numbered, self.removed)
         for found in added:
             if found[-1] > forgotten:
@@ -107,6 +130,13 @@ class ScopedJoin(Node):
         held = self._by_number.get(number)
         if held is None:
             self._by_number[number] = row
+            numbers = self._numbers
+            if not numbers or number > numbers[-1]:
+                numbers.append(number)
+            else:
+                place = bisect_left(numbers, number)
+                if numbers[place] != number:
+                    numbers.insert(place, number)
         elif isinstance(held, dict):
             held[row] = held.get(row, 0) + 1
         elif held == row:
@@ -126,9 +156,11 @@ class ScopedJoin(Node):
 
     def between(self, after: int, until: int) -> Iterator[Row]:
         """The solutions with the numbers in ``(after, until]``, each as often as it occurs."""
-        by_number = self._by_number
-        for number in range(after + 1, until + 1):
-            held = by_number.get(number)
+        numbers = self._numbers
+        for place in range(bisect_right(numbers, after), len(numbers)):
+            if numbers[place] > until:
+                return
+            held = self._by_number.get(numbers[place])
             if held is not None:
                 yield from _rows(held)
 
@@ -138,15 +170,19 @@ class ScopedJoin(Node):
             if each > number:
                 yield from _rows(held)
 
+    def first_after(self, number: int) -> int | None:
+        """The lowest of the higher numbers at which a solution is, or was, held."""
+        place = bisect_right(self._numbers, number)
+        return self._numbers[place] if place < len(self._numbers) else None
+
     def reach(self, low: int) -> None:
         """Hold all solutions after a number, for a reader that is about to begin."""
         if self.consumers and low >= self.forgotten:
             return
-        found: _Numbered = []
-        self._scan(found)
         self._by_number.clear()
+        self._numbers.clear()
         self.forgotten = low
-        for each in found:
+        for each in cast(_Numbered, self.inputs[0].rows()):
             if each[-1] > low:
                 self._hold(each[-1], each[:-1])
 
@@ -154,8 +190,10 @@ class ScopedJoin(Node):
         """Forget what no reader needs any more."""
         readers = (each for each in self.consumers if each is not leaving)
         least = min((each.low for each in readers if isinstance(each, InScope)), default=0)
-        for number in range(self.forgotten + 1, least + 1):
+        until = bisect_right(self._numbers, least)
+        for number in self._numbers[:until]:
             self._by_number.pop(number, None)
+        del self._numbers[:until]
         self.forgotten = max(self.forgotten, least)
 
     def rows(self) -> Iterator[Row]:
@@ -163,34 +201,41 @@ class ScopedJoin(Node):
             for row in _rows(held):
                 yield cast(Row, (*row, number))
 
-    def release(self) -> None:
-        self._dispatcher_of(self._occurrences).forget(self)
-
     def size(self) -> int:
         return sum(sum(h.values()) if isinstance(h, dict) else 1 for h in self._by_number.values())
 
     def describe(self) -> str:
-        return f"Stream pattern {patterns_text(self._patterns, self._tests)}"
+        return "By its oldest occurrence"
 
 
 class InScope(Node):
-    """The solutions of a :class:`ScopedJoin` that are in the scope of one window.
+    """The solutions of a :class:`ByNumber` that are in the scope of one window.
 
-    O(solutions that come and go).
+    In a scope of a length of time it asks to be woken when its next solution leaves; other scopes
+    tell it that they have moved. O(solutions that come and go), however many events leave.
     """
 
-    __slots__ = ("_scope", "_source", "_wake", "low")
+    __slots__ = ("_agenda", "_next", "_scope", "_source", "_wake", "due", "low")
 
-    def __init__(self, source: ScopedJoin, scope: Scope, wake: Callable[[Node], None]) -> None:
+    closing: Final = False
+
+    def __init__(
+        self, source: ByNumber, scope: Scope, agenda: Agenda, wake: Callable[[Node], None]
+    ) -> None:
         names = source.variables[:-1]
         super().__init__((source,), names, names)
         self.low = scope.low
         """The number after which solutions are in the output."""
         self._source = source
         self._scope = scope
-        self._wake = lambda: None if self.queued else wake(self)
+        self._wake: Callable[[], None] = lambda: None if self.queued else wake(self)
+        self._agenda = agenda
+        self._next: int | None = None
+        self.due: Instant | None = None
+        """When the solution with the number ``_next`` leaves, for scopes of a length of time."""
 
     def flush(self) -> None:
+        self._scope.catch_up()
         source, before, now = self._source, self.low, self._scope.low
         if source.added and not source.removed and source.least > before:
             # The same list for all windows: nobody changes it.
@@ -205,10 +250,35 @@ class InScope(Node):
             self.low = now
             if before <= source.forgotten:
                 source.forget()
+        if self._next is None or now != before or (source.added and source.least < self._next):
+            self._await()
+
+    def _await(self) -> None:
+        """Ask to be woken when the next solution leaves."""
+        length = self._scope.length
+        if length is None:
+            return
+        self._next = self._source.first_after(self.low)
+        if self._next is None:
+            self.due = None
+        else:
+            self.due = self._scope.occurrences.time_of(self._next) + length
+        self._agenda.note(self)
+
+    def elapse(self, time: Instant) -> None:
+        """The time has come at which a solution leaves."""
+        self._scope.occurrences.present = time
+        self._next = self.due = None
+        self._wake()
+
+    def skip(self, time: Instant) -> None:
+        """What leaves by then leaves together."""
 
     def load(self) -> None:
         self._source.reach(self.low)
-        self._scope.followers.append(self._wake)
+        if self._scope.length is None:
+            self._scope.followers.append(self._wake)
+        self._await()
 
     def rows(self) -> Iterator[Row]:
         return self._source.after(self.low)
@@ -216,6 +286,7 @@ class InScope(Node):
     def release(self) -> None:
         if self._wake in self._scope.followers:
             self._scope.followers.remove(self._wake)
+        self._agenda.forget(self)
         self._source.forget(self)
 
     def describe(self) -> str:
