@@ -11,7 +11,7 @@ import httpx
 
 from sensorstream import errors
 from sensorstream.client.results import Results
-from sensorstream.errors import SensorStreamError, ServerUnreachable
+from sensorstream.errors import Position, SensorStreamError, ServerUnreachable
 
 Answer = TypeVar("Answer")
 
@@ -150,20 +150,25 @@ def check(response: httpx.Response) -> httpx.Response:
     try:
         problem = response.json()
         code, detail = str(problem["type"]), str(problem.get("detail") or problem.get("title"))
+        place = problem.get("position")
+        position = None if place is None else Position(**place)
     except (ValueError, LookupError, TypeError):
         raise ServerUnreachable(
             f"{response.url} answered {response.status_code}, and not as SensorStream does"
         ) from None
-    raise error_of(code, detail, problem)
+    raise error_of(code, detail, problem, position)
 
 
 def error_of(
-    problem_type: str, detail: str, problem: Mapping[str, Any] | None = None
+    problem_type: str,
+    detail: str,
+    problem: Mapping[str, Any] | None = None,
+    position: Position | None = None,
 ) -> SensorStreamError:
     """The error of our own tree that a problem names."""
     code = problem_type.removeprefix(_PROBLEM)
     # What is not an error of ours is one of HTTP: not found, not allowed, internal.
-    error = _BY_CODE.get(code, ServerUnreachable)(detail)
+    error = _BY_CODE.get(code, ServerUnreachable)(detail, position=position)
     error.problem = problem
     return error
 

@@ -121,11 +121,12 @@ def _rows(node: Node) -> dict[str, Any]:
     def written(rows: Sequence[Row]) -> list[Any]:
         return [bindings(names, row[: len(names)]) for row in rows[:_SHOWN]]
 
+    added, removed = node.change()
     return {
-        "added": written(node.added),
-        "added_count": len(node.added),
-        "removed": written(node.removed),
-        "removed_count": len(node.removed),
+        "added": written(added),
+        "added_count": len(added),
+        "removed": written(removed),
+        "removed_count": len(removed),
     }
 
 

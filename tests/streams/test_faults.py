@@ -11,6 +11,7 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI
 from sensorstream.network.copies import Copies
 from sensorstream.network.operators.group import Group
+from sensorstream.network.operators.scoped_join import InScope
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.query import ContinuousQuery
@@ -65,6 +66,7 @@ def test_a_broken_trigger_does_not_stop_whoever_changes_the_graph() -> None:
 NAME = IRI("http://example.org/s")
 WINDOW = "FROM NAMED WINDOW <w:> ON <http://example.org/s> [RANGE PT5S] "
 WINDOWED = f"SELECT ?x {WINDOW} WHERE {{ WINDOW <w:> {{ ?x ?p ?y }} }}"
+INDIVIDUALS = WINDOWED.replace("RANGE PT5S", "RANGE PT5S OF INDIVIDUALS")
 ORDERED = f"REGISTER RSTREAM <o:> AS {WINDOWED} ORDER BY ?x"
 BUILT = f"CONSTRUCT {{ ?x <q:> ?y }} {WINDOW} WHERE {{ WINDOW <w:> {{ ?x ?p ?y }} }}"
 ANEW = "SELECT ?x (NOW() AS ?now) WHERE { ?x <http://example.org/p> ?y }"
@@ -74,7 +76,8 @@ STEPS = (
 )
 CASES: dict[str, tuple[str, Any, str]] = {
     "a window that takes an event": (WINDOWED, WindowedStream, "take"),
-    "a window that lets go": (WINDOWED, StreamWindow, "elapse"),
+    "a window that lets go": (WINDOWED, InScope, "elapse"),
+    "a window of individuals that lets go": (INDIVIDUALS, StreamWindow, "elapse"),
     "a window with a step": (STEPS, WindowedStream, "elapse"),
     "an operator": (COUNT, Group, "flush"),
     "whom an operator concerns": (COUNT, Group, "concerned"),
