@@ -26,7 +26,7 @@ _NEVER: Final = sys.maxsize
 
 @dataclass(frozen=True, slots=True)
 class StreamElement:
-    """What one event says: a graph with the interval in which it holds."""
+    """The content of one event: a graph with the interval in which it holds."""
 
     time: Instant
     end: Instant
@@ -43,11 +43,11 @@ class _Stored(NamedTuple):
 
 
 class Occurrences:
-    """The occurrences that some scope still sees, and an index of their triples.
+    """The occurrences that are in at least one scope, and an index of their triples.
 
-    ``index`` holds the triples of the widest scope, ``latest`` the number of the latest
-    occurrence of each. ``watchers`` see a triple each time it occurs: as added, and before that
-    as removed if it was there already; its expiry is not told, since every scope has its own.
+    ``index`` holds the triples of the widest scope, ``latest`` the number of the latest occurrence
+    of each. ``watchers`` see a triple each time it occurs: as added, and before that as removed if
+    it was there already; expiry is not reported to them, because it differs between scopes.
     O(triples) per event, and O(1) for each scope that has watchers.
     """
 
@@ -69,7 +69,7 @@ class Occurrences:
         self.number = 0
         """The number of the last occurrence."""
         self.replaced = _NEVER
-        """While watchers are told of an added triple: the number of its occurrence before, or 0."""
+        """While a triple is being added: the number of its previous occurrence, or 0."""
         self.scopes: list[Scope] = []
         self.watchers: list[Watcher] = []
         # Elements by their own numbers, from first to _next - 1.
@@ -80,11 +80,11 @@ class Occurrences:
 
     @property
     def spo(self) -> Index[Subject, IRI, Term]:
-        """The index that watchers look subjects up in."""
+        """The index in which watchers look up subjects."""
         return self.index.spo
 
     def take(self, element: StreamElement) -> None:
-        """Let an event happen, at or after all before it."""
+        """Append an event, whose time is not before that of the last event."""
         triples = element.triples
         latest, index, watchers = self.latest, self.index, self.watchers
         watched = [scope for scope in self.scopes if scope.watchers]
@@ -111,13 +111,13 @@ class Occurrences:
         self._next += 1
 
     def open(self) -> Scope:
-        """A new scope, which sees all that is stored."""
+        """A new scope, with all stored occurrences."""
         scope = Scope(self, self.floor, self.first)
         self.scopes.append(scope)
         return scope
 
     def close(self, scope: Scope) -> None:
-        """Forget a scope, and what only it saw."""
+        """Remove a scope, and the elements that no other scope contains."""
         self.scopes.remove(scope)
         self.trim()
 
@@ -127,21 +127,21 @@ class Occurrences:
         return not self._elements
 
     def element(self, number: int) -> _Stored | None:
-        """An element by its number; None if there is none yet."""
+        """An element by its number; None if it does not exist yet."""
         return self._elements.get(number)
 
     def elements(self) -> Iterator[StreamElement]:
-        """What is stored, oldest first."""
+        """The stored elements, oldest first."""
         return (StreamElement(e.time, e.end, e.triples) for e in self._elements.values())
 
     @property
     def floor(self) -> int:
-        """The number of the last occurrence that is not stored any more; at least that."""
+        """The number of the last occurrence that is not stored any more, or a greater number."""
         stored = self._elements.get(self.first)
         return self.number if stored is None else stored.last - len(stored.triples)
 
     def trim(self) -> None:
-        """Forget the elements that no scope sees any more."""
+        """Remove the elements that no scope contains any more."""
         until = min((scope.at for scope in self.scopes), default=self._next)
         latest, index = self.latest, self.index
         while self.first < until:
@@ -157,12 +157,12 @@ class Occurrences:
 
 
 class Scope:
-    """The occurrences after number ``low``: what one window sees of a stream.
+    """The occurrences after number ``low``: the scope of one window on a stream.
 
     ``watchers`` see each triple that enters the content or leaves it, while it is in it;
-    ``followers`` are called once whenever ``low`` has changed. Iteration, ``in`` and
-    :meth:`size` give the content; ``spo``, ``pos`` and ``osp`` belong to the widest scope, and
-    who reads them compares the number of each triple with ``low``.
+    ``followers`` are called once whenever ``low`` has changed. Iteration, ``in`` and :meth:`size`
+    give the content; ``spo``, ``pos`` and ``osp`` belong to the widest scope, and readers have to
+    compare the number of each triple with ``low``.
     """
 
     __slots__ = ("at", "followers", "low", "occurrences", "watchers")
@@ -207,7 +207,7 @@ class Scope:
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
     ) -> Iterator[Triple]:
-        """The triples of the content that fit a pattern; None stands for anything."""
+        """The triples of the content that fit a pattern; None matches any term."""
         found = self.occurrences.index.match(subject, predicate, object_)
         return (triple for triple in found if triple in self)
 
@@ -227,7 +227,7 @@ class Scope:
         return None if stored is None else stored.time
 
     def leave_until(self, last: Instant) -> None:
-        """Let what happened at or before a time go."""
+        """Remove the elements at or before a time from the scope."""
         occurrences, at = self.occurrences, self.at
         while (stored := occurrences.element(self.at)) is not None and stored.time <= last:
             self._leave(stored, stored.last)
@@ -236,7 +236,7 @@ class Scope:
             self._moved(at)
 
     def keep(self, count: int) -> None:
-        """Let the oldest occurrences go, until no more than ``count`` are left."""
+        """Remove the oldest occurrences, until no more than ``count`` are left."""
         occurrences, low, at = self.occurrences, self.low, self.at
         until = occurrences.number - count
         while self.low < until and (stored := occurrences.element(self.at)) is not None:
@@ -247,7 +247,7 @@ class Scope:
             self._moved(at)
 
     def _leave(self, stored: _Stored, until: int) -> None:
-        """Let the occurrences of an element go, up to a number."""
+        """Remove the occurrences of an element, up to a number."""
         if self.watchers:
             latest, before = self.occurrences.latest, stored.last - len(stored.triples)
             for number in range(self.low + 1, until + 1):
@@ -255,12 +255,12 @@ class Scope:
                 if latest[triple] == number:
                     for watcher in self.watchers:
                         watcher.removed(triple)
-                # One after the other: the next one's joins must not find this one any more.
+                # One after the other: joins for the next triple must not find this triple any more.
                 self.low = number
         self.low = until
 
     def _moved(self, before: int) -> None:
-        """Tell that elements from a number on, at least in part, are not in the scope any more."""
+        """Notify followers after a change of ``low``; free elements that no scope contains."""
         for follower in self.followers:
             follower()
         if before == self.occurrences.first:
