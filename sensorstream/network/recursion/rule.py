@@ -71,9 +71,8 @@ def clauses(rule: DerivationRule) -> list[Clause]:
     """A rule without UNION, and without paths that equal triples: one clause per alternative.
 
     No two solutions of a clause agree in all variables, so a row that is removed and added in one
-    instant is the same derivation. Over-deletion needs
-    that: if two derivations shared a row, one could replace the other unnoticed, although it may be
-    supported by its own conclusion.
+    instant is the same derivation. Over-deletion needs that: if two derivations shared a row, one
+    could replace the other unnoticed, although it may be supported by its own conclusion.
 
     Raises:
         ProgramError: the head cannot be written.
