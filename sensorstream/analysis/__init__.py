@@ -1,4 +1,4 @@
-"""What can be said of a query before it runs: it is valid, but hardly what was meant."""
+"""Notes on queries before they run: valid queries that are probably not what was meant."""
 
 from sensorstream.analysis.note import Known, Note
 from sensorstream.analysis.notes import query_notes, update_notes

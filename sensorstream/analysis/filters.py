@@ -41,7 +41,7 @@ def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
 
 
 def never_matches(pattern: Pattern, given: frozenset[str]) -> bool:
-    """Whether a pattern has no solution whatever the data; it errs on the side of no."""
+    """Whether a pattern has no solution with any data; False if in doubt."""
     match pattern:
         case BGP(triples):
             return any(isinstance(triple.subject, Literal) for triple in triples)
@@ -62,7 +62,7 @@ def never_matches(pattern: Pattern, given: frozenset[str]) -> bool:
             return never_matches(right, given)
         case Join(left, right):
             return never_matches(left, given) or never_matches(right, given)
-    # What stands first must match, as in OPTIONAL and MINUS.
+    # The first operand must match, as in OPTIONAL and MINUS.
     return any(never_matches(each, given) for each in children(pattern)[:1])
 
 
@@ -91,7 +91,7 @@ def _notes(pattern: Pattern, outer: frozenset[str], parsed: AnyParsed) -> Iterat
         case Extend(_, variable, expression):
             yield from _of_value(variable, expression, bound, parsed)
         case Project(_, variables):
-            # A sub-select that does not return a variable means another one by it.
+            # In a sub-select that does not return the variable, the name means another variable.
             outer &= frozenset(each.name for each in variables)
     for expression in expressions(pattern):
         for node in nodes(expression):
@@ -106,7 +106,7 @@ def _of_condition(
 ) -> Iterator[Note]:
     for part in _conjuncts(condition):
         place = parsed.places.get(part, parsed.position(condition))
-        # Two filters of a group are one condition, whose parts have places of their own.
+        # Two filters of a group are one condition, but each part has its own position.
         is_whole = part is condition or part in parsed.places
         what = "this filter" if is_whole else "a part of this filter"
         missing = _missing(part, bound)
@@ -147,7 +147,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def _missing(expression: Expression, bound: frozenset[str]) -> list[str]:
-    """The variables that have no value, but for those whose absence is asked about."""
+    """The variables that have no value, except those inside BOUND, COALESCE or EXISTS."""
 
     def left_out(node: object) -> object | None:
         asks = isinstance(node, Call) and node.name in ("BOUND", "COALESCE")

@@ -1,4 +1,4 @@
-"""What an expression can come to, whatever its variables hold."""
+"""The possible values of an expression, for any values of its variables."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ Truth: TypeAlias = bool | None
 
 
 class Value(Enum):
-    """What is known of a value that is not one certain term."""
+    """What is known of a value when it is not a single known term."""
 
     FAILS = "fails"
-    """It is an error every time."""
+    """It is always an error."""
     VARIES = "varies"
 
 
@@ -48,8 +48,8 @@ _OF_EVENTS: Final = frozenset(("GETDURATION", "GETSTARTTIME", "GETENDTIME"))
 def truths(expression: Expression, bound: Collection[str]) -> frozenset[Truth]:
     """The effective boolean values that an expression may have.
 
-    ``bound`` are the variables that may have a value; others have none. The answer may hold
-    more than can be, never less.
+    ``bound`` are the variables that may have a value; all others are unbound. The answer holds at
+    least all possible values, and maybe impossible ones.
     """
     match expression:
         case And(left, right):
@@ -72,7 +72,7 @@ def truths(expression: Expression, bound: Collection[str]) -> frozenset[Truth]:
 
 
 def value(expression: Expression, bound: Collection[str]) -> Term | Value:
-    """The one value of an expression, or what else is known of it; see :func:`truths`."""
+    """The only possible value of an expression, or what is known of it; see :func:`truths`."""
     match expression:
         case IRI() | Literal():
             return expression
@@ -118,7 +118,7 @@ def value(expression: Expression, bound: Collection[str]) -> Term | Value:
 
 
 def _calculated(expression: Expression) -> Term | Value:
-    """The value of an expression without a variable that may have one."""
+    """The value of an expression in which no variable can have a value."""
     if any(isinstance(node, Call) and node.name in UNREPEATABLE for node in nodes(expression)):
         return Value.VARIES
     try:
@@ -129,7 +129,7 @@ def _calculated(expression: Expression) -> Term | Value:
 
 
 def _cannot_be_counted(part: Term | Value) -> bool:
-    """Whether no arithmetic takes it; a time or a duration may be taken by some."""
+    """Whether no arithmetic operator accepts it; some may accept a time or a duration."""
     if isinstance(part, Literal):
         return part.datatype in (XSD_STRING, RDF_LANG_STRING, XSD_BOOLEAN)
     return isinstance(part, IRI)

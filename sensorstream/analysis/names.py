@@ -1,4 +1,4 @@
-"""Classes and properties that the ontology does not have."""
+"""Classes and properties that the ontology does not declare."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _unknown(
     if _namespace(name) in _namespaces(schema):
         text = f"the ontology has no {what} {written(name)}{hint}"
     else:
-        text = f"the ontology does not name the {what} {written(name)}, only data could{hint}"
+        text = f"the ontology does not declare the {what} {written(name)}, maybe data use it{hint}"
     yield Note(f"unknown-{what}", text, parsed.position(name))
 
 

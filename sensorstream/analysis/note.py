@@ -1,4 +1,4 @@
-"""A remark on a query, and what is known around it."""
+"""A note on a query, and the known context of the query."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AnyParsed: TypeAlias = Parsed[Query] | Parsed[Update]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """No fault, but good to know; ``code`` is stable, ``text`` is for people."""
+    """Not a fault, but worth knowing; ``code`` is stable, ``text`` is for people."""
 
     code: str
     text: str
@@ -25,11 +25,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known outside the query.
+    """The context of a query.
 
-    ``given`` names the variables that have a value from outside. ``streams`` are those that
-    somebody sends; None: any may come. ``continuous`` says that the query is to be registered;
-    others are answered at once.
+    ``given`` names the variables that have a value from outside. ``streams`` are those with a known
+    source; None: any stream may have data. ``continuous``: the query is for registration; other
+    queries are answered at once.
     """
 
     schema: Schema = field(default_factory=Schema)

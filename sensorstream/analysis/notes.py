@@ -1,4 +1,4 @@
-"""All notes on a query or an update: one kind a module."""
+"""All notes on a query or an update; each kind has its module."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _place = attrgetter("position.line", "position.column")
 
 
 def query_notes(parsed: Parsed[Query], known: Known) -> tuple[Note, ...]:
-    """What is remarkable in a query, in the order of its text."""
+    """The notes on a query, in the order of its text."""
     return _notes(parsed, known)
 
 
 def update_notes(parsed: Parsed[Update], known: Known) -> tuple[Note, ...]:
-    """What is remarkable in an update, in the order of its text."""
+    """The notes on an update, in the order of its text."""
     return _notes(parsed, known)
 
 

@@ -1,4 +1,4 @@
-"""Windows on streams that nobody sends."""
+"""Windows on streams without a known source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sensorstream.sparql.algebra import Query
 
 
 def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
-    """``silent-stream``: none of the known streams is the one that a window reads."""
+    """``silent-stream``: the stream that a window reads is not one of the known streams."""
     query = parsed.meaning
     if known.streams is None or not isinstance(query, Query):
         return
@@ -24,7 +24,7 @@ def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
         hint = "" if guess is None else f": did you mean {guess}?"
         yield Note(
             "silent-stream",
-            f"the window {written(window.name)} stays empty unless something comes on the stream "
-            f"{written(stream)}, and no source that is known sends it{hint}",
+            f"the window {written(window.name)} stays empty unless events arrive on the stream "
+            f"{written(stream)}, which has no known source{hint}",
             parsed.position(stream),
         )

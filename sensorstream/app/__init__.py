@@ -1,1 +1,1 @@
-"""The one place that wires all parts and their life cycle."""
+"""The one place where all parts are connected, started and stopped."""

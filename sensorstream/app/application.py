@@ -1,4 +1,4 @@
-"""One running deployment: all parts, wired, with one life cycle."""
+"""One running deployment: all parts, connected, with one life cycle."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ from sensorstream.settings import HistorySettings, Settings
 _LOG = logging.getLogger(__name__)
 _AUDIT_SECONDS: Final = 600.0
 _MOST_SOURCES: Final = 10_000
-"""Names of sources that are remembered, for the notes on queries."""
+"""The most names of sources that are kept for the notes on queries."""
 _CONNECTIONS: Final = 4
-"""For the outbox, lists of alerts and the like; the writer has one of its own."""
+"""Database connections for the outbox, lists of alerts and the like; the writer has its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Application:
         """Start everything: history, recovery from the journal, pipeline, deliveries.
 
         Raises:
-            SensorStreamError: settings, ontology or rules do not fit, or a part does not start.
+            SensorStreamError: invalid settings, ontology or rules, or a part does not start.
         """
         with ExitStack() as stack:
             application = cls(settings, clock or SystemClock(), stack)
@@ -161,7 +161,7 @@ class Application:
             return application
 
     def close(self) -> None:
-        """Finish what waits and stop everything; a second call does nothing."""
+        """Finish all waiting work and stop everything; a second call does nothing."""
         self._stack.close()
 
     def __enter__(self) -> Application:
@@ -177,7 +177,7 @@ class Application:
 
     @property
     def deployment(self) -> Deployment:
-        """What is in force: the settings', but for an ontology that was put since."""
+        """The deployment in force: that of the settings, or with an ontology put since."""
         return self._exchange.deployment
 
     @property
@@ -200,7 +200,7 @@ class Application:
         """One-shot SPARQL over the cache: the union of its graphs, unless graphs are named.
 
         Raises:
-            QueryError: the text is no SPARQL query, or cannot be answered.
+            QueryError: the text is not a valid query, or cannot be answered.
         """
         with self._pipeline.lock:
             self._snapshot.sync()
@@ -211,7 +211,7 @@ class Application:
         return Known(self.deployment.ontology.schema, streams=streams or None, continuous=True)
 
     def audit(self, seconds: float = _AUDIT_SECONDS) -> Differences | None:
-        """Compare the inferences with a run of HermiT from nothing; None while it is away.
+        """Compare the inferences with a fresh run of HermiT; None while HermiT is not available.
 
         Raises:
             ReasonerError: HermiT did not finish in time, or failed.
@@ -219,7 +219,7 @@ class Application:
         return self._auditor.audit(seconds)
 
     def ontology(self) -> ServedOntology:
-        """The ontology in force, and where it comes from."""
+        """The ontology in force, and its origin."""
         put = self._exchange.put
         if put is not None:
             return ServedOntology(put.content, put.media_type, put.entry)
@@ -232,7 +232,7 @@ class Application:
 
         Raises:
             OntologyError: it cannot be used; the old one stays.
-            OntologyConflict: the window contradicts it, or another change is under way.
+            OntologyConflict: the window contradicts it, or another change is in progress.
             LanguageError: a mapping or semantic rule does not fit it.
             ReasonerError: the new reasoner failed.
         """
@@ -262,13 +262,13 @@ class Application:
     def register_webhook(
         self, url: str, secret: str | None = None, queries: Sequence[str] = ()
     ) -> Webhook:
-        """Deliver alerts raised from now on to ``url``; makes a secret if none is given.
+        """Deliver alerts raised from now on to ``url``; makes a secret if the caller gives none.
 
-        So are the reports of ``queries``, by their names; they need not run yet.
+        The reports of ``queries`` (names) are delivered too; the queries need not run yet.
 
         Raises:
             WebhookError: the URL or the secret is not acceptable.
-            QueryError: a name is not one that a query can have.
+            QueryError: a name is not a valid name of a query.
         """
         check_target(url, allow_private=self.settings.webhooks.allow_private)
         webhook = Webhook(
@@ -286,7 +286,7 @@ class Application:
         return self._outbox.webhooks()
 
     def delete_webhook(self, webhook_id: str) -> bool:
-        """Stop delivering to a webhook; False when there is none of this id."""
+        """Stop delivering to a webhook; False if there is no webhook with this id."""
         return self._outbox.delete(webhook_id)
 
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
@@ -303,7 +303,7 @@ class Application:
         return self._engine.held
 
     def healthy(self) -> bool:
-        """Whether the pipeline runs; False means: restart me."""
+        """Whether the pipeline runs; if False, the process has to be restarted."""
         return self._pipeline.failure is None
 
     def ready(self) -> Sequence[Part]:
@@ -313,7 +313,7 @@ class Application:
         away = self._engine.degraded
         return (
             Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
-            # Messages are taken in without it, too.
+            # The server accepts messages without it, too.
             Part("reasoner", ready=True, detail=away and f"the plain profile stands in: {away}"),
             history if trouble is None else Part("history", ready=False, detail=str(trouble)),
             Part("deliveries", self._dispatcher.running),
@@ -327,7 +327,7 @@ class Application:
         return Part(name, ready=True)
 
     def _open_store(self) -> PostgresStore:
-        """Become the history's writer; a PostgreSQL of our own is started if it is not there."""
+        """Open the history for writing; starts the embedded PostgreSQL if it does not run."""
         self.url = open_history(self.settings.history, self._stack)
         return PostgresStore.open(self.url, self._timeline)
 
@@ -342,7 +342,7 @@ class Application:
 def _in_force(
     deployment: Deployment, store: PostgresStore, seq: int
 ) -> tuple[Deployment, OntologyText | None]:
-    """The deployment with the ontology in force after an entry, and that, if one was put."""
+    """The deployment with the ontology in force after an entry; and that ontology if it was put."""
     message = store.last_accepted(PutOntology.kind, seq)
     if message is None:
         return deployment, None
@@ -353,7 +353,7 @@ def _in_force(
 
 
 def open_history(settings: HistorySettings, stack: ExitStack) -> str:
-    """The URL of the history's PostgreSQL; starts the embedded one where none is named.
+    """The URL of the history's PostgreSQL; without one in the settings, the embedded one starts.
 
     Raises:
         HistoryError: the embedded PostgreSQL does not start.

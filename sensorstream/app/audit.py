@@ -1,4 +1,4 @@
-"""The background audit: now and then all is reasoned anew and compared."""
+"""The background audit: everything is inferred anew from time to time, and compared."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ class Auditor:
         self._pipeline = pipeline
         self._period = period
         self._clock = clock
-        audits = "Audits of the inferences, by what they found."
+        audits = "Audits of the inferences, by result."
         counter = Counter("sensorstream_audits", audits, ["result"], registry=metrics)
         self._audits = {name: counter.labels(name) for name in _RESULTS}
-        found = "Triples by which inferences differed from a run of HermiT from nothing."
+        found = "Triples by which inferences differed from a fresh run of HermiT."
         self._differences = Counter("sensorstream_audit_differences", found, registry=metrics)
         self._halt = Event()
         self._thread = Thread(target=self._run, name="audit", daemon=True)
 
     def start(self) -> None:
-        """Begin to audit, if there is a period."""
+        """Start the thread, if there is a period."""
         if self._period is not None:
             self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; an audit under way is not waited for, its process ends with this one."""
+        """End the thread without waiting for a running audit, whose process ends with this one."""
         self._halt.set()
 
     def audit(self, seconds: float) -> Differences | None:
@@ -100,4 +100,4 @@ class Auditor:
             except SensorStreamError as error:
                 _LOG.warning("the inferences could not be audited: %s", error)
             except Exception:
-                _LOG.exception("a fault of our own in the audit")
+                _LOG.exception("internal error in the audit")

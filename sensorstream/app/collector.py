@@ -13,8 +13,8 @@ def spare_what_stays() -> None:
     """Exclude all present objects from collections, and collect less often.
 
     Call it once in a process, after the background knowledge is read. A join makes thousands of
-    rows at an instant, which are all freed at the next: with Python's thresholds each such instant
-    causes a full collection.
+    rows at an instant, which are all freed at the next instant: with Python's thresholds each such
+    instant causes a full collection.
     """
     gc.collect()
     gc.freeze()

@@ -1,9 +1,9 @@
-"""Exchanging the ontology, or a reasoner that failed, while messages come in.
+"""Replacing the ontology, or a reasoner that failed, while messages arrive.
 
-What takes long happens aside, in the thread that asks for the change; the engine stands still
-only while the new knowledge catches up with what came in meanwhile. Both changes are entries of
-the journal: after a crash the messages before them meet the old knowledge, those after them the
-new.
+The slow part runs in the thread that requested the change; the engine pauses only while the new
+reasoner processes the changes made meanwhile. Both changes are entries of the journal: after a
+crash, earlier messages are processed with the old ontology and reasoner, later messages with the
+new ones.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Exchange:
         deployment: Deployment,
         put: OntologyText | None = None,
     ) -> None:
-        """``put`` is the ontology in force, unless that is the one of the settings' files."""
+        """``put`` is the ontology in force; None: the ontology of the settings' files."""
         self._engine = engine
         self.mapper = mapper
         self.deployment = deployment
@@ -68,9 +68,10 @@ class Exchange:
         """A reasoner for another ontology, and all that has to be compiled for it.
 
         Raises:
-            OntologyError: it cannot be read, contradicts itself, or does not suit a reasoner.
+            OntologyError: it cannot be read, contradicts itself, or cannot be used by the reasoner.
             LanguageError: a mapping or semantic rule does not fit it.
-            SettingsError: it lacks what the settings name, such as the class of a filter.
+            SettingsError: it does not declare a name in the settings, such as the class of a
+                filter.
             ReasonerError: the new reasoner failed.
         """
         deployment = read_deployment(self.deployment.settings, parse_ontology(content, media_type))
@@ -80,24 +81,25 @@ class Exchange:
         """A new reasoner for the ontology in force.
 
         Raises:
-            OntologyError, ReasonerError: it does not start.
+            OntologyError, ReasonerError: the reasoner does not start.
         """
         return NewReasoner(self._engine, _aside(self.deployment))
 
     def change_ontology(self, pipeline: Pipeline, content: bytes, media_type: str) -> Outcome:
-        """Put a new ontology in force; returns when it is, and on disk.
+        """Put a new ontology in force; returns when it is in force and on disk.
 
-        Messages come in meanwhile. Called in any thread but the pipeline's.
+        Messages are processed meanwhile. Call it in any thread except the pipeline's.
 
         Raises:
-            OntologyError: it cannot be read, contradicts itself, or does not suit a reasoner.
-            OntologyConflict: the window contradicts it, or another change is under way.
+            OntologyError: it cannot be read, contradicts itself, or cannot be used by the reasoner.
+            OntologyConflict: the window contradicts it, or another change is in progress.
             LanguageError: a mapping or semantic rule does not fit it.
-            SettingsError: it lacks what the settings name, such as the class of a filter.
+            SettingsError: it does not declare a name in the settings, such as the class of a
+                filter.
             ReasonerError: the new reasoner failed.
         """
         if not self._busy.acquire(blocking=False):
-            raise OntologyConflict("another change of the ontology or the reasoner is under way")
+            raise OntologyConflict("another change of the ontology or the reasoner is in progress")
         try:
             successor = self.with_ontology(content, media_type)
             try:
@@ -115,14 +117,14 @@ class Exchange:
             self._busy.release()
 
     def revive(self, pipeline: Pipeline) -> Outcome | None:
-        """Replace a reasoner that failed by a new one that has caught up with the window.
+        """Replace a reasoner that failed by a new reasoner that has processed the whole window.
 
         Returns:
-            What it came to; None if a change of the ontology is under way, which does the same.
+            The outcome; None if a change of the ontology is in progress, which also replaces it.
 
         Raises:
             OntologyError: the new reasoner does not start.
-            ReasonerError: the new reasoner failed, too.
+            ReasonerError: the new reasoner failed as well.
         """
         if not self._busy.acquire(blocking=False):
             return None
@@ -132,7 +134,9 @@ class Exchange:
                 try:
                     successor.aside.follow(self._window(pipeline))
                 except Inconsistent:
-                    _LOG.warning("the window contradicts the ontology: it is gone through in order")
+                    _LOG.warning(
+                        "the window contradicts the ontology: its individuals are checked in order"
+                    )
                 return pipeline.change(ReadmitReasoner(successor=successor)).result()
             except BaseException:
                 successor.close()
@@ -146,14 +150,14 @@ class Exchange:
 
 
 class NewReasoner:
-    """A reasoner that starts aside, until an entry of the journal puts it in force."""
+    """A reasoner that is prepared in parallel, until an entry of the journal puts it in force."""
 
     def __init__(self, engine: Engine, aside: Aside) -> None:
         self.aside = aside
         self._engine = engine
 
     def check(self) -> None:
-        """Whether it works; what contradicts the ontology leaves the window.
+        """Check that it works; individuals that contradict the ontology leave the window.
 
         Raises:
             ReasonerError: it failed.
@@ -172,7 +176,7 @@ class NewReasoner:
 
 
 class NewOntology(NewReasoner):
-    """A reasoner with another ontology, and what was compiled for that."""
+    """A reasoner with another ontology, and the mapping and rules compiled for it."""
 
     def __init__(
         self, engine: Engine, aside: Aside, exchange: Exchange, deployment: Deployment
@@ -182,7 +186,7 @@ class NewOntology(NewReasoner):
         self._deployment = deployment
 
     def check(self) -> None:
-        """Whether the window fits the ontology, and the reasoner works.
+        """Check that the window is consistent with the ontology, and that the reasoner works.
 
         Raises:
             Inconsistent: the window contradicts it.
@@ -211,7 +215,7 @@ def _aside(deployment: Deployment) -> Aside:
 
 
 class Revival:
-    """A thread that replaces the reasoner whenever it has failed, again and again, ever slower."""
+    """A thread that replaces a reasoner that failed; it waits longer after each failed attempt."""
 
     def __init__(self, engine: Engine, exchange: Exchange, pipeline: Pipeline) -> None:
         self._engine = engine
@@ -221,11 +225,11 @@ class Revival:
         self._thread = Thread(target=self._run, name="revival", daemon=True)
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread, once an attempt under way has ended."""
+        """End the thread, after the present attempt."""
         self._halt.set()
         self._thread.join()
 
@@ -239,9 +243,11 @@ class Revival:
             try:
                 self._exchange.revive(self._pipeline)
             except SensorStreamError as error:
-                _LOG.warning("the reasoner does not come back, next try in %g s: %s", wait, error)
+                _LOG.warning(
+                    "the reasoner cannot be replaced yet, next attempt in %g s: %s", wait, error
+                )
             except Exception:
-                _LOG.exception("a fault of our own: the reasoner cannot be replaced")
+                _LOG.exception("internal error: the reasoner cannot be replaced")
 
 
 def _conflict(error: Inconsistent) -> OntologyError:

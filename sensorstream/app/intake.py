@@ -1,4 +1,4 @@
-"""From settings to what stands before the window: order, filters and load shedding."""
+"""From settings to the stages before the window: order, filters and load shedding."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SAMPLE: Final = re.compile(r"sample 1/([1-9][0-9]*)")
 
 
 def disorder_spec(settings: Settings) -> Disorder | None:
-    """How messages are put in order; None where no lateness is set: as they come.
+    """How messages are put in order; None, if no lateness is set: in order of arrival.
 
     Raises:
-        SettingsError: a lateness is no length of the time line.
+        SettingsError: a lateness is not a length of the time line.
     """
     time, line = settings.time, settings.time.timeline
 
@@ -54,8 +54,8 @@ def filters_of(settings: Settings, schema: Schema) -> tuple[Filter, ...]:
     """The filters, in the order of the settings file.
 
     Raises:
-        SettingsError: a class or a property is not of the ontology, or a value is no number or
-            length; also for a condition without a property, or a property without a condition.
+        SettingsError: a class or a property is not in the ontology, a value is not a number or
+            length, or there is a condition without a property, or a property without a condition.
     """
     return tuple(
         Filter(
@@ -70,11 +70,11 @@ def filters_of(settings: Settings, schema: Schema) -> tuple[Filter, ...]:
 
 
 def shedding_of(settings: Settings, schema: Schema) -> Shedding | None:
-    """How load is shed; None where no budget is set.
+    """How load is shed; None if no budget is set.
 
     Raises:
-        SettingsError: a class is not of the ontology, a policy cannot be read, or the period is
-            no length of the time line.
+        SettingsError: a class is not in the ontology, a policy cannot be read, or the period is not
+            a length of the time line.
     """
     spec, line = settings.shedding, settings.time.timeline
     if spec.budget == 0:
@@ -127,7 +127,9 @@ def _condition(
     if not any(tests):
         raise SettingsError(f"{label}: expected one of below, above, equal, unchanged")
     if filter_.within and not filter_.unchanged:
-        raise SettingsError(f"{label}.within: says how long a value may stay unchanged only")
+        raise SettingsError(
+            f"{label}.within: allowed only together with 'unchanged', whose time limit it is"
+        )
     try:
         within = settings.time.timeline.duration(filter_.within) if filter_.within else None
     except TermError as error:
@@ -156,7 +158,7 @@ def _number(label: str, text: str) -> Fraction | None:
 
 
 def _classes(label: str, name: str, schema: Schema) -> frozenset[IRI]:
-    """A class and those below it."""
+    """A class and its subclasses."""
     (found,) = _known(label, [name], schema.classes, "class")
     return schema.subclasses(found) | {found}
 
@@ -165,5 +167,5 @@ def _known(label: str, names: Iterable[str], known: frozenset[IRI], what: str) -
     found = [IRI(name) for name in names]
     for each in found:
         if each not in known:
-            raise SettingsError(f"{label}: <{each}> is no {what} of the ontology")
+            raise SettingsError(f"{label}: <{each}> is not a {what} of the ontology")
     return found

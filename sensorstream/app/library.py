@@ -1,4 +1,4 @@
-"""What a program that uses SensorStream as a library needs beside the engine itself."""
+"""Functions that a program which uses SensorStream as a library needs beside the engine."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def map_message(
     received: Instant = 0,
     source: str = "",
 ) -> Arrived | Unmapped:
-    """What mapping rules make of an XML message, for :meth:`.Engine.take`.
+    """The events that mapping rules make of an XML message, for :meth:`.Engine.take`.
 
     Args:
-        mapping: what :func:`.parse_mapping` gave.
+        mapping: a result of :func:`.parse_mapping`.
         message: the document.
-        id: names the message in outcomes, and what rules make anew; each message needs its own.
-        received: stands in where the message says no time.
+        id: names the message in outcomes and in new names that rules make; must be unique.
+        received: the time of the message if it does not contain a time.
         source: the stream it belongs to.
 
     Returns:
-        The events; or, as :class:`.Unmapped`, why there are none.
+        The events; or an :class:`.Unmapped` with the reason why no rule matched.
     """
     content = message.encode() if isinstance(message, str) else message
     return Mapper(mapping).map(Message(id, content, received, source))

@@ -1,4 +1,4 @@
-"""What the pipeline counts, in Prometheus' terms."""
+"""The metrics of the pipeline, for Prometheus."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Metrics:
         self._phases = {name: phases.labels(name) for name in ("t_i", "t_w", "t_m", "t_s")}
         messages = Counter(
             "sensorstream_messages",
-            "Messages taken from the journal, by what became of them.",
+            "Messages taken from the journal, by outcome.",
             ["status"],
             registry=self.registry,
         )
@@ -46,18 +46,18 @@ class Metrics:
         self.individuals = Gauge("sensorstream_individuals", individuals, registry=self.registry)
         triples = "Triples in the cache knowledge base, inferred ones included."
         self.triples = Gauge("sensorstream_triples", triples, registry=self.registry)
-        waiting = "Messages that wait to be taken in."
+        waiting = "Messages that wait to be processed."
         self.waiting = Gauge("sensorstream_waiting_messages", waiting, registry=self.registry)
         held = "Messages that wait for earlier ones."
         self.held = Gauge("sensorstream_held_messages", held, registry=self.registry)
-        released = "Held messages that were released, and by what."
+        released = "Held messages that were released, by cause."
         by = Counter("sensorstream_released_messages", released, ["by"], registry=self.registry)
         self._released = {name: by.labels(name) for name in ("message", "clock", "overflow")}
-        degraded = "1 while the plain profile stands in for a reasoner that failed."
+        degraded = "1 while the plain profile replaces a reasoner that failed."
         self._degraded = Gauge("sensorstream_reasoner_degraded", degraded, registry=self.registry)
-        restarts = "Questions for which the present reasoner's process was started again."
+        restarts = "Requests for which the present reasoner's process was started again."
         self._restarts = Gauge("sensorstream_reasoner_restarts", restarts, registry=self.registry)
-        memo = "Islands whose answer the present reasoner remembered, or had to find out."
+        memo = "Islands by result: found in the present reasoner's cache, or computed."
         looked = Gauge("sensorstream_reasoner_memo", memo, ["result"], registry=self.registry)
         self._memo = {name: looked.labels(name) for name in ("hit", "miss")}
         filtered = "Individuals that a filter kept out of the window."
@@ -81,7 +81,7 @@ class Metrics:
         )
 
     def watch_reasoner(self, reasoner: ResilientReasoner) -> None:
-        """Show how the reasoner does, as it stands when it was last told."""
+        """Set the gauges of the reasoner to its present state."""
         self._degraded.set(bool(reasoner.degraded))
         self._restarts.set(reasoner.restarts)
         self._memo["hit"].set(reasoner.memo.hits)
@@ -103,7 +103,7 @@ class Metrics:
     def observe(self, outcome: Outcome) -> None:
         """Count one message, and those that it released.
 
-        A held message counts as held when it comes and as what became of it when its turn is.
+        A held message counts as held when it arrives, and by its outcome when it is released.
         """
         self._observe_one(outcome)
         for each in outcome.released:
@@ -112,7 +112,7 @@ class Metrics:
         self._released["message"].inc(max(0, len(outcome.released) - outcome.forced))
 
     def observe_tick(self, outcome: Outcome) -> None:
-        """Count what the clock released, and what its synopses did."""
+        """Count the messages that the clock released, and the work of its synopses."""
         for each in outcome.released:
             self._observe_one(each)
         self._alerts.inc(len(outcome.alerts))

@@ -1,7 +1,7 @@
 """The one thread that owns the engine: journal first, then the engine, then the effects.
 
-Messages that arrive while a group is being worked on form the next group, so the cost of
-making them durable is shared, and a lone message waits for nobody.
+Messages that arrive while a group is processed form the next group, so the cost of making them
+durable is shared, and a single message is processed at once.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _LOG = logging.getLogger(__name__)
 _GROUP: Final = 500
 """The most messages made durable together: bounds the wait of the group's first."""
 _PATIENCE: Final = 1.0
-"""Seconds between two attempts to reach a history that is away."""
+"""Seconds between two attempts to reach a history that is unavailable."""
 _QUEUE: Final = 10_000
-"""Messages that may wait; beyond it senders are told to come back."""
+"""Messages that may wait; if there are more, new messages are refused until later."""
 _NAP: Final = 1.0
-"""The most seconds between two looks at the clock while something waits for it."""
+"""The most seconds between two readings of the clock while the engine has something due."""
 _LOUD: Final = frozenset({Status.UNMATCHED, Status.PARTIAL, Status.LATE, Status.REJECTED})
 _NONE: Final[frozenset[str]] = frozenset()
 
@@ -55,12 +55,11 @@ class _Waiting:
 
 
 class Pipeline:
-    """Takes messages and other entries from any thread, in the order they come.
+    """Takes messages and other entries from any thread, in order of arrival.
 
     ``lock`` is held while the engine changes: readers of the knowledge base take it briefly.
-    ``on_commit`` is called in the pipeline's thread after every commit that holds alerts or put
-    something into the outbox, ``publish`` with what continuous queries reported, once that is
-    committed.
+    ``on_commit`` is called in the pipeline's thread after every commit that has alerts or entries
+    of the outbox; ``publish`` with the reports of continuous queries, after they are committed.
     ``reopen`` opens the store again when it was lost; until it succeeds, messages wait.
     """
 
@@ -89,27 +88,27 @@ class Pipeline:
         self._reopen = reopen
         self._seq = self._checkpoint_seq = store.last_seq()
         self._queue: queue.Queue[_Waiting | None] = queue.Queue(_QUEUE)
-        # An entry that goes alone was met while a group was collected: its turn is next.
+        # An entry that needs its own group, found while a group was collected: it is next.
         self._next: _Waiting | None = None
         self._gate = Lock()
         self._stopping = False
         self._halt = Event()
         self._trouble: HistoryError | None = None
-        # The effects of the last group: not on disk for sure before the next journal write is.
+        # The effects of the last group: certainly on disk only after the next journal write.
         self._latest: Effects | None = None
         self._queued = False
         self._failure: BaseException | None = None
         self._thread = Thread(target=self._run, name="pipeline", daemon=True)
 
     def start(self) -> None:
-        """Begin to take messages in."""
+        """Start to accept messages."""
         self._engine.queries.resume(self._timeline.of(self._clock.now()))
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish what waits, keep a checkpoint, end the thread, close the store.
+        """Process the waiting entries, write a checkpoint, end the thread, close the store.
 
-        A history that is away is not waited for: what was not acknowledged is given up.
+        If the history is unavailable, entries that were not acknowledged are dropped.
         """
         with self._gate:
             if self._stopping:
@@ -127,18 +126,18 @@ class Pipeline:
 
     @property
     def failure(self) -> BaseException | None:
-        """What broke the pipeline; None while it runs."""
+        """The error that stopped the pipeline; None while it runs."""
         return self._failure
 
     @property
     def running(self) -> bool:
-        """Whether messages are taken in."""
+        """Whether messages are accepted."""
         return self._thread.is_alive() and self._failure is None and not self._stopping
 
     def submit(self, content: bytes, source: str) -> Future[Outcome]:
-        """Take a message in; the future is done when its effects are committed.
+        """Accept a message; the future is done when its effects are committed.
 
-        The future raises :class:`MessageError` kinds for the message's own faults and
+        The future raises a kind of :class:`MessageError` for faults of the message and
         :class:`Unavailable` when the pipeline cannot take it now.
         """
         try:
@@ -148,7 +147,7 @@ class Pipeline:
         return self._enqueue(TakeMessage(content, source, reading))
 
     def change(self, entry: Entry) -> Future[Outcome]:
-        """Carry out an entry that is no message, between two messages.
+        """Carry out an entry that is not a message, between two messages.
 
         Checked, journalled and applied in the pipeline's thread. The future raises what
         :meth:`.Entry.check` raises, and the rejection of the outcome.
@@ -157,7 +156,7 @@ class Pipeline:
 
     def _enqueue(self, entry: Entry) -> Future[Outcome]:
         waiting = _Waiting(entry)
-        # A sender that goes away cannot call back what the journal may hold already.
+        # A sender that disconnects cannot cancel an entry that may be in the journal already.
         waiting.future.set_running_or_notify_cancel()
         with self._gate:
             if self._stopping or self._failure is not None:
@@ -188,7 +187,7 @@ class Pipeline:
             self._drain()
 
     def _take(self) -> list[_Waiting] | None:
-        """The next group of messages; none when the clock is to be looked at, None at the end."""
+        """The next group of messages; empty when the clock is due, None at the end."""
         group: list[_Waiting] = []
         try:
             first = self._queue.get(timeout=self._nap())
@@ -210,7 +209,7 @@ class Pipeline:
         return group or None
 
     def _nap(self) -> float | None:
-        """Seconds to wait for a message before the clock may change something; None: no end."""
+        """Seconds to wait for a message before the clock may change something; None: no limit."""
         due = self._engine.due
         if due is None:
             return None
@@ -218,7 +217,7 @@ class Pipeline:
         return min(max(left / self._timeline.of_wall_time(1), 0.0), _NAP)
 
     def _work(self, group: Sequence[_Waiting]) -> None:
-        """Journal entries, apply them, store their effects, answer: the one way of them all."""
+        """Write entries to the journal, apply them, store their effects, answer: for all kinds."""
         try:
             records = self._journal([waiting.entry for waiting in group])
             outcomes = []
@@ -228,7 +227,7 @@ class Pipeline:
             self._commit(records, outcomes)
         except BaseException as error:
             for waiting in group:
-                waiting.future.set_exception(Unavailable(f"it could not be taken in: {error}"))
+                waiting.future.set_exception(Unavailable(f"it could not be processed: {error}"))
             raise
         self._metrics.observe_entries([waiting.entry for waiting in group], outcomes)
         if any(waiting.entry.costly for waiting in group):
@@ -247,15 +246,15 @@ class Pipeline:
         except SensorStreamError as error:
             waiting.future.set_exception(error)
         except Exception as error:
-            # Nothing is in the journal, so nothing but this entry is at stake.
-            _LOG.exception("a fault of our own: an entry of kind %s is refused", waiting.entry.kind)
+            # Nothing is in the journal yet, so only this entry fails.
+            _LOG.exception("internal error: an entry of kind %s is refused", waiting.entry.kind)
             fault = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
             waiting.future.set_exception(fault)
         else:
             self._work([waiting])
 
     def _tick(self) -> None:
-        """Let the clock release what waits for silent sources, if it is time."""
+        """Advance the engine to the clock's time, if it has something due by then."""
         now, due = self._timeline.of(self._clock.now()), self._engine.due
         if due is not None and now >= due:
             self._work([_Waiting(Tick(self._engine.tick_content(now)))])
@@ -279,14 +278,14 @@ class Pipeline:
         effects = effects_of(records, outcomes)
 
         def commit(store: Store, _: bool) -> None:
-            # One that arrived although its answer did not is not made twice: the watermark.
+            # A write that succeeded without an answer is not repeated: the watermark shows it.
             self._queued = store.commit(effects)
 
         self._durably(commit)
         self._latest = effects
 
     def _settle_down(self, outcomes: Sequence[Outcome]) -> None:
-        """Tell of what has been committed, and keep a checkpoint when it is time."""
+        """Answer and publish what has been committed, and write a checkpoint when it is due."""
         for outcome in outcomes:
             for each in in_order(outcome):
                 if each.status in _LOUD:
@@ -305,12 +304,12 @@ class Pipeline:
             self._checkpoint()
 
     def _durably(self, write: Callable[[Store, bool], None]) -> None:
-        """Carry out a write, however long the history is away.
+        """Carry out a write, repeated until the history is available.
 
         ``write`` gets the store, and whether an earlier attempt may have arrived.
 
         Raises:
-            HistoryError: it is still away when the pipeline stops.
+            HistoryError: the history is still unavailable when the pipeline stops.
         """
         again = False
         while True:
@@ -323,14 +322,14 @@ class Pipeline:
                 write(self._store, again)
             except HistoryError as error:
                 if self._trouble is None:
-                    _LOG.error("the history is away, messages wait: %s", error)
+                    _LOG.error("the history is unavailable, messages wait: %s", error)
                 self._trouble = error
                 again = True
                 if self._halt.wait(_PATIENCE):
                     raise
             else:
                 if self._trouble is not None:
-                    _LOG.warning("the history is back")
+                    _LOG.warning("the history is available again")
                     self._trouble = None
                 return
 
@@ -344,14 +343,18 @@ class Pipeline:
         with self._gate:
             self._stopping = True
         if self._next is not None:
-            self._next.future.set_exception(Unavailable("the server broke: send it again later"))
+            self._next.future.set_exception(
+                Unavailable("the server stopped after an error: send it again later")
+            )
         while True:
             try:
                 waiting = self._queue.get_nowait()
             except queue.Empty:
                 return
             if waiting is not None:
-                waiting.future.set_exception(Unavailable("the server broke: send it again later"))
+                waiting.future.set_exception(
+                    Unavailable("the server stopped after an error: send it again later")
+                )
 
 
 def _failed(error: SensorStreamError) -> Future[Outcome]:

@@ -1,4 +1,4 @@
-"""The continuous queries of a deployment, as people and machines outside see them."""
+"""The continuous queries of a deployment, as its users see them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sensorstream.streams.query import ContinuousQuery
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
-    """One query as it stands; times are application time."""
+    """The present state of one query; times are application time."""
 
     name: str
     text: str
@@ -46,9 +46,9 @@ class QueryView:
     """The number of its last :class:`QueryReport`; a report may consist of several."""
     last_report: Instant | None
     next_report: Instant | None
-    """When it reports next unless a message comes; None if that is not known."""
+    """When it reports next if no message arrives; None if that is not known."""
     notes: tuple[Note, ...] = ()
-    """What is remarkable in its text; only where the query has just been registered."""
+    """Notes on its text; only in the answer to its registration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class ResultSet:
 
 
 class Queries:
-    """Registered queries. Thread-safe; a change of theirs is an entry of the journal."""
+    """Registered queries. Thread-safe; each change is an entry of the journal."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Queries:
         timeline: Timeline,
         known: Callable[[], Known],
     ) -> None:
-        """Take the engine that runs them; ``known`` is what their texts are compared with."""
+        """Take the engine that runs them; ``known`` gives the context that notes on texts use."""
         self.log = log
         self._time = partial(plain_time, timeline=timeline)
         self._engine = engine
@@ -81,17 +81,18 @@ class Queries:
 
     @property
     def feed(self) -> AlertFeed:
-        """Tells followers that there are new reports, or that a query has ended."""
+        """Notifies followers of new reports, or of the end of a query."""
         return self.log.feed
 
     def register(self, text: str, name: str | None = None) -> QueryView:
         """Start a query; it begins with the present content of the knowledge base.
 
-        ``name`` is its own name; without one that of its REGISTER clause, or a new one.
+        ``name`` is the name of the query; None: the name in its REGISTER clause, or else a new
+        name.
 
         Raises:
-            QueryError: the text is no query, or the name is none.
-            UnsupportedQuery: no stream can answer it.
+            QueryError: the text is not a valid query, or the name is not a valid name of a query.
+            UnsupportedQuery: it cannot be a continuous query.
             QueryConflict: the name is taken, or too many queries run.
             Unavailable: the server is stopping or broken.
         """
@@ -114,7 +115,7 @@ class Queries:
         """Stop a query.
 
         Raises:
-            UnknownQuery: there is none of this name.
+            UnknownQuery: there is no query of this name.
             Unavailable: the server is stopping or broken.
         """
         self._pipeline.change(RemoveQuery(name)).result()
@@ -130,7 +131,7 @@ class Queries:
         """One query.
 
         Raises:
-            UnknownQuery: there is none of this name.
+            UnknownQuery: there is no query of this name.
         """
         with self.locked(name) as running:
             return self._view(running)
@@ -139,7 +140,7 @@ class Queries:
         """The whole result of a query as it is now.
 
         Raises:
-            UnknownQuery: there is none of this name.
+            UnknownQuery: there is no query of this name.
         """
         with self.locked(name) as running:
             match running.query.form:
@@ -150,7 +151,7 @@ class Queries:
             return ResultSet(running.variables, running.result())
 
     def reports(self, entry: str, after: int) -> Sequence[QueryReport]:
-        """The kept reports of a registration with a number above the given one."""
+        """The kept reports of a registration whose number is above ``after``."""
         return self.log.after(entry, after)
 
     def runs(self, entry: str) -> bool:
@@ -162,35 +163,35 @@ class Queries:
         """A query's operators with their counters; see :mod:`sensorstream.streams.explain`.
 
         Raises:
-            UnknownQuery: there is none of this name.
+            UnknownQuery: there is no query of this name.
         """
         with self.locked(name) as running:
             return graph_data(running, self._time)
 
     def end_record(self, name: str) -> None:
-        """Record a query no longer.
+        """Stop recording a query.
 
         Raises:
-            UnknownQuery: there is none of this name.
+            UnknownQuery: there is no query of this name.
         """
         with self.locked(name):
             self._engine.queries.processor.untrace(name)
 
     def steps(self, name: str, last: int) -> list[dict[str, Any]]:
-        """The last recorded instants of a query, oldest first; the first call begins the record.
+        """The last recorded instants of a query, oldest first; the first call starts the record.
 
         Raises:
-            UnknownQuery: there is none of this name.
+            UnknownQuery: there is no query of this name.
         """
         with self.locked(name):
             return self._engine.queries.processor.trace(name, self._time).last(last)
 
     @contextmanager
     def locked(self, name: str) -> Iterator[ContinuousQuery]:
-        """A running query, which stands still meanwhile.
+        """A running query, which does not change while the block runs.
 
         Raises:
-            UnknownQuery: there is none of this name.
+            UnknownQuery: there is no query of this name.
         """
         with self._pipeline.lock:
             yield self._find(name)

@@ -1,8 +1,8 @@
-"""An engine for events that are at hand: from files and words to values, without settings.
+"""An engine for recorded events, built from files and words, without settings.
 
-``sensorstream run`` and ``explain``, notebooks and programs use it. It is the engine of the server;
-what differs are values: all that happens at one time is reported together, gaps have no bound,
-what is later than the lateness is left out, and replies of messages that waited are given, too.
+``sensorstream run`` and ``explain``, notebooks and programs use it. It is the engine of the server
+with other parameters: all events of one time are reported together, gaps have no bound, events
+later than the lateness are left out, and replies of messages that waited are returned, too.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def build_engine(
     line: str = "datetime",
     graphs: Mapping[IRI, TripleIndex] | None = None,
 ) -> Engine:
-    """An engine with an empty window, its reasoner started; close it when it is done.
+    """An engine with an empty window, its reasoner started; close it after use.
 
     Args:
         static: RDF files, the static graph of the knowledge base: ``.ttl``, ``.nt``, ``.rdf``.
@@ -75,7 +75,7 @@ def build_engine(
 
     Raises:
         BackgroundError: a static file cannot be read.
-        OntologyError: they do not suit HermiT or Pellet.
+        OntologyError: HermiT or Pellet cannot use the static files.
         LanguageError: a rule cannot be read or compiled.
         SettingsError: window, profile, lateness or line cannot be read, a rule file cannot be
             read, or there are rules without a window.
@@ -89,8 +89,8 @@ def build_engine(
             raise SettingsError(f"{file}: expected a file of rules, named *.rules")
     if files and spec is None:
         raise SettingsError(
-            "semantic rules react to what enters the window of the knowledge base, and there is "
-            "none: expected a window, such as 'landmark' or 'sliding 1000 individuals'"
+            "semantic rules react to what enters the window of the knowledge base, but there is "
+            "no window: expected a window, such as 'landmark' or 'sliding 1000 individuals'"
         )
     disorder = Disorder(read_lateness(lateness, timeline), {}, idle=0, max_held=sys.maxsize)
     background = static if isinstance(static, Background) else read_background(static)
@@ -125,7 +125,7 @@ def parse_mapping(
     """The mapping rules of some files: ``*.rules``, RML (``*.ttl``) or XSLT.
 
     Args:
-        files: in the order in which their rules are applied; semantic rules are passed over.
+        files: in the order in which their rules are applied; semantic rules are ignored.
         static: RDF files with the classes and properties that the rules use.
         line: how times are written, ``datetime`` or ``integer``.
 
@@ -169,7 +169,7 @@ def read_line(text: str) -> Timeline:
     """A time line by its name.
 
     Raises:
-        SettingsError: there is none of that name.
+        SettingsError: there is no time line of that name.
     """
     try:
         return Timeline(text)
@@ -225,7 +225,7 @@ def read_window(text: str, timeline: Timeline = Timeline.DATETIME) -> WindowSpec
 def _ontology(background: Background, profile: str) -> Ontology:
     files = tuple(background.files)
     if profile in ("hermit", "pellet"):
-        # They need what plain data need not be: an ontology that is whole and sound.
+        # These profiles need a complete and consistent ontology; plain data may be neither.
         return load_ontology(files)
     triples = tuple(background.triples())
     return Ontology(files, triples, Schema.of(triples))

@@ -1,4 +1,4 @@
-"""From the journal back to the state before the stop, clean or not."""
+"""Rebuilds the state before the last stop, or crash, from the journal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GROUP: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a recovery begins: the entry ``seq``, and the state after it; None: an empty one.
+    """Where a recovery begins: the entry ``seq``, and the state after it; None: the empty state.
 
     ``damaged`` are the newer checkpoints that could not be read, and why.
     """
@@ -41,23 +41,25 @@ def find_start(store: Store) -> Start:
     """The newest checkpoint that can be read; else the beginning of the journal.
 
     Raises:
-        HistoryError: there is none, and the journal does not begin with its first entry any
-            more; or the store cannot be read.
+        HistoryError: no checkpoint can be read, and the journal's first entries were deleted; or
+            the store cannot be read.
     """
     damaged: list[tuple[int, str]] = []
     for seq, content in store.checkpoints():
         try:
             start = Start(seq, load(content), tuple(damaged))
         except DamagedCheckpoint as error:
-            _LOG.error("the checkpoint at entry %d is passed over: %s", seq, error)
+            _LOG.error("the checkpoint at entry %d is ignored: %s", seq, error)
             damaged.append((seq, str(error)))
         else:
             return start
     if not store.whole():
-        told = "; ".join(f"at entry {seq}: {why}" for seq, why in damaged) or "there is none"
+        told = (
+            "; ".join(f"at entry {seq}: {why}" for seq, why in damaged) or "there is no checkpoint"
+        )
         raise HistoryError(
             f"no checkpoint can be read ({told}), and the journal does not hold all its entries "
-            "any more: restore the database from a backup, or begin with an empty one"
+            "any more: restore the database from a backup, or start with an empty database"
         )
     if damaged:
         _LOG.error("no checkpoint can be read: the whole journal is processed again")
@@ -73,20 +75,20 @@ def recover(
 ) -> int:
     """Bring a new engine to the journal's end.
 
-    What a held message did belongs to the entry that released it, a message or a tick. So the
-    rule holds for held messages too, even if they came long before the watermark.
+    The effects of a held message belong to the entry that released it, a message or a tick. So the
+    rule below holds for held messages too, even if they arrived long before the watermark.
 
-    The checkpoint gives the window and the rules' memory; the journal after it is processed
-    again. Effects up to the watermark are stored already and are thrown away, those above it
-    are stored now: whatever was acknowledged is in the window or in history, once.
+    The checkpoint gives the window and the rules' memory; the journal after it is processed again.
+    Effects up to the watermark are stored already and are discarded, later effects are stored now:
+    every acknowledged message is in the window or in history, once.
 
-    Checkpoints that were passed over are told of by an entry of their own, and dropped.
+    Ignored checkpoints are reported by a separate entry, and deleted.
 
     Args:
-        target: a new engine, and who prepares its successors.
+        target: a new engine, and the builder of its successors.
         store: its journal.
-        start: what :func:`find_start` found there.
-        publish: is given what continuous queries report, again or for the first time.
+        start: the result of :func:`find_start` for this store.
+        publish: gets the reports of continuous queries, repeated ones included.
         now: the present, for the entry.
 
     Returns:
@@ -101,7 +103,7 @@ def recover(
     refused: set[str] = set()
     if start.state is not None:
         engine.restore(start.state)
-        # They changed nothing then; that the reasoner might take them now must not matter.
+        # They changed nothing then, and must change nothing now, even if the reasoner accepts them.
         refused |= store.rejected({each.item.message.id for each in start.state.held.held})
     # Alerts of what is stored already are thrown away: these are new, and wait until then.
     lost, engine.queries.lost = engine.queries.lost, []
@@ -112,7 +114,7 @@ def recover(
             if record.seq <= watermark and record.status is Status.REJECTED:
                 refused.add(record.message.id)
             if record.seq <= watermark and record.degraded:
-                # It was taken in without the reasoner, which might refuse it now.
+                # It was accepted without the reasoner, which might refuse it now.
                 engine.degrade("it had failed before the restart")
             outcome = replay(record, target, refused)
             publish(reports_of([outcome]))
@@ -129,7 +131,7 @@ def recover(
         last += 1
         _tell_damage(target, store, start, last, now)
     if replayed or start.damaged:
-        # Or a server that keeps crashing would have more to do again each time.
+        # Otherwise a server that crashes repeatedly has more to process at each start.
         store.save_checkpoint(last, dump(engine.state()))
         _LOG.info("recovered from the journal: %d entries processed again", replayed)
     return replayed
@@ -142,7 +144,7 @@ def _tell_damage(target: Target, store: Store, start: Start, seq: int, now: date
     record = new_record(entry, seq, now, store.timeline)
     store.append([record])
     store.commit(effects_of([record], [entry.apply(target, record, ())]))
-    # Or they would count among those that are kept.
+    # Otherwise they count among the checkpoints to keep.
     store.drop_checkpoints([each for each, _ in start.damaged])
 
 

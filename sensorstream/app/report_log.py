@@ -13,11 +13,11 @@ from sensorstream.engine.queries import QueryReport
 _REPORTS: Final = 1000
 """The most reports kept of a query."""
 _ROWS: Final = 50_000
-"""The most rows and triples kept of a query, without its last report."""
+"""The most rows and triples kept of a query, not counting its last report."""
 
 
 class ReportLog:
-    """Thread-safe. A follower reads from its own cursor: a slow one delays no other.
+    """Thread-safe. A follower reads from its own cursor: a slow follower does not delay the others.
 
     Reports that it does not read in time are dropped; the numbers of the reports show how many.
     """
@@ -30,7 +30,7 @@ class ReportLog:
         self._rows: dict[str, int] = {}
 
     def publish(self, reports: Sequence[QueryReport]) -> None:
-        """Take in reports whose effects are committed."""
+        """Add reports whose effects are committed."""
         if not reports:
             return
         with self._lock:
@@ -44,7 +44,7 @@ class ReportLog:
         self.feed.announce()
 
     def after(self, entry: str, number: int) -> list[QueryReport]:
-        """The kept reports of a registration with a number above the given one, in order."""
+        """The kept reports of a registration whose number is above ``number``, in order."""
         with self._lock:
             return [each for each in self._reports.get(entry, ()) if each.number > number]
 

@@ -17,7 +17,7 @@ _REFERRING: Final = tuple(f"{_XS}{name}" for name in ("include", "import", "rede
 
 
 def read_schemas(settings: Settings) -> MessageSchemas | None:
-    """The schemas that ``messages.schema`` and ``sources.NAME.schema`` name; None if none.
+    """The schemas of the settings ``messages.schema`` and ``sources.NAME.schema``, if any.
 
     Raises:
         SettingsError: a file cannot be read, is not an XML Schema 1.0, or refers to a file outside
@@ -36,7 +36,7 @@ def read_schemas(settings: Settings) -> MessageSchemas | None:
 
 def _read(label: str, path: Path) -> etree.XMLSchema:
     path = path.resolve()
-    # libxml2 would download every reference in a schema: it only gets references that are checked.
+    # libxml2 would download every reference in a schema, so references are checked first.
     _check_references(label, path, path.parent, set())
     try:
         return etree.XMLSchema(_parse(label, path))

@@ -20,14 +20,15 @@ def window_spec(settings: WindowSettings, timeline: Timeline) -> WindowSpec:
     """The window described by the settings.
 
     Raises:
-        SettingsError: size, step or start is not in the window's unit, or does not fit its kind.
+        SettingsError: size, step or start is not in the window's unit, or is not allowed for its
+            kind.
     """
     unit, kind = Unit(settings.unit), Kind(settings.kind)
     line = timeline if unit is Unit.TIME else Timeline.INTEGER
     if settings.step and kind is not Kind.SLIDING:
         raise SettingsError(
             f"window.step: a {kind.value} window has no step setting: "
-            "expected none, or window.kind = sliding"
+            "leave it out, or expected window.kind = sliding"
         )
     return WindowSpec(
         kind,
@@ -64,7 +65,7 @@ def _elements(text: str, unit: Unit) -> Elements:
         raise SettingsError(f"window.elements: expected one of {', '.join(known)}, not '{text}'")
     if unit is not Unit.TIME and text != unit.value:
         raise SettingsError(
-            f"window.elements: a window that counts {unit.value} is made of them: "
+            f"window.elements: the elements of a window that counts {unit.value} are {unit.value}: "
             f"expected {unit.value}, or window.unit = time, not '{text}'"
         )
     return Elements(text)

@@ -1,4 +1,4 @@
-"""From settings to an engine: what is read, compiled and put together."""
+"""From settings to an engine: reads, compiles and connects the parts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from sensorstream.window.window import make_window
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """All that the settings name, read and compiled; nothing has been started."""
+    """All files that the settings name, read and compiled; nothing has been started."""
 
     settings: Settings
     ontology: Ontology
@@ -57,7 +57,7 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """An engine, what maps its messages, and the snapshot that one-shot queries read."""
+    """An engine, the mapper of its messages, and the snapshot that one-shot queries read."""
 
     engine: Engine
     mapper: Mapper
@@ -84,10 +84,10 @@ def read_rules(files: Sequence[Path]) -> list[RuleFile]:
 
 
 def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Deployment:
-    """Read and compile all that the settings name; with another ontology if one is given.
+    """Read and compile all files that the settings name; ``ontology`` replaces theirs.
 
     Raises:
-        SettingsError: a setting does not fit.
+        SettingsError: a setting is not valid.
         OntologyError: an ontology cannot be loaded.
         LanguageError: a rule cannot be read or compiled.
     """
@@ -117,10 +117,10 @@ def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Dep
 
 
 def audit_period(settings: Settings) -> float | None:
-    """Seconds between two audits; None: there are none.
+    """Seconds between two audits; None: no audits.
 
     Raises:
-        SettingsError: no duration, or a profile that cannot be audited.
+        SettingsError: not a duration, or a profile that cannot be audited.
     """
     reasoning = settings.reasoning
     if not reasoning.audit:

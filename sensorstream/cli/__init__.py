@@ -1,4 +1,4 @@
-"""The command line: thin shells around the application and the server."""
+"""The command line: thin wrappers around the application and the server."""
 
 from sensorstream.cli.group import main
 

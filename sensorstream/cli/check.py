@@ -1,4 +1,4 @@
-"""``sensorstream check``: every fault of a deployment, before the first message comes."""
+"""``sensorstream check``: every fault of a deployment, before the first message arrives."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def command(config: Path, as_json: bool) -> None:
     """Check the settings, the ontology and the rules.
 
-    Prints "file:line:column: message" for each fault and exits with 1; else prints "ok" and
-    what there is, after notes: on rules that cannot fire or cost more as the window grows, on
-    names in queries that the ontology lacks, on filters that never hold.
+    Prints "file:line:column: message" for each fault and exits with 1; else prints notes, then "ok"
+    and a summary. There are notes on rules that cannot fire or whose cost grows with the window, on
+    names in queries that the ontology does not declare, and on filters that are never true.
     """
     from sensorstream.app.wiring import read_deployment
 
@@ -36,7 +36,7 @@ def command(config: Path, as_json: bool) -> None:
         settings = load_settings(config)
         found = list(faults(settings))
         if not found:
-            # Whatever no part found on its own would still keep the server from starting.
+            # A fault between the parts also prevents the server from starting.
             deployment = read_deployment(settings)
             summary, notes = _summary(deployment), list(_notes(deployment))
     except SensorStreamError as error:
@@ -82,7 +82,7 @@ def command(config: Path, as_json: bool) -> None:
 
 
 def faults(settings: Settings) -> Iterator[SensorStreamError]:
-    """Everything wrong with what the settings name, as far as one fault does not hide another."""
+    """All faults of the files that the settings name, except those that another fault hides."""
     from sensorstream.app.mapping_files import is_rule_file, mapping_file_faults
     from sensorstream.app.reference_files import read_reference_with_faults
     from sensorstream.app.schemas import read_schemas
@@ -117,7 +117,7 @@ def faults(settings: Settings) -> Iterator[SensorStreamError]:
 
 
 def _notes(deployment: Deployment) -> Iterator[Note]:
-    """What is no fault, but good to know."""
+    """Notes: no faults, but worth knowing."""
     from sensorstream.analysis import Note
     from sensorstream.app.mapping_files import is_rule_file
     from sensorstream.app.wiring import read_rules
@@ -153,5 +153,5 @@ def _summary(deployment: Deployment) -> str:
 
 
 def _position(error: SensorStreamError, config: Path) -> Position:
-    """Where the fault is; one without a place is a matter of the settings file as a whole."""
+    """Where the fault is; a fault without a position belongs to the settings file as a whole."""
     return error.position or Position(str(config), 1, 1)

@@ -1,4 +1,4 @@
-"""Talking to a running server, as any outside client would: over HTTP."""
+"""The commands' client of a running server, over HTTP like any other client."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _LISTS: Final = (
 
 
 class Client(blocking.Client):
-    """What the commands need beyond the public client."""
+    """The public client, and the further requests of the commands."""
 
     def post_soap(self, message: bytes) -> dict[str, Any]:
-        """Send one XML message by SOAP 1.1; the same facts as :meth:`send`.
+        """Send one XML message by SOAP 1.1; same answer as :meth:`send`.
 
         Raises:
             MessageError: the message is not UTF-8, so it cannot stand inside the envelope.
@@ -53,7 +53,7 @@ class Client(blocking.Client):
         return _soap_answer(response)
 
     def sparql(self, query: str, accept: str) -> tuple[str, str]:
-        """The answer to a SPARQL query: its media type and its text."""
+        """The media type and the text of the answer to a SPARQL query."""
         return self._do(calls.sparql(query, accept))
 
     def select(self, query: str) -> list[dict[str, str]]:
@@ -65,7 +65,7 @@ class Client(blocking.Client):
         ]
 
     def register_webhook(self, url: str) -> dict[str, Any]:
-        """Have alerts delivered to ``url``; the answer holds the secret that signs them."""
+        """Register ``url`` for the delivery of alerts; the answer has the signing secret."""
         return self._do(calls.webhook(url))
 
     def metrics(self) -> str:
@@ -78,12 +78,12 @@ def _soap_answer(response: httpx.Response) -> dict[str, Any]:
         root = etree.fromstring(response.content, etree.XMLParser(resolve_entities=False))
     except etree.XMLSyntaxError:
         raise ServerUnreachable(
-            f"{response.url} answered {response.status_code}, and not in SOAP"
+            f"{response.url} answered {response.status_code}: expected an answer in SOAP"
         ) from None
     problem = root.find(f".//{{{SOAP_MESSAGES}}}problem")
     if problem is not None:
-        told = {str(etree.QName(field).localname): field.text or "" for field in problem}
-        raise calls.error_of(told.get("type", ""), told.get("detail", ""), told)
+        fields = {str(etree.QName(field).localname): field.text or "" for field in problem}
+        raise calls.error_of(fields.get("type", ""), fields.get("detail", ""), fields)
     answer = root.find(f".//{{{SOAP_MESSAGES}}}postMessageResponse")
     if answer is None:
         raise ServerUnreachable(f"{response.url} answered {response.status_code} without a result")

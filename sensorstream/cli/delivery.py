@@ -20,8 +20,8 @@ from sensorstream.errors import MessageError
 class Outgoing:
     """A message to send.
 
-    ``due`` is seconds after the first one, ``None`` means immediately. ``source`` is its source in
-    REST, ``None`` leaves that to the server.
+    ``due`` is in seconds after the first message, ``None`` means immediately. ``source`` is its
+    source in REST; with ``None`` the server chooses it.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Outgoing:
 class Tally:
     """The outcomes of the messages; ``rejected`` holds (name, code, reason).
 
-    ``held`` and ``late`` are among the accepted.
+    ``held`` and ``late`` are also counted as accepted.
     """
 
     sent: int = 0
@@ -51,7 +51,7 @@ class Tally:
 
     @property
     def clean(self) -> bool:
-        """Whether every message was taken in."""
+        """Whether every message was accepted."""
         return not (self.unmatched or self.rejected)
 
     def count(self, name: str, facts: dict[str, Any]) -> None:
@@ -89,7 +89,7 @@ def deliver(
     soap: bool = False,
     what: str = "sending",
 ) -> Tally:
-    """Send every message in order, one at a time; a refused one does not stop the others.
+    """Send every message in order, one at a time; a refused message does not stop the others.
 
     Raises:
         ServerUnreachable: the server stopped answering.
@@ -113,7 +113,7 @@ def deliver(
 
 
 def report(tally: Tally, *, as_json: bool) -> None:
-    """Print the tally; messages that were not taken in go to stderr, one line each."""
+    """Print the tally; each message that was not accepted is a line on stderr."""
     if as_json:
         print_json(
             {

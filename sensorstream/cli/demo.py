@@ -22,14 +22,14 @@ import click
     "--data",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
-    help="A folder of the CityBench benchmark, for recorded instead of made up city data.",
+    help="A folder of the CityBench benchmark, for recorded instead of simulated city data.",
 )
 def command(keep: Path | None, data: Path | None) -> None:
     """See the main job live, in about a minute.
 
     Starts two servers on free ports with a PostgreSQL and a reasoner each, a webhook receiver and
     Spark; sends a tracker's and a city's messages; shows what is inferred, raised and kept. Exits
-    with 3 if anything that should happen does not.
+    with 3 if an expected effect is missing.
     """
     # SIGTERM must also stop the servers of the demo.
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(1))

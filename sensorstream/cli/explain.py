@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     "--events",
     type=FILE,
     metavar="FILE",
-    help="Events to run the query over first, so that the counters say something.",
+    help="Events to run the query over first, so that the counters are not zero.",
 )
 @engine_options
 @click.option("--name", help="Instead: a query that runs on a server.")
 @server_options
 @click.option(
-    "--plan", "only_plan", is_flag=True, help="Print the plan only; of a file, run nothing."
+    "--plan", "only_plan", is_flag=True, help="Print the plan only; with --query, nothing is run."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the operators as JSON.")
 def command(
@@ -50,11 +50,12 @@ def command(
 ) -> None:
     """Show the operators of a continuous query as a tree.
 
-    Each line is an operator above those that feed it, with its number, the solutions it has given
-    out ("+" came, "-" went), the rows it keeps, and how many use it. What cannot be kept in step
-    is named, with the reason. Events are taken as "sensorstream run" takes them.
+    Each line is an operator, above its inputs, with its number, the solutions it has produced ("+"
+    added, "-" removed), the rows it stores, and how many operators use it. A query that cannot be
+    maintained incrementally is reported with the reason. Events are processed as in "sensorstream
+    run".
 
-    With --plan: what the operators would be, before any is made, and how many rows are expected of
+    With --plan: the planned operators, before any is built, and the number of rows expected of
     patterns over --static.
     """
     if (query_file is None) is (name is None):

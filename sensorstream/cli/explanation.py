@@ -1,4 +1,4 @@
-"""An explanation of what the mapping rules did, as lines of Turtle comments."""
+"""How the mapping rules handled a message, as lines of Turtle comments."""
 
 from __future__ import annotations
 

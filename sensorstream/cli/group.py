@@ -1,8 +1,8 @@
 """The command ``sensorstream``: finds its subcommands and turns errors into exit codes.
 
-Exit codes: 0 success; 1 something given is wrong (a rule file, a message, a
-query, a setting); 2 the command line itself cannot be read; 3 the system failed (database,
-reasoner, Spark, a server that does not answer).
+Exit codes: 0 success; 1 an input is wrong (a rule file, a message, a query, a setting); 2 the
+command line itself cannot be read; 3 the system failed (database, reasoner, Spark, a server that
+does not answer).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "rml": "Turn mapping rules into RML, and RML into mapping rules.",
         "serve": "Run the server.",
         "send": "Send XML messages to a running server.",
-        "simulate": "Make messages up: face trackers, the sensors of a city, auctions.",
+        "simulate": "Simulate messages: face trackers, the sensors of a city, auctions.",
         "replay": "Send recorded messages again.",
-        "query": "Ask a running server's knowledge base in SPARQL.",
+        "query": "Query a running server's knowledge base in SPARQL.",
         "run": "Evaluate continuous queries and semantic rules over events or messages.",
         "explain": "Show the operators of a continuous query as a tree.",
-        "sql": "Ask the history in SQL, on PostgreSQL or on Spark.",
+        "sql": "Query the history in SQL, on PostgreSQL or on Spark.",
         "demo": "See the main job live, in about a minute.",
     }
 )
@@ -109,7 +109,7 @@ def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 fine, 1 something given is wrong, 2 wrong usage, 3 the system failed.",
+    epilog="Exit codes: 0 fine, 1 an input is wrong, 2 wrong usage, 3 the system failed.",
 )
 @click.option(
     "--version",

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     "--explain",
     "explained",
     is_flag=True,
-    help="Tell what each rule, map and XPath found, and what of the message is not mapped.",
+    help="Report what each rule, map and XPath found, and what of the message is not mapped.",
 )
 @click.option(
     "--source",
     "name",
     default="rest",
     show_default=True,
-    help="The source they come from: its schema counts, and the stylesheets for it.",
+    help="The source of the messages, which selects the schema and the stylesheets.",
 )
 @json_option
 def command(
@@ -44,8 +44,8 @@ def command(
     """Show what the mapping rules make of messages, as Turtle.
 
     A MESSAGE is a file, a folder or ZIP archive of *.xml files, or "-" for standard input. No
-    server is needed and nothing is stored. Exits with 1 if no rule matches a message, or one
-    cannot be mapped.
+    server is needed and nothing is stored. Exits with 1 if no rule matches a message, or a
+        message cannot be mapped.
     """
     from sensorstream.app.mapping_files import single_maps, with_mapping_files
     from sensorstream.app.reference_files import read_reference

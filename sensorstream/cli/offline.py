@@ -1,4 +1,4 @@
-"""What ``run`` and ``explain`` share: an engine from options, with queries from files."""
+"""Shared by ``run`` and ``explain``: an engine from options, with queries from files."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def offline_engine(
 
     Raises:
         click.BadParameter: the lateness cannot be read.
-        SensorStreamError: a file cannot be read, or does not fit.
+        SensorStreamError: a file cannot be read, or is not valid.
     """
     from sensorstream.app.recorded import build_engine, read_lateness, read_line
 
@@ -124,5 +124,5 @@ def read_query(file: Path) -> tuple[str, str, Query]:
     query = parse_query(text, file=str(file), base=base)
     registration = query.registration
     name = file.stem if registration is None else str(registration.name)
-    # So that the text says all by itself: relative IRIs are those of its file.
+    # This makes the text complete without its file: relative IRIs resolve against the file.
     return name, f"BASE <{base}> {text}", query

@@ -32,7 +32,7 @@ _FORMATS: Final[Mapping[str, str]] = MappingProxyType(
 @click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="table")
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 def command(query: str, url: str | None, config: Path, form: str) -> None:
-    """Ask a running server's knowledge base in SPARQL.
+    """Query a running server's knowledge base in SPARQL.
 
     SPARQL is the query itself, or "-" to read it from standard input.
     """

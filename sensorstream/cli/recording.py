@@ -18,7 +18,7 @@ _SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One message as it arrived, whatever its outcome."""
+    """One message as it arrived, independent of its outcome."""
 
     id: str
     source: str
@@ -29,7 +29,7 @@ class Recorded:
 class Recording:
     """A deployment's journal as it is now; stays readable until ``stack`` closes.
 
-    Later messages do not belong to it: a journal may be replayed to its own server.
+    Later messages are not part of it, so a journal may be replayed to its own server.
 
     Raises:
         HistoryError: the history cannot be opened or read.
@@ -37,8 +37,8 @@ class Recording:
 
     def __init__(self, settings: Settings, stack: ExitStack) -> None:
         self._url = open_kept(settings.history, stack)
-        asked = "SELECT count(*), coalesce(max(seq), 0) FROM history.messages"
-        self._count, self._last = map(int, self._ask(asked)[0])
+        statement = "SELECT count(*), coalesce(max(seq), 0) FROM history.messages"
+        self._count, self._last = map(int, self._ask(statement)[0])
 
     def __len__(self) -> int:
         return self._count

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 @click.option(
     "--speed",
     type=click.FloatRange(min=0, min_open=True),
-    help="Keep the gaps between arrivals: 1 as it was, 60 a minute in a second (journals only).",
+    help="Keep the gaps between arrivals: 1 as recorded, 60 one minute per second (journals only).",
 )
 @click.option(
-    "--rate", type=click.FloatRange(min=0, min_open=True), help="Messages a second instead."
+    "--rate", type=click.FloatRange(min=0, min_open=True), help="Messages per second instead."
 )
 @click.option(
     "--out",
@@ -46,15 +46,17 @@ def command(
     """Send recorded messages again.
 
     SOURCE is the settings file of a deployment, whose whole journal is sent, in order, each message
-    with its source, whatever its outcome was; or a folder, a ZIP archive or a file of XML. The
+    with its source, independent of its outcome; or a folder, a ZIP archive or a file of XML. The
     server is that of --url or -c and should not be the one that recorded the messages. They are
     sent as fast as the server takes them, or slower with --speed or --rate.
     """
     journal = source.endswith(".toml")
     if speed is not None and not journal:
-        raise click.BadParameter("files have no times of arrival", param_hint="--speed")
+        raise click.BadParameter(
+            "files have no times of arrival: use --rate instead", param_hint="--speed"
+        )
     if speed is not None and rate is not None:
-        raise click.UsageError("--speed and --rate exclude each other")
+        raise click.UsageError("--speed and --rate are both given: expected only one of them")
     with ExitStack() as stack:
         total, messages = _journal(source, speed, stack) if journal else _files(source)
         if out is not None:

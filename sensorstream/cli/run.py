@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     help="How the messages write their times.",
 )
 @engine_options
-@click.option("--stats", is_flag=True, help="Say on stderr what it cost.")
+@click.option("--stats", is_flag=True, help="Print time and memory used on stderr.")
 def command(
     queries: tuple[Path, ...],
     events: Path | None,
@@ -88,12 +88,11 @@ def command(
 ) -> None:
     """Evaluate continuous queries and semantic rules over events or messages.
 
-    Each line of the output is one row of one query at one time: "+" came, "-" went, "=" is part
-    of the whole result; or an alert or reply of a rule. Patterns outside WINDOW match the
-    knowledge base: the static graph, with --window what that holds of the events, and what
-    follows from both. An event whose rules fail is told on stderr and leaves no trace. Events
-    that are late beyond --lateness are left out and counted. Exits with 1 if a message is not
-    taken in.
+    Each line of the output is one row of one query at one time ("+" added, "-" removed, "=" part of
+    the whole result), or an alert or reply of a rule. Patterns outside WINDOW match the knowledge
+    base: the static graph, the events in the --window, and what follows from both. An event whose
+    rules fail is reported on stderr and has no effect. Events later than --lateness are left out
+    and counted. Exits with 1 if a message is not accepted.
     """
     from sensorstream.app.collector import spare_what_stays
     from sensorstream.app.recorded import read_background
@@ -105,9 +104,9 @@ def command(
     if (events is None) is (not messages):
         raise click.UsageError("expected --events FILE, or --messages PATH")
     if bool(messages) is not bool(mapping):
-        raise click.UsageError("--messages and --mapping go together: expected both or none")
+        raise click.UsageError("--messages and --mapping go together: expected both or neither")
     if events is not None and line != "datetime":
-        raise click.UsageError("--line is about --messages: events write numbers or xsd:dateTime")
+        raise click.UsageError("--line is for --messages: events have numbers or xsd:dateTime")
     background = read_background(static)
     engine, running = offline_engine(
         queries,
@@ -164,7 +163,7 @@ def _messages(
     name: str,
     names: dict[str, str],
 ) -> Iterator[Arrived | Unmapped]:
-    """What the mapping rules make of each message; its file's name is noted in ``names``."""
+    """The mapping result of each message; ``names`` gets the name of its file."""
     from sensorstream.app.recorded import parse_mapping, read_line
     from sensorstream.cli.sources import sources
     from sensorstream.clock import SystemClock
@@ -190,7 +189,7 @@ def _written(line: str) -> Callable[[Instant], object]:
 class Printer:
     """Prints outcomes in the order of their times, and counts them by status.
 
-    ``time`` writes an instant; ``names`` are what people call the messages.
+    ``time`` formats an instant; ``names`` are the names of messages in the output.
     """
 
     time: Callable[[Instant], object]
@@ -200,24 +199,24 @@ class Printer:
     """The queries that were stopped, and why."""
 
     def print(self, outcome: Outcome) -> None:
-        """Print what an outcome tells, after those of the messages that it released."""
+        """Print the results of an outcome, after those of the messages that it released."""
         for each in outcome.released:
             self._print(each)
         self._print(outcome)
 
     def count(self, outcome: Outcome) -> None:
-        """Count an outcome, and say what is wrong with it, but print no results."""
+        """Count an outcome and print its faults, but not its results."""
         for each in outcome.released:
             self._say(each)
         self._say(outcome)
 
     @property
     def faulty(self) -> bool:
-        """Whether something was not taken in whole."""
+        """Whether a message was not accepted completely."""
         return any(self.counts[status] for status in ("unmatched", "rejected", "partial"))
 
     def say_counts(self, lateness: str, *, messages: bool) -> None:
-        """Say on stderr what was left out."""
+        """Print on stderr what was left out."""
         late = self.counts["late"]
         if messages:
             told = ", ".join(f"{count} {status}" for status, count in sorted(self.counts.items()))
@@ -254,7 +253,7 @@ class Printer:
             _print_line({"time": self.time(outcome.time), "reply": reply})
 
     def _say(self, outcome: Outcome) -> None:
-        """Count an outcome, and say on stderr what is wrong with it."""
+        """Count an outcome, and print its faults on stderr."""
         id_ = outcome.message.id
         status = outcome.status.value
         if not id_ or status == "held":

@@ -19,8 +19,8 @@ def command(
 ) -> None:
     """Send XML messages to a running server.
 
-    A MESSAGE is a file, a folder or ZIP archive of *.xml files, or "-" for standard input.
-    Exits with 1 if a message was not taken in.
+    A MESSAGE is a file, a folder or ZIP archive of *.xml files, or "-" for standard input. Exits
+    with 1 if a message was not accepted.
     """
     from sensorstream.cli.client import Client
     from sensorstream.cli.delivery import Outgoing, deliver, report

@@ -23,7 +23,7 @@ _TURN: Final = 0.0005
 _IDLE: Final = 75
 """Seconds that an unused connection stays open: longer than the minute between two reports."""
 _FAREWELL: Final = 10
-"""Seconds that requests under way get when the server stops."""
+"""Seconds that running requests get when the server stops."""
 
 
 @click.command("serve")
@@ -68,8 +68,8 @@ def bind(host: str, port: int) -> socket.socket:
     connect before uvicorn listens on it.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With the protocol TCP, because asyncio else keeps Nagle's algorithm and each answer waits 40
-    # ms.
+    # With the protocol TCP, because otherwise asyncio keeps Nagle's algorithm and each answer waits
+    # 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -86,7 +86,7 @@ def _run(application: Application, listener: socket.socket, host: str) -> None:
     from sensorstream.server.main import create_app
 
     class Server(uvicorn.Server):
-        """Prints when it is ready, and ends endless streams when it stops."""
+        """Prints the address when it is ready, and closes event streams when it stops."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)

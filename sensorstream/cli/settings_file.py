@@ -17,7 +17,7 @@ def settings_text(heading: str, given: Given) -> str:
     """The text of a ``sensorstream.toml``: every setting with its sentence.
 
     Settings in ``given`` (section, then name) are set; all others are comments with their defaults.
-    Sections with names of the user follow as comments.
+    Sections with names that the user chooses follow as comments.
     """
     lines = [f"# {line}".rstrip() for line in heading.splitlines()]
     for section, kind in SECTIONS.items():

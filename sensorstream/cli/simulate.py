@@ -13,7 +13,9 @@ from sensorstream.cli.options import Command, json_option, server_options, serve
 
 def _stream_options(command: Command) -> Command:
     for option in (
-        click.option("--seed", type=int, default=2678, show_default=True, help="Of the dice."),
+        click.option(
+            "--seed", type=int, default=2678, show_default=True, help="Seed of the random numbers."
+        ),
         click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Messages/s."),
         click.option(
             "--out",
@@ -30,12 +32,12 @@ def _stream_options(command: Command) -> Command:
 
 @click.group("simulate")
 def command() -> None:
-    """Make messages up: face trackers, the sensors of a city, auctions."""
+    """Simulate messages: face trackers, the sensors of a city, auctions."""
 
 
 @command.command("tracker")
 @click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
-@click.option("--people", type=click.IntRange(min=1), help="Known people who come back.")
+@click.option("--people", type=click.IntRange(min=1), help="Number of known people, who return.")
 @_stream_options
 def tracker(
     count: int,
@@ -47,7 +49,7 @@ def tracker(
     config: Path,
     as_json: bool,
 ) -> None:
-    """The face tracker of the SensorStream paper, one person a message."""
+    """The face tracker of the SensorStream paper, one person in each message."""
     from sensorstream.simulation.tracker import tracker_messages
 
     messages = tracker_messages(count, seed=seed, people=people)
@@ -60,7 +62,7 @@ def tracker(
     "--data",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
-    help="A folder of the CityBench benchmark: its recorded streams instead of made up ones.",
+    help="A folder of the CityBench benchmark: its recorded streams instead of simulated data.",
 )
 @click.option("--from", "start", metavar="TIME", help="The first time, such as 2014-08-12T05:00.")
 @click.option("--to", "end", metavar="TIME", help="The end, exclusive.")

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     type=click.Choice(["history", "spark"]),
     default="history",
     show_default=True,
-    help="Ask PostgreSQL, or Spark over the same history.",
+    help="Query PostgreSQL, or Spark over the same history.",
 )
 @config_option
 @click.option("--json", "form", flag_value="json", help="Print JSON, for machines.")
 @click.option("--csv", "form", flag_value="csv", help="Print CSV.")
 def command(query: str, place: str, config: Path, form: str | None) -> None:
-    """Ask the history in SQL, on PostgreSQL or on Spark.
+    """Query the history in SQL, on PostgreSQL or on Spark.
 
     SQL is one SELECT, or "-" to read it from standard input; the tables are the views of the
     schema "history". Works beside a running server and without one.

@@ -48,7 +48,7 @@ def _city_samples() -> Iterable[tuple[str, bytes]]:
 
 _COMMON: Final[Given] = {
     "reasoning": {"profile": "hermit"},
-    # For first trials: the webhook receiver is usually on the same machine.
+    # For first trials, because the webhook receiver is usually on the same machine.
     "webhooks": {"allow_private": True},
 }
 
@@ -78,7 +78,7 @@ TEMPLATES: Final[Mapping[str, Template]] = MappingProxyType(
 
 
 def make_workspace(folder: Path, template: Template, overrides: Given | None = None) -> Path:
-    """Fill an empty or new folder; ``overrides`` win over the template's settings.
+    """Fill an empty or new folder; ``overrides`` take precedence over the template's settings.
 
     Returns:
         The path of its settings file.

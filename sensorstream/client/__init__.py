@@ -1,1 +1,1 @@
-"""Talking to a running server over HTTP, blocking or with asyncio."""
+"""Clients of a running server over HTTP, blocking or with asyncio."""

@@ -23,9 +23,9 @@ class AsyncClient:
     """
 
     def __init__(self, url: str, *, timeout: float = calls.TIMEOUT) -> None:
-        """``timeout`` is in seconds and counts for each request."""
+        """``timeout`` is in seconds and applies to each request."""
         self.url = url.rstrip("/")
-        # trust_env off: a proxy of the environment must not stand between us and localhost.
+        # trust_env off: a proxy of the environment must not be used for localhost.
         self._http = httpx.AsyncClient(base_url=self.url, timeout=timeout, trust_env=False)
 
     async def __aenter__(self) -> Self:
@@ -44,7 +44,7 @@ class AsyncClient:
         await self._http.aclose()
 
     async def send(self, message: bytes | str, source: str | None = None) -> dict[str, Any]:
-        """Send one XML message, in the name of a source; what became of it."""
+        """Send one XML message of a source; its outcome."""
         return await self._do(calls.send(message, source))
 
     async def send_batch(
@@ -70,7 +70,7 @@ class AsyncClient:
         return await self._do(calls.sql(text))
 
     async def register(self, text: str, name: str | None = None) -> dict[str, Any]:
-        """Start a continuous query; its name and how it stands."""
+        """Start a continuous query; its name and present state."""
         return await self._do(calls.register(text, name))
 
     async def unregister(self, name: str) -> None:
@@ -90,10 +90,10 @@ class AsyncClient:
         return await self._do(calls.results(name))
 
     async def follow(self, name: str, after: str | None = None) -> AsyncIterator[QueryReport]:
-        """The reports of a continuous query as they come, until it is removed.
+        """The reports of a continuous query as they arrive, until it is removed.
 
-        ``after`` is the id of the last report that is known; "" begins with the oldest that is
-        kept, None with the next one. Ends where the connection does: go on with the last id.
+        ``after`` is the id of the last known report; "" starts with the oldest kept report, None
+        with the next report. Ends with the connection: continue with the last id.
         """
         reader = ReportReader((await self._do(calls.query_state(name)))["variables"])
         async for event in self._events(calls.reports_path(name), after):
@@ -108,7 +108,7 @@ class AsyncClient:
         return await self._do(calls.alerts(limit))
 
     async def follow_alerts(self, after: str | None = None) -> AsyncIterator[dict[str, Any]]:
-        """Alerts as they come; ``after`` as for :meth:`follow`, with the ``seq`` of an alert."""
+        """Alerts as they arrive; ``after`` as for :meth:`follow`, with the ``seq`` of an alert."""
         async for event in self._events("/alerts/stream", after):
             yield event.data
 

@@ -1,4 +1,4 @@
-"""A client that blocks until the answer is there."""
+"""A client that blocks until the answer arrives."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Answer = TypeVar("Answer")
 class Client:
     """One server; keeps its connections open. Use as a context manager.
 
-    Every method raises :class:`.ServerUnreachable` where no SensorStream answers, and the error
-    of our own tree that the server names in its answer; ``error.problem`` is then the problem
-    document (RFC 9457).
+    Every method raises :class:`.ServerUnreachable` if no SensorStream server answers, and the error
+    class of :mod:`sensorstream.errors` that the server names in its answer; ``error.problem`` is
+    then the problem document (RFC 9457).
     """
 
     def __init__(self, url: str, *, timeout: float = calls.TIMEOUT) -> None:
-        """``timeout`` is in seconds and counts for each request."""
+        """``timeout`` is in seconds and applies to each request."""
         self.url = url.rstrip("/")
-        # trust_env off: a proxy of the environment must not stand between us and localhost.
+        # trust_env off: a proxy of the environment must not be used for localhost.
         self._http = httpx.Client(base_url=self.url, timeout=timeout, trust_env=False)
 
     def __enter__(self) -> Self:
@@ -46,7 +46,7 @@ class Client:
         self._http.close()
 
     def send(self, message: bytes | str, source: str | None = None) -> dict[str, Any]:
-        """Send one XML message, in the name of a source; what became of it."""
+        """Send one XML message of a source; its outcome."""
         return self._do(calls.send(message, source))
 
     def send_batch(
@@ -72,7 +72,7 @@ class Client:
         return self._do(calls.sql(text))
 
     def register(self, text: str, name: str | None = None) -> dict[str, Any]:
-        """Start a continuous query; its name and how it stands."""
+        """Start a continuous query; its name and present state."""
         return self._do(calls.register(text, name))
 
     def unregister(self, name: str) -> None:
@@ -92,10 +92,10 @@ class Client:
         return self._do(calls.results(name))
 
     def follow(self, name: str, after: str | None = None) -> Iterator[QueryReport]:
-        """The reports of a continuous query as they come, until it is removed.
+        """The reports of a continuous query as they arrive, until it is removed.
 
-        ``after`` is the id of the last report that is known; "" begins with the oldest that is
-        kept, None with the next one. Ends where the connection does: go on with the last id.
+        ``after`` is the id of the last known report; "" starts with the oldest kept report, None
+        with the next report. Ends with the connection: continue with the last id.
         """
         reader = ReportReader(self._do(calls.query_state(name))["variables"])
         for event in self._events(calls.reports_path(name), after):
@@ -110,7 +110,7 @@ class Client:
         return self._do(calls.alerts(limit))
 
     def follow_alerts(self, after: str | None = None) -> Iterator[dict[str, Any]]:
-        """Alerts as they come; ``after`` as for :meth:`follow`, with the ``seq`` of an alert."""
+        """Alerts as they arrive; ``after`` as for :meth:`follow`, with the ``seq`` of an alert."""
         for event in self._events("/alerts/stream", after):
             yield event.data
 

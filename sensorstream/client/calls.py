@@ -1,4 +1,4 @@
-"""Requests and what their answers mean, for both kinds of clients."""
+"""Requests and the readers of their answers, for both kinds of clients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SOLUTIONS: Final = "application/sparql-results+json"
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Answer]):
-    """A request, and how its answer is read."""
+    """A request, and the function that reads its answer."""
 
     method: str
     path: str
@@ -99,7 +99,7 @@ def queries() -> Call[list[dict[str, Any]]]:
 
 
 def query_state(name: str) -> Call[dict[str, Any]]:
-    """One continuous query as it stands."""
+    """The present state of one continuous query."""
     return Call("GET", _query_path(name), _object)
 
 
@@ -114,7 +114,7 @@ def results(name: str) -> Call[Results]:
 
 
 def webhook(url: str) -> Call[dict[str, Any]]:
-    """Have alerts delivered."""
+    """Register a webhook for alerts."""
     return Call("POST", "/webhooks", _object, {"json": {"url": url}})
 
 
@@ -134,7 +134,7 @@ def events(path: str, after: str | None) -> dict[str, Any]:
 
 
 def reports_path(name: str) -> str:
-    """Where the reports of a query are followed."""
+    """The path of the event stream of a query's reports."""
     return _results_path(name)
 
 
@@ -142,8 +142,9 @@ def check(response: httpx.Response) -> httpx.Response:
     """The response itself, if it is a success; its body has been read.
 
     Raises:
-        SensorStreamError: what the server names in its answer; ``problem`` is the document.
-        ServerUnreachable: the answer is not one of SensorStream.
+        SensorStreamError: the error that the server names in its answer; ``problem`` is the
+            document.
+        ServerUnreachable: the answer is not from a SensorStream server.
     """
     if response.is_success:
         return response
@@ -154,7 +155,7 @@ def check(response: httpx.Response) -> httpx.Response:
         position = None if place is None else Position(**place)
     except (ValueError, LookupError, TypeError):
         raise ServerUnreachable(
-            f"{response.url} answered {response.status_code}, and not as SensorStream does"
+            f"{response.url} answered {response.status_code}: expected a SensorStream server"
         ) from None
     raise error_of(code, detail, problem, position)
 
@@ -165,9 +166,9 @@ def error_of(
     problem: Mapping[str, Any] | None = None,
     position: Position | None = None,
 ) -> SensorStreamError:
-    """The error of our own tree that a problem names."""
+    """The error of :mod:`sensorstream.errors` that a problem names."""
     code = problem_type.removeprefix(_PROBLEM)
-    # What is not an error of ours is one of HTTP: not found, not allowed, internal.
+    # All other problems are those of HTTP: not found, not allowed, internal.
     error = _BY_CODE.get(code, ServerUnreachable)(detail, position=position)
     error.problem = problem
     return error
@@ -198,7 +199,7 @@ def _object(response: httpx.Response) -> dict[str, Any]:
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise ServerUnreachable(f"{response.url} is not of a SensorStream server")
+        raise ServerUnreachable(f"{response.url} is not an answer of a SensorStream server")
     return answer
 
 

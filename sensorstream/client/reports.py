@@ -1,4 +1,4 @@
-"""Server-sent events: reports of continuous queries, and alerts, as they come.
+"""Server-sent events: reports of continuous queries, and alerts, as they arrive.
 
 Source: WHATWG HTML, section 9.2.6 (interpreting an event stream).
 """
@@ -15,12 +15,12 @@ from sensorstream.client.results import Results
 
 @dataclass(frozen=True, slots=True)
 class QueryReport:
-    """What a continuous query reported at one time.
+    """The report of a continuous query at one time.
 
-    ``operation`` is ``+`` for rows that came, ``-`` for rows that went, ``=`` for the whole
-    result. ``results`` are the rows of a SELECT query, ``graph`` the N-Triples of a CONSTRUCT,
-    ``answer`` that of an ASK. ``missed`` reports before it are not kept any more. ``id`` is what
-    to go on from after a break.
+    ``operation`` is ``+`` for added rows, ``-`` for removed rows, ``=`` for the whole result.
+    ``results`` are the rows of a SELECT query, ``graph`` the N-Triples of a CONSTRUCT, ``answer``
+    that of an ASK. ``missed`` is how many earlier reports are not kept any more. To continue after
+    a lost connection, pass ``id``.
     """
 
     id: str
@@ -35,7 +35,7 @@ class QueryReport:
 
 @dataclass(frozen=True, slots=True)
 class SentEvent:
-    """One event of a stream; ``data`` is what its JSON says."""
+    """One event of a stream; ``data`` is its JSON object."""
 
     kind: str
     id: str
@@ -44,14 +44,14 @@ class SentEvent:
 
 @dataclass(slots=True)
 class EventReader:
-    """Puts events together from the lines of a stream."""
+    """Assembles events from the lines of a stream."""
 
     _kind: str = ""
     _id: str = ""
     _data: list[str] = field(default_factory=list)
 
     def line(self, line: str) -> SentEvent | None:
-        """The event that a line ends, if it does."""
+        """The event that this line completes; None if it completes no event."""
         if not line:
             kind, data, self._kind, self._data = self._kind, self._data, "", []
             return SentEvent(kind, self._id, json.loads("\n".join(data))) if data else None
@@ -75,7 +75,7 @@ class ReportReader:
     _missed: int = 0
 
     def report(self, event: SentEvent) -> QueryReport | None:
-        """The report that an event is; None where it is another kind of event."""
+        """The report of an event; None for events of other kinds."""
         data = event.data
         if event.kind == "end":
             self.ended = True

@@ -26,9 +26,9 @@ _FLOATING: Final = frozenset({f"{_XSD}double", f"{_XSD}float"})
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Rows of values: int, float, Decimal, bool, datetime or text, and None where there is none.
+    """Rows of values: int, float, Decimal, bool, datetime or text; None if a variable is unbound.
 
-    IRIs and blank nodes are text. ``truncated`` says that the server cut rows off.
+    IRIs and blank nodes are text. ``truncated``: the server left out further rows.
     """
 
     columns: tuple[str, ...]
@@ -67,7 +67,7 @@ class Results:
 
 
 def value_of(term: Mapping[str, str]) -> Any:
-    """The Python value of a term; its text where there is none, or the text does not fit."""
+    """The Python value of a term; its text if there is no such value, or the text is invalid."""
     text, datatype = term["value"], term.get("datatype", "")
     try:
         if datatype in _WHOLE:

@@ -1,1 +1,1 @@
-"""The journal: its entries, what they leave behind, and what it asks of a store."""
+"""The journal: its entries, their effects, and the interface of a store."""

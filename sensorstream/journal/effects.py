@@ -1,4 +1,4 @@
-"""What the outcomes of a group of entries leave behind."""
+"""The effects of a group of entries."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
 
 
 def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effects:
-    """All that a group of entries leaves behind, for one transaction.
+    """All effects of a group of entries, for one transaction.
 
-    What a held message did when it was released belongs to the entry that released it: effects
-    are stored once just because their entry passes the watermark once.
+    The effects of a held message belong to the entry that released it: effects are stored once
+    because their entry passes the watermark once.
     """
     every = [each for outcome in outcomes for each in in_order(outcome)]
     return Effects(
@@ -43,7 +43,7 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
 
 
 def reports_of(outcomes: Sequence[Outcome]) -> list[QueryReport]:
-    """What continuous queries reported, in order."""
+    """The reports of continuous queries, in order."""
     return [r for outcome in outcomes for each in in_order(outcome) for r in each.reports]
 
 

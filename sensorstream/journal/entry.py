@@ -1,7 +1,7 @@
-"""What all entries of the journal have in common.
+"""The interface of all entries of the journal.
 
-All that changes the engine is an entry, so that the journal alone says what the engine knows.
-A kind of entry is a class: its fields are its content, its methods say what it means. The same
+Every change of the engine is an entry, so the journal alone determines the state of the engine. A
+kind of entry is a class: its fields are its content, its methods define its meaning. The same
 :meth:`Entry.apply` is called when an entry is new and when it is replayed after a restart.
 
 A new kind is a module with its class, and a line in :mod:`sensorstream.journal.kinds`.
@@ -29,7 +29,7 @@ class Successor(Protocol):
     """A reasoner that is ready to take over, maybe with another ontology."""
 
     def check(self) -> None:
-        """Whether it can take over now.
+        """Check that it can take over now.
 
         Raises:
             Inconsistent: the window contradicts the ontology.
@@ -48,7 +48,7 @@ class Successor(Protocol):
 
 
 class Successors(Protocol):
-    """Makes successors; that takes long."""
+    """Builds successors, which is slow."""
 
     def with_ontology(self, content: bytes, media_type: str) -> Successor:
         """A reasoner for another ontology.
@@ -68,7 +68,7 @@ class Successors(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What entries change: the engine, and through it the ontology and the reasoner.
+    """The object that entries change: the engine, with its ontology and reasoner.
 
     ``mapper`` reads messages with the mapping rules in force.
     """
@@ -79,13 +79,13 @@ class Target:
 
 
 class Entry(ABC):
-    """One entry; ``kind`` is the name that stands in the journal."""
+    """One entry; ``kind`` is its name in the journal."""
 
     __slots__ = ()
 
     kind: ClassVar[str]
     costly: ClassVar[bool] = False
-    """Whether a replay takes long, so that a checkpoint is kept after it."""
+    """Whether a replay is slow, so that a checkpoint is written after it."""
 
     @abstractmethod
     def encode(self) -> tuple[bytes, str]:
@@ -97,10 +97,10 @@ class Entry(ABC):
         """The entry that :meth:`encode` wrote."""
 
     def check(self, target: Target) -> None:  # noqa: B027 - most may always be accepted
-        """Whether the entry may be accepted now; it is not in the journal yet.
+        """Check that the entry is acceptable now; it is not in the journal yet.
 
         Raises:
-            SensorStreamError: it may not.
+            SensorStreamError: it is not acceptable.
         """
 
     @abstractmethod
@@ -108,14 +108,14 @@ class Entry(ABC):
         """Make the change; the entry is in the journal, as ``record``.
 
         Args:
-            target: what is changed.
+            target: the object to change.
             record: its status is known if the entry is replayed and its effects are stored.
             refused: ids of messages whose rejection is stored: they are rejected again.
         """
 
 
 class Change(Entry):
-    """An entry that is made or refused as a whole; refused once, it is refused in each replay."""
+    """An entry that is applied or refused as a whole; a refused entry is refused in each replay."""
 
     __slots__ = ()
 
@@ -124,7 +124,7 @@ class Change(Entry):
         """Make the change.
 
         Raises:
-            SensorStreamError: it cannot be made; nothing was changed.
+            SensorStreamError: the change is not possible; nothing was changed.
         """
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
@@ -139,5 +139,5 @@ class Change(Entry):
             return target.engine.reject(message, error)
 
     def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
-        """What was accepted once cannot be made any more; raise ``error`` if it must be."""
-        _LOG.error("%s of %s cannot be made any more: %s", self.kind, record.message.id, error)
+        """An accepted change fails in a replay; raise ``error`` if the replay has to stop."""
+        _LOG.error("%s of %s cannot be applied again: %s", self.kind, record.message.id, error)

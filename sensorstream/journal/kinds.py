@@ -32,17 +32,17 @@ _BY_NAME: Final[Mapping[str, type[Entry]]] = {each.kind: each for each in KINDS}
 
 
 def new_record(entry: Entry, seq: int, now: datetime, timeline: Timeline) -> Record:
-    """The record of an entry that arrives now, as number ``seq``."""
+    """The record of a new entry, with number ``seq``."""
     content, source = entry.encode()
     message = Message(f"m{seq}", content, timeline.of(now), source)
     return Record(seq, message, now, kind=entry.kind)
 
 
 def entry_of(record: Record) -> Entry:
-    """The entry that stands in the journal.
+    """The entry of a record of the journal.
 
     Raises:
-        HistoryError: this version does not know its kind.
+        HistoryError: this version has no such kind of entry.
     """
     kind = _BY_NAME.get(record.kind)
     if kind is None:
@@ -54,5 +54,5 @@ def entry_of(record: Record) -> Entry:
 
 
 def replay(record: Record, target: Target, refused: Container[str]) -> Outcome:
-    """Make an entry of the journal again; see :meth:`.Entry.apply`."""
+    """Apply an entry of the journal again; see :meth:`.Entry.apply`."""
     return entry_of(record).apply(target, record, refused)

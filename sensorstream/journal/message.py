@@ -1,4 +1,4 @@
-"""A message as it came, whatever becomes of it."""
+"""A message as it arrived, independent of its outcome."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sensorstream.journal.records import Record
 
 @dataclass(frozen=True, slots=True)
 class TakeMessage(Entry):
-    """A message is taken in; ``reading`` is its document where that has been read already."""
+    """A message is processed; ``reading`` is its document if that has been read already."""
 
     kind: ClassVar[str] = "message"
 
@@ -30,6 +30,6 @@ class TakeMessage(Entry):
         return cls(content, source)
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
-        # One that is malformed now was well-formed enough when it came: limits may be narrower.
+        # The limits may be narrower now than when the message arrived: it may be malformed now.
         arrived = target.mapper.map(record.message, self.reading)
         return target.engine.take(arrived, refused)

@@ -1,4 +1,4 @@
-"""Something about the system itself that people should know; it changes nothing else."""
+"""A notice about the system itself: it raises an alert and changes nothing else."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ReportAudit(_Notice):
 
 @dataclass(frozen=True, slots=True)
 class ReportDamage(_Notice):
-    """Checkpoints that could not be read were passed over at a start."""
+    """Checkpoints that could not be read were ignored at a start."""
 
     kind: ClassVar[str] = "damage"
     alert: ClassVar[tuple[str, str]] = ("checkpoint-damaged", "checkpoint")

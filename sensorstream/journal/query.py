@@ -1,4 +1,4 @@
-"""A continuous query begins or ends."""
+"""A continuous query starts or stops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 
 MOST_QUERIES: Final = 1000
-"""Queries that may run at a time."""
+"""The most queries that may run at the same time."""
 _LONGEST_NAME: Final = 2000
 
 
@@ -24,15 +24,15 @@ def checked_name(name: str) -> str:
     """
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise QueryError(
-            f"'{name[:40]}' is no name of a query: expected at most {_LONGEST_NAME} "
-            "printable signs, and at least one"
+            f"'{name[:40]}' is not a name of a query: expected 1 to {_LONGEST_NAME} "
+            "printable characters"
         )
     return name
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterQuery(Change):
-    """A continuous query begins."""
+    """A continuous query starts."""
 
     kind: ClassVar[str] = "query"
 
@@ -47,11 +47,11 @@ class RegisterQuery(Change):
         return cls(source, content.decode())
 
     def check(self, target: Target) -> None:
-        """Whether the query can be registered.
+        """Check that the query can be registered.
 
         Raises:
             QueryError: the text is not a valid query, or no query can have this name.
-            UnsupportedQuery: no stream can answer it.
+            UnsupportedQuery: it cannot be a continuous query.
             QueryConflict: the name is taken, or too many queries run.
         """
         running = target.engine.queries.processor.queries
@@ -71,7 +71,7 @@ class RegisterQuery(Change):
 
 @dataclass(frozen=True, slots=True)
 class RemoveQuery(Change):
-    """A continuous query ends."""
+    """A continuous query stops."""
 
     kind: ClassVar[str] = "query-end"
 
@@ -85,7 +85,7 @@ class RemoveQuery(Change):
         return cls(source)
 
     def check(self, target: Target) -> None:
-        """Whether there is such a query.
+        """Check that there is such a query.
 
         Raises:
             UnknownQuery: there is no query of this name.

@@ -1,4 +1,4 @@
-"""The journal's rows, and what the engine's work leaves behind, on its way into a store."""
+"""The rows of the journal, and the effects of the engine's work, in the form for a store."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sensorstream.model.events import Alert, Departure, Message, Superseded
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An entry as it stands in the journal; ``seq`` counts from 1 without gaps.
+    """A row of the journal; ``seq`` counts from 1 without gaps.
 
-    ``message`` has the entry's id, content, source and time of arrival. ``kind`` is the name of
-    its class. ``status`` is known once the effects are stored; None before. ``degraded`` tells
-    that the plain profile stood in for the reasoner then.
+    ``message`` has the entry's id, content, source and time of arrival. ``kind`` is the name of its
+    class. ``status`` is known once the effects are stored; None before. ``degraded``: the plain
+    profile replaced the reasoner then.
     """
 
     seq: int
@@ -30,9 +30,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class MessageStatus:
-    """What became of a message; ``reason`` says why it was not accepted.
+    """The outcome of a message; ``reason`` is why it was not accepted.
 
-    ``contradiction`` names what clashes, where that is the reason.
+    ``contradiction`` names the contradicting statements, if that is the reason.
     """
 
     seq: int
@@ -44,7 +44,7 @@ class MessageStatus:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became at last of a message that was held, maybe in an earlier group."""
+    """The final outcome of a message that was held, maybe in an earlier group."""
 
     message: str
     status: Status
@@ -54,12 +54,12 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """All that a group of consecutive entries did; stored in one transaction.
+    """All effects of a group of consecutive entries; stored in one transaction.
 
     ``watermark`` is the group's last sequence number, and ``statuses`` has one entry for every
-    entry of the group. ``settled`` are the held messages that the group released: what they did
-    belongs to the entry that released them. ``raised_at`` is wall time, for the alerts
-    and reports. Of ``reports`` only those are stored that a webhook asks for.
+    entry of the group. ``settled`` are the held messages that the group released: their effects
+    belong to the entry that released them. ``raised_at`` is wall time, for the alerts and reports.
+    Only those ``reports`` are stored that a webhook subscribes to.
     """
 
     watermark: int

@@ -1,4 +1,4 @@
-"""What the pipeline and the recovery ask of the history."""
+"""The interface of the history that the pipeline and the recovery use."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from sensorstream.model.timeline import Timeline
 class Store(Protocol):
     """The journal, its effects, the watermark and the checkpoints, for their one writer.
 
-    Every method raises :class:`.HistoryError` when the store cannot be reached. Then nobody can
-    know whether the last write arrived: open a new store, and go on from its watermark.
+    Every method raises :class:`.HistoryError` when the store cannot be reached. Then it is unknown
+    whether the last write succeeded: open a new store, and continue from its watermark.
     """
 
     timeline: Timeline
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write entries to the journal; they are safe when this returns. All of them or none.
+        """Write entries to the journal; they are safe when this returns. All or nothing.
 
         Raises:
-            HistoryError: nothing was written: a number or an id is there already.
+            HistoryError: nothing was written: a number or an id exists already.
         """
 
     def commit(self, effects: Effects) -> bool:
-        """Store what a group of entries did and move the watermark, all or nothing.
+        """Store the effects of a group of entries and move the watermark, in one transaction.
 
         A group that lies at or below the watermark is stored already: it changes nothing.
 
@@ -46,19 +46,19 @@ class Store(Protocol):
         """The last entry whose effects are stored; 0 before the first."""
 
     def whole(self) -> bool:
-        """Whether the journal still has all its entries, from the first on."""
+        """Whether the journal still has all its entries, including the first."""
 
     def replay(self, after: int) -> Iterator[Record]:
         """The journal's entries above a number, in order."""
 
     def last_accepted(self, kind: str, upto: int) -> Message | None:
-        """The last entry of a kind that was accepted, not after ``upto``; None: there is none."""
+        """The last accepted entry of a kind, not after ``upto``; None: there is no such entry."""
 
     def rejected(self, ids: Collection[str]) -> frozenset[str]:
-        """Those of some messages that were rejected, as far as their effects are stored."""
+        """Those of the given messages that were rejected, as far as their effects are stored."""
 
     def save_checkpoint(self, seq: int, state: bytes) -> None:
-        """Keep the engine's state as it was after entry ``seq``, and drop all but two.
+        """Store the engine's state after entry ``seq``, and delete all but two checkpoints.
 
         Raises:
             HistoryError: nothing was written: the effects of ``seq`` are not stored yet, so a
@@ -69,7 +69,7 @@ class Store(Protocol):
         """Number and state of the checkpoints that are kept, newest first."""
 
     def drop_checkpoints(self, seqs: Collection[int]) -> None:
-        """Keep some checkpoints no longer."""
+        """Delete some checkpoints."""
 
     def close(self) -> None:
-        """Stop being the writer."""
+        """Close the store, so that another writer can open it."""

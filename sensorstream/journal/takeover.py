@@ -15,7 +15,7 @@ from sensorstream.model.events import Message
 
 @dataclass(frozen=True, slots=True)
 class _Takeover(Change):
-    """``successor`` is there if it was prepared before; who prepared it closes it."""
+    """``successor`` is set if it was prepared before; the code that prepared it closes it."""
 
     costly: ClassVar[bool] = True
 
@@ -26,7 +26,7 @@ class _Takeover(Change):
         """Make the successor, in a replay."""
 
     def check(self, target: Target) -> None:
-        """Whether the successor can take over now; see :meth:`.Successor.check`."""
+        """Check that the successor can take over now; see :meth:`.Successor.check`."""
         if self.successor is not None:
             self.successor.check()
 
@@ -41,14 +41,14 @@ class _Takeover(Change):
             raise
 
     def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
-        """All after it was reasoned with it: to go on without it would be wrong.
+        """Later entries were processed with it: a replay without it gives wrong inferences.
 
         Raises:
             SensorStreamError: ``error``, unless the window contradicts the ontology.
         """
         if not isinstance(error, Inconsistent):
             raise error
-        # Its base by name: super() does not work in a class that slots=True made anew.
+        # The base class by name: super() fails in a class that slots=True has created anew.
         Change.fails_now(self, target, record, error)
 
 
@@ -74,7 +74,7 @@ class PutOntology(_Takeover):
 
 @dataclass(frozen=True, slots=True)
 class ReadmitReasoner(_Takeover):
-    """A reasoner that had failed is back."""
+    """A reasoner that had failed was replaced."""
 
     kind: ClassVar[str] = "reasoner"
 

@@ -1,4 +1,4 @@
-"""Time that passed without a message, and changed something."""
+"""Time passed without a message, and this changed the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sensorstream.journal.records import Record
 
 @dataclass(frozen=True, slots=True)
 class Tick(Entry):
-    """Time passes; ``content`` is what :meth:`.Engine.tick_content` said."""
+    """Time passes; ``content`` is the result of :meth:`.Engine.tick_content`."""
 
     kind: ClassVar[str] = "tick"
 

@@ -21,9 +21,9 @@ class Origin(IntFlag):
     STATIC = 1
     WINDOW = 2
     INFERRED = 4
-    """Derived with the window's help."""
+    """Derived with triples of the window."""
     STATIC_INFERRED = 8
-    """Derived from the static graph alone: window changes never touch it."""
+    """Derived from the static graph only: window changes never affect it."""
 
 
 Listener: TypeAlias = Callable[[Triple, int, int], None]
@@ -74,8 +74,8 @@ class KnowledgeBase:
         """Add and remove triples of one graph.
 
         Returns:
-            What changed in the union of the graphs: a triple that another graph holds too
-            neither appears nor disappears.
+            The change of the union of the graphs: a triple that another graph also holds neither
+            appears nor disappears.
         """
         mark = int(origin)
         removed = [t for t in delta.removed if self._unmark(t, mark)]

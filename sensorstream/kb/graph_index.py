@@ -1,4 +1,4 @@
-"""One graph of the knowledge base as an index of its own."""
+"""One graph of the knowledge base as a separate index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GRAPH_MARKS: Final = {name: marks for marks, name in ALL_GRAPHS if name is not N
 
 
 class GraphIndex:
-    """Follows one named graph; O(1) per change of it. For queries that look into that graph."""
+    """Follows one named graph; O(1) per change of it. For queries that read that graph."""
 
     __slots__ = ("_kb", "_marks", "index")
 

@@ -1,8 +1,8 @@
-"""Graphs as text: Turtle, of which N-Triples is a part.
+"""Graphs as text: Turtle, and N-Triples, which is a subset of it.
 
-Most graphs that arrive are N-Triples, and most of their terms have been seen before: a regular
-expression takes such text apart, and a term is made once. Whatever is not plainly N-Triples goes
-through pyoxigraph as a whole, so both ways accept the same and mean the same.
+Most graphs that arrive are N-Triples, and most of their terms have occurred before: a regular
+expression splits such text, and each term is made once. pyoxigraph reads any other text as a whole,
+so both ways accept the same texts with the same meaning.
 
 Source: RDF 1.1 N-Triples, sections 2 and 7; RDF 1.1 Turtle, section 6.5.
 """
@@ -20,7 +20,7 @@ from sensorstream.model.datatypes import XSD, XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 
 MOST_TERMS: Final = 20_000
-"""So many terms are remembered; then all are forgotten, and remembered anew."""
+"""The most terms in the cache; a full cache is emptied."""
 
 _IRI: Final = r'<[^<>"{}|^`\\\x00-\x20]*>'
 _TRIPLE: Final = re.compile(
@@ -35,7 +35,7 @@ _TRIPLE: Final = re.compile(
     )""",
     re.VERBOSE,
 )
-"""Subject, predicate and object of a statement; or all the rest, where it is something else."""
+"""Subject, predicate and object of a statement; or the rest of the text, if it is no statement."""
 _SAFE: Final = r"A-Za-z0-9._~!$&'()*+,;=:@/\-"
 # Certainly an absolute IRI (RFC 3986): the full syntax is left to pyoxigraph.
 _PLAIN_IRI: Final = re.compile(
@@ -48,7 +48,7 @@ _PLAIN_LITERAL: Final = re.compile(
 
 
 class GraphReader:
-    """Reads graphs; remembers terms from one to the next."""
+    """Reads graphs; keeps a cache of terms between them."""
 
     __slots__ = ("_terms",)
 
@@ -62,7 +62,7 @@ class GraphReader:
 
         Raises:
             SyntaxError: the text is not Turtle.
-            TermError: a term is none of RDF 1.1.
+            TermError: a term is not a term of RDF 1.1.
         """
         found = self._statements(text, blank)
         if found is None:
@@ -99,12 +99,12 @@ class GraphReader:
                 for s, p, o, _ in rows
             ]
         except (SyntaxError, TermError):
-            # Read as a whole it fails as well, and the error names the place.
+            # pyoxigraph refuses the text as a whole, too, and its error has the position.
             return None
 
 
 class _Terms(dict[str, Term]):
-    """Terms by the way N-Triples writes them."""
+    """Terms by their text in N-Triples."""
 
     def __missing__(self, text: str) -> Term:
         term: Term

@@ -1,4 +1,4 @@
-"""A set of triples, indexed by every access pattern, that others can watch."""
+"""A set of triples, indexed by every access pattern, whose changes watchers see."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 Leaf: TypeAlias = tuple[C] | dict[C, None]
-"""A set in order of arrival: a 1-tuple while it has one member, which most have, else a dict."""
+"""A set in order of arrival: a 1-tuple if it has one member, as most sets do, else a dict."""
 Index: TypeAlias = dict[A, dict[B, Leaf[C]]]
 _EMPTY: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 
 class Watcher(Protocol):
-    """Sees every change of an index while the triple is in it: after it came, before it goes."""
+    """Sees every change of an index, after a triple was added and before a triple is removed."""
 
     def added(self, triple: Triple) -> None:
         """The triple has just become a member."""
@@ -28,9 +28,10 @@ class Watcher(Protocol):
 
 
 class TripleIndex:
-    """A set of triples; O(1) per change, O(answers) per question.
+    """A set of triples; O(1) per change, O(answers) per look-up.
 
-    ``spo``, ``pos`` and ``osp`` are read directly by compiled queries; nobody else writes them.
+    ``spo``, ``pos`` and ``osp`` are read directly by compiled queries; only this class changes
+    them.
     """
 
     __slots__ = ("_osp", "_size", "pos", "spo", "watchers")
@@ -44,7 +45,7 @@ class TripleIndex:
 
     @property
     def osp(self) -> Index[Term, Subject, IRI]:
-        """Few questions need it: it is built at the first, and kept from then on."""
+        """Few look-ups need this index: it is built at the first use, and kept up to date."""
         if self._osp is None:
             self._osp = {}
             for s, p, o in self:
@@ -68,7 +69,7 @@ class TripleIndex:
         return ((s, p, o) for s, ps in self.spo.items() for p, os in ps.items() for o in os)
 
     def add(self, triple: Triple) -> None:
-        """Take in a triple that is not there."""
+        """Add a triple that is not in the set."""
         s, p, o = triple
         _put(self.spo, s, p, o)
         _put(self.pos, p, o, s)
@@ -79,7 +80,7 @@ class TripleIndex:
             watcher.added(triple)
 
     def discard(self, triple: Triple) -> None:
-        """Take out a triple that is there."""
+        """Remove a triple that is in the set."""
         for watcher in self.watchers:
             watcher.removed(triple)
         s, p, o = triple
@@ -92,7 +93,7 @@ class TripleIndex:
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
     ) -> Iterator[Triple]:
-        """The triples that fit a pattern; None stands for anything.
+        """The triples that fit a pattern; None matches any term.
 
         The index must not change while the answer is read.
         """

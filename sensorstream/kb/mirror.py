@@ -55,12 +55,12 @@ class Mirror:
         self._kb = kb
         self._graphs = graphs
         self._removed = 0
-        # Each with the marks under which the graphs of the store hold it.
+        # Each triple with its marks in the graphs of the store.
         self._notes: dict[Triple, int] = dict.fromkeys(kb.match(None, None, None), 0)
         kb.subscribe(self._note)
 
     def _note(self, triple: Triple, old: int, new: int) -> None:
-        # A triple that comes and goes between two queries is not listed, or the list would grow.
+        # A triple added and removed between two queries is not listed: the list must not grow.
         if self._notes.setdefault(triple, old) == new:
             del self._notes[triple]
 

@@ -33,7 +33,7 @@ _length = attrgetter("length")
 
 @dataclass(frozen=True, slots=True)
 class StreamElement:
-    """What one event says: a graph with the interval in which it holds."""
+    """The content of one event: a graph with the interval in which it holds."""
 
     time: Instant
     end: Instant
@@ -50,7 +50,7 @@ class _Stored(NamedTuple):
 
 
 class Occurrences:
-    """The occurrences that some scope still sees, and an index of their triples.
+    """The occurrences that are in at least one scope, and an index of their triples.
 
     ``index`` holds those triples of the widest scope that some pattern reads (:meth:`read`),
     ``latest`` the number of the latest occurrence of each. ``watchers`` see a triple each time it
@@ -130,11 +130,11 @@ class Occurrences:
 
     @property
     def spo(self) -> Index[Subject, IRI, Term]:
-        """The index that watchers look subjects up in."""
+        """The index in which watchers look up subjects."""
         return self.index.spo
 
     def take(self, element: StreamElement) -> None:
-        """Let an event happen, at or after all before it."""
+        """Append an event, whose time is not before that of the last event."""
         triples = element.triples
         latest, index, watchers = self.latest, self.index, self.watchers
         watched = [scope for scope in chain(self.scopes, self.timed) if scope.watchers]
@@ -187,7 +187,7 @@ class Occurrences:
         return not self._elements
 
     def element(self, number: int) -> _Stored | None:
-        """An element by its number; None if there is none yet."""
+        """An element by its number; None if it does not exist yet."""
         return self._elements.get(number)
 
     def time_of(self, number: int) -> Instant:
@@ -202,7 +202,7 @@ class Occurrences:
         return self._elements[first].time
 
     def elements(self) -> Iterator[StreamElement]:
-        """What is stored, oldest first."""
+        """The stored elements, oldest first."""
         return (StreamElement(e.time, e.end, e.triples) for e in self._elements.values())
 
     def after(self, low: int) -> Iterator[Triple]:
@@ -216,7 +216,7 @@ class Occurrences:
 
     @property
     def floor(self) -> int:
-        """The number of the last occurrence that is not stored any more; at least that."""
+        """The number of the last occurrence that is not stored any more, or a greater number."""
         stored = self._elements.get(self.first)
         return self.number if stored is None else stored.last - len(stored.triples)
 
@@ -237,7 +237,7 @@ class Occurrences:
 
 
 class Scope:
-    """The occurrences after number ``low``: what one window sees of a stream.
+    """The occurrences after number ``low``: the scope of one window on a stream.
 
     ``watchers`` see each triple that is read and enters the content or leaves it, while it is in
     it; ``followers`` are called once whenever ``low`` has changed. Iteration and :meth:`size` give
@@ -299,7 +299,7 @@ class Scope:
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
     ) -> Iterator[Triple]:
-        """The triples of the content that fit a pattern; None stands for anything."""
+        """The triples of the content that fit a pattern; None matches any term."""
         found = self.occurrences.index.match(subject, predicate, object_)
         return (triple for triple in found if triple in self)
 
@@ -343,7 +343,7 @@ class Scope:
             self._moved(at)
 
     def keep(self, count: int) -> None:
-        """Let the oldest occurrences go, until no more than ``count`` are left."""
+        """Remove the oldest occurrences, until no more than ``count`` are left."""
         occurrences, low, at = self.occurrences, self.low, self.at
         until = occurrences.number - count
         while self.low < until and (stored := occurrences.element(self.at)) is not None:
@@ -354,7 +354,7 @@ class Scope:
             self._moved(at)
 
     def _leave(self, stored: _Stored, until: int) -> None:
-        """Let the occurrences of an element go, up to a number."""
+        """Remove the occurrences of an element, up to a number."""
         if self.watchers:
             latest, before = self.occurrences.latest, stored.last - len(stored.triples)
             for number in range(self.low + 1, until + 1):
@@ -362,12 +362,12 @@ class Scope:
                 if latest.get(triple) == number:
                     for watcher in self.watchers:
                         watcher.removed(triple)
-                # One after the other: the next one's joins must not find this one any more.
+                # One after the other: joins for the next triple must not find this triple any more.
                 self.low = number
         self.low = until
 
     def _moved(self, before: int) -> None:
-        """Tell that elements from a number on, at least in part, are not in the scope any more."""
+        """Notify followers after a change of ``low``; free elements that no scope contains."""
         for follower in self.followers:
             follower()
         if before == self.occurrences.first:

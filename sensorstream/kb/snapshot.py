@@ -1,4 +1,4 @@
-"""The knowledge base as Oxigraph sees it: complete SPARQL 1.1 over the cache."""
+"""A copy of the knowledge base in Oxigraph: complete SPARQL 1.1 over the cache."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 
 
 class Snapshot:
-    """An Oxigraph store that is brought in step with a knowledge base when it is asked.
+    """An Oxigraph store that is updated from a knowledge base before each query.
 
     Default graph: the union of all graphs; named graphs: ``urn:sensorstream:static``,
-    ``urn:sensorstream:window``, ``urn:sensorstream:inferred``. A query costs what changed
-    since the last one, and nothing between queries but a note of what changed.
+    ``urn:sensorstream:window``, ``urn:sensorstream:inferred``. The cost of a query is the change
+    since the last query; between queries only changed triples are noted.
 
-    :meth:`sync` and :meth:`query` read the knowledge base, so they need it to stand still (the
-    application's lock). A sync is one transaction of the store: :meth:`read` may run in any
-    thread at any time, also while another thread syncs, and sees all of a sync or nothing of
-    it. An answer keeps to the state it began with. It belongs to the thread that asked:
-    pyoxigraph aborts the process when another one reads it.
+    :meth:`sync` and :meth:`query` read the knowledge base, which must not change meanwhile (the
+    application's lock). A sync is one transaction of the store: :meth:`read` may run in any thread
+    at any time, also while another thread syncs, and sees a sync completely or not at all. An
+    answer keeps the state it started with. It belongs to the thread that called: pyoxigraph aborts
+    the process when another thread reads it.
 
     Oxigraph's store keeps the value of a number, boolean, time or duration, not its form:
     ``01`` is answered as ``1``, and ``"5"^^xsd:int`` as ``"5"^^xsd:integer``.
@@ -41,8 +41,8 @@ class Snapshot:
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
         self._whole = Mirror(kb, ALL_GRAPHS)
-        # Rules ask at every message, and hardly ever for a named graph: they get a store of
-        # their own, which costs a third to keep. It is made when one asks.
+        # Rules query at every message, and hardly ever a named graph: they get a separate store,
+        # which costs a third to update. It is made at their first query.
         self._merged: Mirror | None = None
 
     @property
@@ -51,10 +51,10 @@ class Snapshot:
         return self._whole.behind
 
     def sync(self) -> None:
-        """Bring the answers of :meth:`read` in step; O(changes since the last time).
+        """Update the state that :meth:`read` uses; O(changes since the last call).
 
         Raises:
-            TermError: the knowledge base holds an IRI that is none.
+            TermError: the knowledge base holds an IRI that is not valid.
         """
         self._whole.sync()
 
@@ -65,7 +65,7 @@ class Snapshot:
         default_graphs: Sequence[str] = (),
         named_graphs: Sequence[str] = (),
     ) -> Results:
-        """:meth:`sync`, then :meth:`read`; the caller keeps the knowledge base still."""
+        """:meth:`sync`, then :meth:`read`; the knowledge base must not change meanwhile."""
         self.sync()
         return self.read(text, default_graphs=default_graphs, named_graphs=named_graphs)
 
@@ -78,8 +78,8 @@ class Snapshot:
     ) -> Results:
         """Answer a SPARQL 1.1 query from the state of the last :meth:`sync`.
 
-        Oxigraph is given what our own parser made of the text, so nothing can reach it that was
-        not looked at.
+        Oxigraph gets the text printed from our own parser's algebra, so it never gets an unchecked
+        query.
 
         Args:
             text: SELECT, ASK, CONSTRUCT or DESCRIBE.
@@ -89,8 +89,8 @@ class Snapshot:
 
         Raises:
             QueryError: not SPARQL 1.1, or a part of it that is refused (see
-                :mod:`sensorstream.sparql.answerable`), with the position; a graph that does
-                not exist; or Oxigraph gave up.
+                :mod:`sensorstream.sparql.answerable`), with the position; a graph that does not
+                exist; or Oxigraph failed.
         """
         parsed = read_query(text, start=Position("query", 1, 1))
         check_answerable(parsed)
@@ -116,12 +116,12 @@ class Snapshot:
         Args:
             text: what :func:`~sensorstream.sparql.answerable.check_answerable` has passed, as
                 printed from the algebra.
-            bindings: variables that have their value from the start; the query must return
-                them. Blank nodes are the very nodes of the knowledge base.
-            named: whether the text looks into named graphs (GRAPH or FROM).
+            bindings: variables that have their value from the start; the query must return them.
+                Blank nodes are those of the knowledge base.
+            named: whether the text reads named graphs (GRAPH or FROM).
 
         Raises:
-            QueryError: Oxigraph gave up.
+            QueryError: Oxigraph failed.
         """
         if named:
             mirror = self._whole

@@ -58,8 +58,8 @@ class ActionCompiler:
         """The action as a function of a firing; it raises :class:`RuleError`.
 
         Raises:
-            LanguageError: an unbound variable, a value that is not of its datatype, SPARQL or
-                XML that is none.
+            LanguageError: an unbound variable, a value that is not of its datatype, invalid
+                SPARQL or XML.
         """
         match action:
             case syntax.AlertAction():
@@ -132,7 +132,7 @@ class ActionCompiler:
                 terms = [term for find in finders if (term := find(firing)) is not None]
                 for term in terms:
                     changes.inserted[subject, predicate, term] = None
-                # A property none of whose values is known keeps what it has.
+                # Without a known new value the property keeps its old values.
                 if terms and is_update:
                     changes.replaced[subject, predicate] = None
 
@@ -143,10 +143,10 @@ class ActionCompiler:
 
         def act(firing: Firing) -> None:
             run, subject = firing.run, name(firing)
-            told = list(run.host.kb.match(subject, None, None))
-            asserted = [t for t in told if run.host.kb.origins(t) & Origin.WINDOW]
+            statements = list(run.host.kb.match(subject, None, None))
+            asserted = [t for t in statements if run.host.kb.origins(t) & Origin.WINDOW]
             run.changes.removed.update(dict.fromkeys(asserted))
-            if told and not asserted:
+            if statements and not asserted:
                 self._leave(run, f"{subject.n3} is not in the window")
 
         return act

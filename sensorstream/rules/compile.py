@@ -30,7 +30,7 @@ from sensorstream.rules.triggers import (
 )
 
 Condition: TypeAlias = Callable[[RuleHost, Solutions], Solutions]
-"""From solutions to those that hold, with what the condition adds to each."""
+"""Keeps the solutions for which the condition holds; may bind further variables in each."""
 
 _COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = MappingProxyType(
     {
@@ -48,8 +48,8 @@ _COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = MappingProxyType(
 class CompiledRule:
     """One semantic rule, ready to run; conditions stand in the order of evaluation.
 
-    ``waits_for`` is the class without whose coming or going the trigger has no solution.
-    ``queries`` are what its conditions ask the evaluator.
+    ``waits_for`` is the class whose members must arrive or leave before the trigger has a solution.
+    ``queries`` are the SPARQL queries of its conditions.
     """
 
     name: str
@@ -81,7 +81,7 @@ def compile_rules(
 def rule_faults(
     files: Iterable[syntax.RuleFile], schema: Schema, timeline: Timeline
 ) -> Iterator[LanguageError]:
-    """The first fault of each semantic rule, but for names that the ontology lacks."""
+    """The first fault of each semantic rule, except names that the ontology does not declare."""
     for file in files:
         for rule in file.semantic_rules:
             try:
@@ -96,12 +96,12 @@ def compile_rule(
     """One rule of a file.
 
     Raises:
-        LanguageError: SPARQL that is none, a variable without a value, a length of time that is
-            none, a value that is not of its datatype, a reply that is no XML.
+        LanguageError: invalid SPARQL, a variable without a value, an invalid length of time,
+            a value that is not of its datatype, a reply that is not well-formed XML.
     """
     trigger = compile_trigger(rule, file, timeline)
     bound = bound_by(rule.trigger)
-    # Conditions have no effects, so the cheap ones may go first: most often they decide.
+    # Conditions have no effects, so the cheap ones are evaluated first: often one of them fails.
     cheap: list[Condition] = []
     costly: list[Condition] = []
     queries: list[ConditionQuery] = []
@@ -183,5 +183,5 @@ def _join(query: ConditionQuery) -> Condition:
 
 
 def _given(query: ConditionQuery, solution: Solution) -> dict[str, Term]:
-    # A variable of an OPTIONAL part may have no value; then the query is free to find one.
+    # A variable of an OPTIONAL part may have no value; then the query may bind it.
     return {name: solution[name] for name in query.given if name in solution}

@@ -1,4 +1,4 @@
-"""The seam between rules and whatever answers their SPARQL conditions."""
+"""The interface between rules and the evaluators of their SPARQL conditions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Solution: TypeAlias = Mapping[str, Term]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConditionQuery:
-    """A checked SELECT query of a rule; each is itself, whatever it asks.
+    """A checked SELECT query of a rule, compared by identity, not by its text.
 
-    ``given`` names those of its variables whose value comes from the trigger or an earlier
-    condition; it returns each of them. ``asks`` says that it only matters whether there is a
-    solution. ``text`` is ``query`` printed; ``named`` says whether it reads named graphs.
+    ``given`` names the variables whose value comes from the trigger or an earlier condition; the
+    query returns each of them. ``asks``: only the existence of a solution matters. ``text`` is
+    ``query`` printed. ``named``: the query reads named graphs.
     """
 
     query: Query
@@ -43,12 +43,12 @@ def condition_query(query: Query, given: Collection[str], *, asks: bool = False)
 
 
 class ConditionEvaluator(Protocol):
-    """Answers queries over the union of the static, window and inferred graphs, as they are."""
+    """Answers queries over the present union of the static, window and inferred graphs."""
 
     def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
-        """Expect the conditions of these rules, and no longer those of others.
+        """Prepare for the conditions of these rules instead of those prepared for before.
 
-        Any other query is answered too, perhaps at a greater cost.
+        Other queries are answered too, possibly at a higher cost.
         """
 
     def settle(self) -> None:
@@ -78,10 +78,10 @@ class SnapshotEvaluator:
         self._snapshot = snapshot
 
     def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
-        """Nothing is known before a query is asked."""
+        """Do nothing: each query is evaluated when it is called."""
 
     def settle(self) -> None:
-        """The snapshot follows when it is asked."""
+        """Do nothing: the snapshot is updated at the next query."""
 
     def select(self, query: ConditionQuery, bindings: Solution) -> list[dict[str, Term]]:
         try:

@@ -1,4 +1,4 @@
-"""Conditions of rules as continuous queries: answered from what the network keeps in step."""
+"""Conditions of rules as continuous queries: answered from results that the network maintains."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
-    """The rules whose conditions cannot be kept in step, and why."""
+    """The rules whose conditions cannot be maintained incrementally, and why."""
     kb = KnowledgeBase()
     evaluator = NetworkEvaluator(kb, SnapshotEvaluator(Snapshot(kb)))
     rules = tuple(rules)
@@ -57,7 +57,7 @@ class ContinuousCondition:
         self.changed(list(root.rows()), [])
 
     def changed(self, added: list[Row], removed: list[Row]) -> None:
-        """The operator's output has changed; the two may overlap."""
+        """The operator's output has changed; ``added`` and ``removed`` may overlap."""
         rows = self._rows
         for row in added:
             rows[row] = rows.get(row, 0) + 1
@@ -68,7 +68,7 @@ class ContinuousCondition:
                 rows[row] -= 1
 
     def give(self, values: Solution) -> None:
-        """Exchange the values; the solutions follow when the network settles."""
+        """Replace the values; the solutions change when the network settles."""
         if self._values == values:
             return
         for triple in given_triples(self._values):
@@ -83,7 +83,7 @@ class ContinuousCondition:
         return bool(self._rows)
 
     def solutions(self) -> list[dict[str, Term]]:
-        """All solutions, each as often as it occurs."""
+        """All solutions, duplicates included."""
         names = self.root.variables
         return [
             {name: term for name, term in zip(names, row, strict=True) if term is not None}
@@ -95,9 +95,10 @@ class ContinuousCondition:
 class NetworkEvaluator:
     """Answers the conditions it was prepared for from a network over the knowledge base.
 
-    An answer costs what it holds and what has changed, whatever the size of the knowledge base.
-    All conditions of a rule are answered in the same way, for terms pass from one to the next:
-    if one of them cannot be kept in step, all are left to ``snapshot``.
+    The cost of an answer depends on its size and on the change, not on the size of the knowledge
+    base.
+    All conditions of a rule are answered in the same way, because terms pass from one to the next:
+    if one of them cannot be maintained, ``snapshot`` answers all of them.
     """
 
     def __init__(self, kb: KnowledgeBase, snapshot: ConditionEvaluator) -> None:
@@ -108,11 +109,11 @@ class NetworkEvaluator:
         self._network = Network()
         self._graphs: dict[IRI, GraphIndex] = {}
         self._conditions: dict[tuple[ConditionQuery, frozenset[str]], ContinuousCondition] = {}
-        # With all conditions of the same rule.
+        # Together with all conditions of the same rule.
         self._in_step: dict[ConditionQuery, tuple[ConditionQuery, ...]] = {}
 
     def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
-        """Compile the conditions of these rules, and forget all others."""
+        """Compile the conditions of these rules, and remove all others."""
         self._network.close()
         for graph in self._graphs.values():
             graph.close()
@@ -126,12 +127,12 @@ class NetworkEvaluator:
                     self._follow(query, query.given)
 
     def settle(self) -> None:
-        """Let the network take in what has changed."""
+        """Settle the network, so that it has processed all changes."""
         self._network.settle()
         faults = self._network.faults
         while faults:
             node, error = next(iter(faults.items()))
-            _LOG.error("a fault of our own in '%s'", node.describe(), exc_info=error)
+            _LOG.error("internal error in '%s'", node.describe(), exc_info=error)
             broken = [q for (q, _), c in self._conditions.items() if node in operators(c.root)]
             for query in broken:
                 self._give_up(query, f"{type(error).__name__}: {error}")
@@ -146,7 +147,7 @@ class NetworkEvaluator:
         return self._snapshot.ask(query, bindings) if found is None else found.holds
 
     def _answer(self, query: ConditionQuery, bindings: Solution) -> ContinuousCondition | None:
-        """The condition as it is now; None: it is for the snapshot to answer."""
+        """The condition with these values; None: the snapshot has to answer it."""
         if query not in self._in_step:
             return None
         names = frozenset(bindings)
@@ -201,11 +202,11 @@ class NetworkEvaluator:
     def _dataset(
         self, dataset: Dataset, pattern: Pattern
     ) -> tuple[TripleIndex, dict[IRI, TripleIndex]]:
-        """The graph a query is about, and those that GRAPH may match."""
+        """The default graph of a query, and the graphs that GRAPH may match."""
         default, known = self._kb.index, set(GRAPH_MARKS)
         if dataset.default or dataset.named:
             if len(dataset.default) > 1:
-                raise NotIncremental("FROM: several graphs are to be one")
+                raise NotIncremental("FROM with several graphs")
             default = self._graph(dataset.default[0]) if dataset.default else TripleIndex()
             known.intersection_update(dataset.named)
         names = {each.name for each in nodes(pattern) if isinstance(each, Graph)}

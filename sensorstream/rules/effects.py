@@ -1,4 +1,4 @@
-"""What the rules of one round want done, and what of it has been done."""
+"""The effects that the rules of one round request, and those already carried out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RuleHost(Protocol):
 
     @property
     def departures(self) -> Sequence[Departure]:
-        """Every individual that left the window in this message so far; it grows."""
+        """Every individual that left the window in this message so far; rounds extend it."""
 
     def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
         """Take ``removed`` out of the window, then insert ``event``, then infer anew.
@@ -39,7 +39,7 @@ class RuleHost(Protocol):
 
 @dataclass(slots=True)
 class Changes:
-    """The change of the window that one round asks for."""
+    """The change of the window that one round requests."""
 
     inserted: dict[Triple, None] = field(default_factory=dict)
     replaced: dict[tuple[Subject, IRI], None] = field(default_factory=dict)

@@ -1,12 +1,12 @@
 """Conditions some of whose variables have their value from outside, as patterns.
 
-The values are triples of an index of their own, one for each variable, that the pattern joins
-with as with a window: whoever wants the solutions for other values exchanges the triples. What
-the join does with that change is then what is left to compute. Joins begin at the values, so
-they cost what they find; below a GROUP BY all groups are kept in step, and one is looked up.
+The values are triples of a separate index, one for each variable. The pattern joins with this
+index as it does with a window, so the caller gets the solutions for other values by replacing
+these triples, and only that change is computed. Joins start at the values, so their cost depends
+on the number of matches. Below a GROUP BY all groups are maintained, and one is looked up.
 
-The value counts everywhere in the query, as if it were written there, but within a sub-select
-that does not return the variable, which means another one (SPARQL 1.1, section 12).
+The value holds everywhere in the query, as if it were written there, except within a sub-select
+that does not return the variable: there the name means another variable (SPARQL 1.1, section 12).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ GIVEN: Final = IRI("urn:sensorstream:given")
 
 
 def given_triples(values: Mapping[str, Term]) -> Iterator[Triple]:
-    """The triples that say which value each variable has."""
+    """The triples that give each variable its value."""
     return ((GIVEN, _property(name), value) for name, value in values.items())
 
 
@@ -57,7 +57,7 @@ def with_given(pattern: Pattern, given: Collection[str]) -> Pattern:
     """The pattern's solutions that agree with the values; all of them bind each variable.
 
     Raises:
-        NotIncremental: a MINUS of which only its solutions tell whether its sides share a variable.
+        NotIncremental: a MINUS whose sides may share a variable in some solutions only.
     """
     return _Substitution(frozenset(given), early=True).whole(pattern)
 
@@ -111,7 +111,7 @@ class _Substitution:
                 inner = _bound(self.mentioned(conditions), self.inside(inner))
                 return OrderBy(inner, tuple(self.expression(each) for each in conditions))
             case Slice(inner, offset, limit):
-                # What is cut must be the solutions of these values alone.
+                # LIMIT and OFFSET must apply to the solutions of these values only.
                 return Slice(_Substitution(self._given, early=True).inside(inner), offset, limit)
         return pattern
 
@@ -125,7 +125,7 @@ class _Substitution:
             pattern.aggregates,
         )
         named = (*(k.variable for k in pattern.keys), *(name for name, _ in pattern.aggregates))
-        # Every group is kept; the one that is asked for is found by its key.
+        # All groups are maintained; the group of these values is found by its key.
         return _restricted(keys | self.mentioned(named), grouped)
 
     def _minus(self, pattern: Minus) -> Pattern:
@@ -150,7 +150,7 @@ class _Substitution:
 
 
 def _bound(names: Iterable[str], pattern: Pattern) -> Pattern:
-    """The pattern with values for those of the variables that it may leave unbound."""
+    """The pattern, joined with the values of those variables that it may leave unbound."""
     if isinstance(pattern, OrderBy):
         return OrderBy(_bound(names, pattern.pattern), pattern.conditions)
     return _restricted(frozenset(names) - certain(pattern), pattern)

@@ -1,4 +1,4 @@
-"""Rules by what wakes them: a rule that waits for a class costs nothing until it comes or goes."""
+"""Rules by trigger: a rule that waits for a class costs nothing while its members stay the same."""
 
 from __future__ import annotations
 

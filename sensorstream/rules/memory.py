@@ -1,4 +1,4 @@
-"""What rules remember from message to message."""
+"""The state that rules keep from message to message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RuleMemory:
     """Until when alerts are held back, and the last tick of each ``every`` rule.
 
     A message's rules never change the memory they are given: they return another one, or the
-    same when there is nothing new to remember. A failed message leaves nothing behind.
+    same object when nothing changed. A failed message leaves nothing behind.
     """
 
     quiet: Mapping[AlertKey, Instant] = field(default_factory=dict)
@@ -28,9 +28,9 @@ class RuleMemory:
     def after(
         self, time: Instant, quiet: Mapping[AlertKey, Instant], ticks: Mapping[str, int]
     ) -> RuleMemory:
-        """The memory with a message's news; what has run out at ``time`` is forgotten.
+        """The memory after a message, without the entries that have expired at ``time``.
 
-        O(keys that are held back) when there are news of alerts, else O(1).
+        O(keys that are held back) when ``quiet`` is not empty, else O(1).
         """
         if not quiet and not ticks:
             return self

@@ -1,4 +1,4 @@
-"""What is remarkable in semantic rules, though no fault: in their queries, in their triggers."""
+"""Notes on semantic rules: valid queries and triggers that are probably not what was meant."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sensorstream.rules.update import parsed_deletion, parsed_update
 from sensorstream.sparql.algebra import InsertData, Modify, Quad, Update
 from sensorstream.sparql.parser import Parsed
 
-# They relate classes, but make nobody a member of one.
+# They relate classes, but make no individual a member of a class.
 _NO_MEMBERS: Final = frozenset(
     IRI(f"{OWL}{name}") for name in ("disjointWith", "AllDisjointClasses", "versionInfo")
 )
@@ -28,7 +28,7 @@ _NO_MEMBERS: Final = frozenset(
 _MAKING_PROPERTIES: Final = frozenset(
     IRI(f"{OWL}{name}") for name in ("inverseOf", "propertyChainAxiom")
 )
-"""By these a property may hold that no rule states."""
+"""Axioms by which a property may hold although no rule states it."""
 
 
 def rule_notes(
@@ -83,7 +83,7 @@ def _updates(
                 yield parsed_deletion(block, file)
 
 
-# Rules that wait for what never comes
+# Rules whose trigger class never gets a member
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def _of_classes(
 
 
 def _needed(rule: syntax.SemanticRule) -> Iterator[tuple[syntax.Name, bool]]:
-    """The classes that must have members, and whether those of the ontology will do."""
+    """The classes that must have members, and whether members in the ontology are sufficient."""
     if isinstance(rule.trigger, syntax.OnInsert | syntax.OnExpire):
         yield rule.trigger.class_name, False
     for condition in rule.conditions:
@@ -179,7 +179,7 @@ def _needed(rule: syntax.SemanticRule) -> Iterator[tuple[syntax.Name, bool]]:
 def _may_have_members(
     classes: frozenset[IRI], made: _Made, schema: Schema, triples: Collection[Triple]
 ) -> bool:
-    """Whether an individual may become a member of one of the classes; it errs on yes."""
+    """Whether an individual may become a member of one of the classes; True if in doubt."""
     if classes & made.classes:
         return True
     properties = made.properties
@@ -189,7 +189,7 @@ def _may_have_members(
         for each in (name, *schema.superproperties(name)):
             if classes & (schema.domains(each) | schema.ranges(each)):
                 return True
-    # Beyond told names all is the reasoner's affair: what an expression says may have members.
+    # Only named classes are decided here: a class expression may have members by reasoning.
     return any(
         (s in classes or o in classes)
         and (

@@ -21,7 +21,7 @@ Pattern: TypeAlias = tuple[Slot, Slot, Slot]
 
 
 def template(triples: Iterable[TriplePattern]) -> tuple[Pattern, ...]:
-    """The triples to fill in, each once; they hold no path, as the parser saw to."""
+    """The triples to fill in, each once; they hold no path, which the parser guarantees."""
     return tuple(
         dict.fromkeys((_slot(t.subject), _slot(t.predicate), _slot(t.object)) for t in triples)
     )
@@ -30,7 +30,7 @@ def template(triples: Iterable[TriplePattern]) -> tuple[Pattern, ...]:
 def _slot(part: object) -> Slot:
     if isinstance(part, Variable):
         return Var(part.name)
-    assert isinstance(part, Term), "a path has no place in a template"
+    assert isinstance(part, Term), "a path is not allowed in a template"
     return part
 
 

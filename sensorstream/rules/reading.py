@@ -36,7 +36,7 @@ _TRUE: Final = Literal("true", XSD_BOOLEAN)
 
 
 def in_rule_file(read: Callable[[], _Of]) -> _Of:
-    """What ``read`` gives.
+    """The result of ``read``.
 
     Raises:
         LanguageError: ``read`` raised a QueryError; it has the same text and place.
@@ -126,7 +126,7 @@ def pattern_query(
     Args:
         pattern: the WHERE part.
         given: the variables that may have a value from outside.
-        wanted: the variables that must come out, in the order of writing; one that is neither
+        wanted: the variables to return, in the order of the text; a variable that is neither
             given nor in the pattern is an error.
         parsed: the update, for places.
         base: what IRI() resolves against.
@@ -160,7 +160,7 @@ def _answered(
     base: IRI | None,
     asks: bool = False,
 ) -> ConditionQuery:
-    """The query, once Oxigraph has shown on no data that it can answer it."""
+    """The query, after a trial run on an empty Oxigraph store."""
     query = condition_query(Query(Select(pattern), dataset, base=base), given, asks=asks)
     try:
         ox.Store().query(query.text)
@@ -188,7 +188,7 @@ def _check_grouping(pattern: Pattern, names: Iterable[str], position: Position) 
 
 
 def _returning(pattern: Pattern, names: Iterable[str]) -> Pattern:
-    """The pattern of a SELECT that returns some variables more."""
+    """The pattern of a SELECT that returns further variables."""
     match pattern:
         case Distinct(inner):
             return Distinct(_returning(inner, names))

@@ -60,10 +60,10 @@ def run_rules(
         max_rounds: how many rounds may change the knowledge base.
 
     Raises:
-        RuleCycle: the rules still ask for changes after ``max_rounds`` rounds.
+        RuleCycle: the rules still request changes after ``max_rounds`` rounds.
         RuleError: an action cannot be carried out.
     """
-    # What has changed since the last question must not pile up where none is asked.
+    # Changes must not accumulate when no rule evaluates a condition.
     host.evaluator.settle()
     run = Run(host, message, time, memory)
     fired: dict[str, set[frozenset[tuple[str, Term]]]] = {}
@@ -96,10 +96,10 @@ def _round(
     moment: Moment,
     fired: dict[str, set[frozenset[tuple[str, Term]]]],
 ) -> list[str]:
-    """Evaluate every rule that is awake once and carry out the actions of its new solutions.
+    """Evaluate every triggered rule once and carry out the actions of its new solutions.
 
     Returns:
-        The rules that asked for a change of the knowledge base.
+        The rules that requested a change of the knowledge base.
     """
     run, host = moment.run, moment.run.host
     changing: list[str] = []

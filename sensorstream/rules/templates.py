@@ -32,12 +32,12 @@ Encode: TypeAlias = Callable[[str], str]
 
 
 def plain(text: str) -> str:
-    """No change."""
+    """The text unchanged."""
     return text
 
 
 def in_xml(text: str) -> str:
-    """Text that stands for itself between tags and in attributes."""
+    """The text escaped, for use between tags and in attributes."""
     return escape(_NOT_XML.sub("\ufffd", text), {'"': "&quot;", "'": "&#39;"})
 
 
@@ -96,7 +96,7 @@ def check_bound(name: str, bound: Iterable[str], position: Position) -> Var:
     """A variable that has a value when the actions are carried out.
 
     Raises:
-        LanguageError: it has none.
+        LanguageError: the variable has no value.
     """
     known = sorted(bound)
     if name in known:
@@ -104,7 +104,7 @@ def check_bound(name: str, bound: Iterable[str], position: Position) -> Var:
     choice = (
         f"expected {' or '.join(f'?{each}' for each in known)}"
         if known
-        else "expected a trigger or select that gives it one"
+        else "expected a trigger or select that gives it a value"
     )
     raise LanguageError(f"?{name} has no value here: {choice}", position=position)
 
@@ -125,10 +125,10 @@ def compile_xml(template: syntax.Template, bound: Iterable[str]) -> Text:
     """A template of a well-formed XML document, with holes where text may stand.
 
     Raises:
-        LanguageError: it is not well-formed, or a hole stands where a name should.
+        LanguageError: the document is not well-formed, or a hole stands where a name should.
     """
     text = compile_parts(template.parts, bound)
-    # A value that would break the document anywhere but in text.
+    # This value breaks the document unless it stands in text.
     sample = "".join(piece if type(piece) is str else in_xml("1 <") for piece in text.pieces)
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
     try:

@@ -1,4 +1,4 @@
-"""When a rule is looked at: the word after ``on``, and ``every``."""
+"""When a rule is evaluated: ``on`` with its event, and ``every``."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Solutions: TypeAlias = Sequence[Solution]
 
 NO_SOLUTION: Final[Solutions] = ()
 ONE_SOLUTION: Final[Solutions] = ({},)
-"""The solution without variables: what holds, holds."""
+"""The one solution without variables: the trigger has fired and binds nothing."""
 
 
 class Moment:
-    """What a round reacts to: a delta and departures, grouped by class when a rule asks."""
+    """What a round reacts to: a delta and departures, grouped by class on first use."""
 
     __slots__ = ("_arrived", "_departed", "delta", "departures", "is_first", "run")
 
@@ -50,7 +50,7 @@ class Moment:
 
     @property
     def losses(self) -> Mapping[Term, dict[Subject, None]]:
-        """By class its members that left the window, by what was known when they left."""
+        """By class, the members that left the window, by the statements known when they left."""
         if self._departed is None:
             members: dict[Term, dict[Subject, None]] = {}
             for departure in self.departures:
@@ -64,7 +64,7 @@ class Moment:
 
 
 class Wake(Enum):
-    """What may wake a rule that waits for a class."""
+    """The kind of change that may trigger a rule that waits for a class."""
 
     INSERTION = "insertion"
     EXPIRY = "expiry"
@@ -74,10 +74,10 @@ Trigger: TypeAlias = Callable[[Moment], Solutions]
 
 
 def compile_trigger(rule: syntax.SemanticRule, file: syntax.RuleFile, line: Timeline) -> Trigger:
-    """The solutions that a rule starts from at a moment; none means it sleeps.
+    """The solutions that a rule starts from at a moment; empty if the rule is not triggered.
 
     Raises:
-        LanguageError: the duration is no length of the time line.
+        LanguageError: the duration is not a length of the time line.
     """
     trigger = rule.trigger
     match trigger:
@@ -99,7 +99,7 @@ def read_duration(duration: syntax.Duration, line: Timeline) -> int:
     """A length of the time line.
 
     Raises:
-        LanguageError: the text is none.
+        LanguageError: the text is not a length of the time line.
     """
     try:
         return line.duration(duration.text)
@@ -108,7 +108,7 @@ def read_duration(duration: syntax.Duration, line: Timeline) -> int:
 
 
 def waits_for(rule: syntax.SemanticRule, file: syntax.RuleFile) -> tuple[Wake, IRI] | None:
-    """The class without whose coming or going a rule sleeps; None: it may wake at any change."""
+    """The class whose changes can trigger a rule, and how; None: any change may trigger it."""
     match rule.trigger:
         case syntax.OnInsert(class_name=name):
             return Wake.INSERTION, file.resolve(name)
@@ -134,7 +134,7 @@ def _every(rule: str, length: int) -> Trigger:
         if last is not None and tick <= last:
             return NO_SOLUTION
         run.ticks[rule] = tick
-        # The first message only says where time stands.
+        # The first message only sets the start of the count.
         return NO_SOLUTION if last is None else ONE_SOLUTION
 
     return trigger

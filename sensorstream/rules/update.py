@@ -1,7 +1,7 @@
 """SPARQL Update in a rule: operations that delete and insert triples.
 
 Source: SPARQL 1.1 Update, sections 3.1.1-3.1.3. Graph management and loading are left out: a
-rule changes the window graph, and calls nobody.
+rule changes the window graph only, and sends no requests.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def operations(parsed: Parsed[Update], given: Collection[str]) -> tuple[Operatio
     """The operations of an update; ``given`` are the variables with a value from outside.
 
     Raises:
-        LanguageError: a variable of a template that nothing binds.
+        LanguageError: a variable of a template has no value.
     """
     return tuple(_operation(each, parsed, given) for each in parsed.meaning.operations)
 
@@ -98,7 +98,7 @@ def _operation(
 
 
 def _checked(parsed: Parsed[Update]) -> Parsed[Update]:
-    """The update, if a rule can use all of it."""
+    """The update, after a check that a rule can use all of it."""
     if not parsed.meaning.operations:
         raise LanguageError("expected INSERT or DELETE", position=parsed.start)
     for operation in parsed.meaning.operations:
@@ -122,20 +122,20 @@ def _check_quads(quads: tuple[Quad, ...], parsed: Parsed[Update]) -> None:
     for quad in quads:
         if quad.graph is not None:
             raise LanguageError(
-                "GRAPH has no place here: rules change the window",
+                "GRAPH is not allowed here: rules change the window only",
                 position=parsed.position(quad.graph),
             )
         for part in nodes(quad.triple):
             if isinstance(part, BlankNode):
                 raise LanguageError(
-                    "blank nodes have no place here: expected names or variables",
+                    "blank nodes are not allowed here: expected names or variables",
                     position=parsed.position(part),
                 )
 
 
 def _no_place(word: str, part: object, parsed: Parsed[Update]) -> LanguageError:
     return LanguageError(
-        f"{word} has no place in a rule, which changes the window and nothing else: "
+        f"{word} is not allowed in a rule, which changes the window only: "
         "expected INSERT or DELETE, with a WHERE part or DATA",
         position=parsed.position(part),
     )

@@ -2,9 +2,9 @@
 
 Names and shapes follow SPARQL 1.1 Query, section 18.2, with these differences:
 
-- A :class:`BGP` holds the triple patterns of one block, paths included (the specification
-  splits a block at each path and joins the parts again). So a blank node, which is a variable
-  that nobody can ask for, never leaves the node it belongs to.
+- A :class:`BGP` holds the triple patterns of one block, paths included (the specification splits a
+  block at each path and joins the parts again). So a blank node, which is a variable that cannot be
+  selected, never leaves the node it belongs to.
 - ``Group`` and ``AggregateJoin`` are one node, which names what it computes.
 - ``SELECT *`` is resolved: :class:`Project` always lists its variables.
 - ``ToList`` and ``ToMultiset`` are left out: a solution modifier within a pattern is a
@@ -31,7 +31,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """``?name``; the name is without its mark. A name with a dot first is the parser's own."""
+    """``?name``, stored without the question mark. Only the parser makes names like ``.x``."""
 
     name: str
 
@@ -191,8 +191,8 @@ class Exists:
 class Aggregate:
     """``name([DISTINCT] expression)``; it stands in a :class:`Group` only.
 
-    ``expression`` is None for ``COUNT(*)``; ``separator`` is for GROUP_CONCAT, None where the
-    text has none (a space, then).
+    ``expression`` is None for ``COUNT(*)``; ``separator`` is for GROUP_CONCAT; None: not given,
+    which means a space.
     """
 
     name: OneOf["COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT"]
@@ -318,7 +318,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """One GROUP BY condition; without a variable its value cannot be asked for."""
+    """One GROUP BY condition; without a variable its value cannot be selected."""
 
     expression: Expression
     variable: Variable | None = None
@@ -328,7 +328,7 @@ class GroupKey:
 class Group:
     """One solution for each group: the keys' variables and the aggregates' variables.
 
-    Without keys all solutions are one group, also when there are none (section 18.5.1).
+    Without keys all solutions are one group, even if there are no solutions (section 18.5.1).
     """
 
     pattern: Pattern
@@ -424,7 +424,7 @@ class Distinct:
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """Each solution at least once; how often is up to the evaluation."""
+    """Each solution at least once; the evaluation chooses how often."""
 
     pattern: Pattern
 
@@ -472,27 +472,27 @@ class WindowKind(Enum):
     TUMBLING = "tumbling"
     """It steps by its own range: each triple is in one computation of it."""
     LANDMARK = "landmark"
-    """It keeps all since its start."""
+    """It keeps everything since its start."""
 
 
 class WindowUnit(Enum):
-    """What enters and leaves a window, and what a range that is a number counts."""
+    """What enters and leaves a window: the elements that a numeric range counts."""
 
     TRIPLES = "triples"
     INDIVIDUALS = "individuals"
-    """An individual comes and goes with all triples whose subject it is."""
+    """An individual enters and leaves with all triples whose subject it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowDefinition:
     """``FROM NAMED WINDOW name ON stream [RANGE range STEP step STARTING AT origin]``.
 
-    ``range`` is a length of time (a logical window) or a number of the unit (a physical one);
-    it is None for a landmark window only. ``step`` is of the same sort (of either for a landmark
-    window); None means that the window moves with every change. A window of ``stream`` None
-    reads all streams. Only instances of ``instances_of`` are individuals of the window, where it
-    is given. ``origin`` moves the multiples of ``step``; only what happened from ``start`` to
-    ``end``, both included, enters. These three are numbers (seconds) or ``xsd:dateTime`` literals.
+    ``range`` is a length of time (a logical window) or a number of the unit (a physical one); it is
+    None for a landmark window only. ``step`` is of the same sort (of either for a landmark window);
+    None means that the window moves with every change. A window of ``stream`` None reads all
+    streams. With ``instances_of``, only its instances are individuals of the window. ``origin``
+    moves the multiples of ``step``; only what happened from ``start`` to ``end``, both included,
+    enters. These three are numbers (seconds) or ``xsd:dateTime`` literals.
     """
 
     name: IRI
@@ -515,7 +515,7 @@ class Relation(Enum):
     ISTREAM = "ISTREAM"
     """What is new since the last report."""
     DSTREAM = "DSTREAM"
-    """What has gone since the last report."""
+    """What was removed since the last report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -552,7 +552,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """What a query reads; without any clause, what its caller gives it."""
+    """The graphs and windows a query reads; without any clause, those its caller gives."""
 
     default: tuple[IRI, ...] = ()
     named: tuple[IRI, ...] = ()
@@ -594,14 +594,14 @@ class Describe:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query, with its dataset and, if it is to go on for ever, how it reports."""
+    """One query, with its dataset and, if it is continuous, how it reports."""
 
     form: Select | Ask | Construct | Describe
     dataset: Dataset = Dataset()
     registration: Registration | None = None
     report: Report | None = None
     base: IRI | None = None
-    """What ``IRI("text")`` resolves against; None also where that function is not called."""
+    """The base of ``IRI("text")``; None also if that function is not called."""
 
 
 # Updates (SPARQL 1.1 Update, section 3)
@@ -639,14 +639,14 @@ class DeleteData:
 
 @dataclass(frozen=True, slots=True)
 class DeleteWhere:
-    """``DELETE WHERE { quads }``: they are pattern and template."""
+    """``DELETE WHERE { quads }``: they are both pattern and template."""
 
     quads: tuple[Quad, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Modify:
-    """``WITH graph DELETE { } INSERT { } USING … WHERE { }``; None is a clause left out."""
+    """``WITH graph DELETE { } INSERT { } USING … WHERE { }``; None: the clause is missing."""
 
     delete: tuple[Quad, ...] | None
     insert: tuple[Quad, ...] | None

@@ -1,4 +1,4 @@
-"""What may stand in a query that is answered at once: by `/sparql` or in a semantic rule.
+"""What is allowed in a query that is answered at once: by `/sparql` or in a semantic rule.
 
 Each part of SPARQL is answered or refused with its place; nothing is read and then ignored.
 """
@@ -43,12 +43,12 @@ _OF_EVENTS: Final = frozenset(("GETDURATION", "GETSTARTTIME", "GETENDTIME"))
 
 
 def check_answerable(parsed: Parsed[Query] | Parsed[Update]) -> None:
-    """Refuse what no answer could respect.
+    """Refuse the parts of a query that cannot be answered.
 
     Raises:
-        QueryError: SERVICE (a query calls nobody), what only a continuous query has (windows,
-            reports, temporal operators), a graph that does not exist, or a relative IRI; with
-            its place.
+        QueryError: SERVICE (queries send no requests), parts of continuous queries only (windows,
+            reports, temporal operators), a graph that does not exist, or a relative IRI; the error
+            has its position.
     """
     meaning = parsed.meaning
     if isinstance(meaning, Query):
@@ -79,7 +79,7 @@ def check_answerable(parsed: Parsed[Query] | Parsed[Update]) -> None:
 
 
 def check_graphs(names: Iterable[str], parameter: str) -> None:
-    """Refuse names of graphs that do not exist; ``parameter`` is where they were given.
+    """Refuse names of graphs that do not exist; ``parameter`` names where they were given.
 
     Raises:
         QueryError: there is no such graph.

@@ -1,8 +1,8 @@
 """Characters to tokens (SPARQL 1.1 Query, sections 19.2 and 19.8).
 
-Plain SPARQL has no words but its keywords, ``a``, ``true`` and ``false``: all else carries a
-mark (``?x``, ``ex:x``, ``@en``, ``_:x``). So a keyword of the extensions takes no name away
-from any SPARQL text.
+In plain SPARQL the only bare words are keywords, ``a``, ``true`` and ``false``: all other names
+have a mark (``?x``, ``ex:x``, ``@en``, ``_:x``). So a keyword of the extensions never collides with
+a name in a SPARQL text.
 """
 
 from __future__ import annotations
@@ -144,10 +144,10 @@ FUNCTIONS: Final[dict[str, tuple[int, int | None]]] = {
 _NAMING: Final = frozenset(("QUERY", "RSTREAM", "ISTREAM", "DSTREAM"))
 
 DEEPEST: Final = 200
-"""How many parts may stand one in the other: brackets of all kinds, and operators of a row.
+"""The greatest depth of nesting: brackets of all kinds, and operators of a row.
 
-What works on a query recurses. This keeps it well inside Python's limit, and Oxigraph, which
-ends the process at some 2200 braces or 4700 brackets, far from its own.
+Functions on queries recurse. The bound keeps them well inside Python's limit, and Oxigraph far from
+its own, which ends the process at some 2200 braces or 4700 brackets.
 """
 
 _CODEPOINT: Final = re.compile(r"\\\\|\\u(?P<short>[0-9A-Fa-f]{4})|\\U(?P<long>[0-9A-Fa-f]{8})")
@@ -162,7 +162,7 @@ class Source:
         """Take a text; ``start`` is where its first character stands.
 
         Raises:
-            QueryError: an escape such as ``\\uD800`` that is no character.
+            QueryError: an escape such as ``\\uD800`` that is not a character.
         """
         self._start = start
         self._starts = [0, *(match.end() for match in re.finditer(r"\n", text))]
@@ -228,9 +228,9 @@ def tokens(source: Source) -> Iterator[Token]:
 
 
 def too_deep(position: Position) -> QueryError:
-    """The error of a text with more than :data:`DEEPEST` parts one in the other."""
+    """The error of a text with more than :data:`DEEPEST` nested parts."""
     return QueryError(
-        f"the text is nested too deeply: expected at most {DEEPEST} parts one in the other "
+        f"the text is nested too deeply: expected at most {DEEPEST} nested parts "
         "(each bracket, and each UNION, || or && of a row counts; VALUES and IN do not)",
         position=position,
     )
@@ -255,14 +255,14 @@ def _unreadable(text: str, offset: int) -> str:
         return "unexpected '_': expected a blank node such as _:b"
     if character == "@":
         return "unexpected '@': expected a language such as @en"
-    return f"{character!r} has no meaning here"
+    return f"{character!r} cannot start a token here"
 
 
 class SparqlLexer(Lexer):
-    """The door through which Lark takes :func:`tokens`."""
+    """The adapter that gives :func:`tokens` to Lark."""
 
     def __init__(self, lexer_conf: object) -> None:
-        """Take Lark's configuration, of which nothing is needed."""
+        """Accept Lark's configuration, which is not needed."""
 
     # Lark's older interface for custom lexers: it hands over what was given to parse().
     def lex(self, data: Source) -> Iterator[Token]:  # type: ignore[override]

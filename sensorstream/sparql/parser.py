@@ -22,18 +22,18 @@ _Meaning = TypeVar("_Meaning", Query, Update)
 
 @dataclass(frozen=True, slots=True)
 class Parsed(Generic[_Meaning]):
-    """What a text means, and where its parts stand."""
+    """The meaning of a text, and the positions of its parts."""
 
     meaning: _Meaning
     start: Position
     places: Mapping[object, Position]
     prefixes: Mapping[str, str]
-    """Without the colon; those of the file too."""
+    """Prefixes without the colon, those of the file included."""
 
     def position(self, part: object) -> Position:
         """Where a term, variable, path, filter, GRAPH, SERVICE or window was first written.
 
-        What was written nowhere, or is of another kind, stands where the text starts.
+        For a part that is not in the text, or of another kind: the start of the text.
         """
         return self.places.get(part, self.start)
 
@@ -45,9 +45,9 @@ def parse_query(text: str, *, file: str = "query", base: str | None = None) -> Q
     without either they are kept as they are written.
 
     Raises:
-        QueryError: at the first token that does not fit (with what was expected there), where
-            a rule beyond the grammar is broken (section 19.8, the notes), or where more than
-            200 parts stand one in the other.
+        QueryError: at the first token that does not fit (with what was expected there), where a
+            rule beyond the grammar is broken (section 19.8, the notes), or where more than 200
+            parts are nested.
     """
     return read_query(text, start=Position(file, 1, 1), base=base).meaning
 
@@ -169,7 +169,7 @@ _PLAIN: Final = {
 }
 _LITERALS: Final = frozenset(("TEXT", "LONG_TEXT", "INTEGER", "DECIMAL", "DOUBLE", "TRUE", "FALSE"))
 _NAMES: Final = frozenset(("IRIREF", "PREFIXED", "NAMESPACE"))
-# Many kinds of token that begin the same thing are named by that thing; the larger sets first.
+# Token kinds that begin the same construct are named by that construct; larger sets first.
 _TOGETHER: Final = (
     (
         "an expression",
@@ -207,16 +207,16 @@ def _unexpected(source: Source, error: UnexpectedToken) -> QueryError:
 
 
 def _expectation(kinds: set[str]) -> str:
-    said: list[str] = []
+    names: list[str] = []
     for name, together in _TOGETHER:
         if together <= kinds:
-            said.append(name)
+            names.append(name)
             kinds = kinds - together
-    # Words first, then marks, then the end: the order people read best.
+    # Words first, then marks, then the end: the most readable order.
     end = _PLAIN["$END"]
     words = sorted(
         {_PLAIN[kind] for kind in kinds - {"LONG_TEXT"}},
         key=lambda word: (word == end, word[0] == "'", word),
     )
-    said += words
-    return " or ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+    names += words
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

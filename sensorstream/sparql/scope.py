@@ -99,9 +99,9 @@ def expressions(pattern: Pattern) -> Iterator[Expression]:
 def borrowed(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
     """Outer variables that expressions within a pattern see only by substitution.
 
-    EXISTS puts the values of the outer solution into its pattern (section 18.6). That is a
-    join for variables the pattern binds; for those that only its expressions mention it is not.
-    Nor is it clear what BIND to an outer variable means then.
+    EXISTS puts the values of the outer solution into its pattern (section 18.6). That is a join for
+    variables the pattern binds; for variables that only its expressions mention it is not. The
+    meaning of BIND to an outer variable is also undefined then.
     """
     here: set[str] = set()
     bound = frozenset().union(*(in_scope(each) for each in children(pattern)))

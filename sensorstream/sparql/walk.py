@@ -1,4 +1,4 @@
-"""Ways through the algebra that need not know every node."""
+"""Traversals of the algebra that work for every kind of node."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def nodes(node: object) -> Iterator[object]:
 
 
 def children(node: object) -> Iterator[object]:
-    """What stands directly in a node: the values of its fields, or the members of a tuple."""
+    """The direct children of a node: the values of its fields, or the members of a tuple."""
     if isinstance(node, tuple):
         yield from node
     elif is_dataclass(node):
@@ -48,7 +48,7 @@ def children(node: object) -> Iterator[object]:
 
 
 def depth(node: object) -> int:
-    """How many nodes stand one in the other, at most; this does not recurse itself."""
+    """The greatest depth of nested nodes; the function itself does not recurse."""
     deepest, open_nodes = 0, [(node, 1)]
     while open_nodes:
         current, level = open_nodes.pop()
@@ -66,7 +66,7 @@ def variables(node: object) -> frozenset[Variable]:
 
 
 def replaced(node: _Node, change: Callable[[Any], object | None]) -> _Node:
-    """The node with everything replaced, from the top, for which ``change`` gives not None."""
+    """The node with each part replaced, from the top, for which ``change`` does not return None."""
     changed = change(node)
     if changed is not None:
         return cast(_Node, changed)

@@ -50,7 +50,7 @@ def test_a_name_of_another_namespace_may_come_with_the_data() -> None:
         (
             "unknown-property",
             10,
-            "the ontology does not name the property <urn:other:q>, only data could",
+            "the ontology does not declare the property <urn:other:q>, maybe data use it",
         )
     ]
 

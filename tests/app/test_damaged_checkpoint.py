@@ -98,7 +98,7 @@ def test_the_checkpoint_before_a_damaged_one_is_used_and_that_is_said(
     (text,) = told(again)
     assert f"the one at entry {newest}:" in text
     assert f"the one at entry {older} was used" in text
-    assert f"the checkpoint at entry {newest} is passed over" in caplog.text
+    assert f"the checkpoint at entry {newest} is ignored" in caplog.text
     assert again.metrics.get_sample_value("sensorstream_damaged_checkpoints_total") == 1
     # The damaged one does not count among the two that are kept.
     assert kept(settings) == [older, newest + 1]

@@ -166,7 +166,7 @@ def test_filters_follow_a_new_ontology_or_refuse_it(
     settings = replace(small, reasoning=ReasoningSettings(), filters=filters)
     application = open_application(settings)
     assert send(application, "a", 1).filtered == ()
-    with pytest.raises(SettingsError, match=r"filters\.noise\.class: .*Noise> is no class"):
+    with pytest.raises(SettingsError, match=r"filters\.noise\.class: .*Noise> is not a class"):
         application.put_ontology(HEAD.encode(), "text/turtle")
     assert application.ontology().origin == "settings"
     below = f"{with_noise} :Human rdfs:subClassOf :Noise ."

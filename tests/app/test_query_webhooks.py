@@ -110,6 +110,6 @@ def test_a_name_that_no_query_can_have_is_refused(
     settings: Settings, open_application: Open, name: str
 ) -> None:
     application = open_application(settings)
-    with pytest.raises(QueryError, match="no name of a query"):
+    with pytest.raises(QueryError, match="not a name of a query"):
         application.register_webhook(NOBODY, queries=["good", name])
     assert application.webhooks() == []

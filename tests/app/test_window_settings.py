@@ -88,7 +88,10 @@ def test_a_landmark_window_needs_no_size() -> None:
         (WindowSettings(start="5"), "window.start: a sliding window by count begins with"),
         (WindowSettings(unit="time", start="noon"), "window.start: 'noon'"),
         (WindowSettings(elements="nodes"), "window.elements: expected one of individuals, triples"),
-        (WindowSettings(elements="triples"), "window.elements: a window that counts individuals"),
+        (
+            WindowSettings(elements="triples"),
+            "window.elements: the elements of a window that counts individuals",
+        ),
     ],
 )
 def test_what_makes_no_window_is_refused(settings: WindowSettings, expected: str) -> None:

@@ -123,7 +123,7 @@ def test_hermit_refuses_a_message_that_contradicts_the_ontology(run: Run, files:
         (("--messages", "in"), "--messages and --mapping go together"),
         (("--messages", "in", "--events", "-", "--mapping", "m.rules"), "expected --events FILE"),
         ((), "expected --events FILE, or --messages PATH"),
-        (("--events", "-", "--line", "integer"), "--line is about --messages"),
+        (("--events", "-", "--line", "integer"), "--line is for --messages"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

@@ -71,7 +71,7 @@ def test_without_a_window_events_reach_only_the_windows_of_queries(build: Build)
 
 def test_rules_without_a_window_are_refused(build: Build, tmp_path: Path) -> None:
     (tmp_path / "r.rules").write_text('rule r\non change\nthen alert info "x"\n')
-    with pytest.raises(SettingsError, match="there is none: expected a window"):
+    with pytest.raises(SettingsError, match="there is no window: expected a window"):
         build(rules=[tmp_path / "r.rules"])
 
 

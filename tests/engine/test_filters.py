@@ -206,14 +206,14 @@ def test_a_new_ontology_changes_at_once_which_classes_are_below_the_filters(
 @pytest.mark.parametrize(
     ("filter_", "told"),
     [
-        (of("Nothing"), r"filters\.f\.class: <http://example\.org/Nothing> is no class"),
-        (of("Sensor", "nothing", above="1"), r"filters\.f\.properties: .* is no property"),
+        (of("Nothing"), r"filters\.f\.class: <http://example\.org/Nothing> is not a class"),
+        (of("Sensor", "nothing", above="1"), r"filters\.f\.properties: .* is not a property"),
         (of("Sensor", "temp"), "expected one of below, above, equal, unchanged"),
         (of("Sensor", above="1"), "a condition needs properties"),
         (of("Sensor", action="keep"), "'keep' needs a condition"),
         (of("Sensor", "temp", above="hot"), r"filters\.f\.above: expected a number, not 'hot'"),
         (of("Sensor", "temp", unchanged="-1"), "expected a number, zero or more"),
-        (of("Sensor", "temp", above="1", within="3"), r"within: says how long"),
+        (of("Sensor", "temp", above="1", within="3"), r"within: allowed only together"),
         (of("Sensor", "temp", unchanged="1", within="PT1S"), r"within: 'PT1S' is not a length"),
     ],
 )

@@ -463,7 +463,7 @@ then insert individual :fire-{new} a :Fire .
         ({"shedding": SheddingSettings(5, period="PT1M")}, r"shedding\.period: 'PT1M' is not"),
         (
             {"shedding": SheddingSettings(5), "policies": {"x": PolicySettings(f"{EX}X")}},
-            r"policies\.x\.class: <http://example\.org/X> is no class",
+            r"policies\.x\.class: <http://example\.org/X> is not a class",
         ),
         (
             {

@@ -181,14 +181,14 @@ def test_keywords_are_read_in_any_case_and_take_no_names_away() -> None:
         ("SELECT * { ?s ?p ?o FILTER(BOUND(1)) }", "1:28", ("BOUND takes a variable",)),
         ("CONSTRUCT { ?s <p>* ?o } WHERE { ?s ?p ?o }", "1:16", ("a path cannot stand in",)),
         ("SELECT * { ?s ?p 'x }", "1:18", ("has no end",)),
-        ("SELECT * { ?s ?p § }", "1:18", ("'§' has no meaning",)),
+        ("SELECT * { ?s ?p § }", "1:18", ("'§' cannot start a token here",)),
         ("SELECT * { ?s ?p '\\uD800' }", "1:19", ("'\\\\uD800' is not a character",)),
         ("# \\u00e9\nSELECT * { ?s ?p '\\u00e9' ?x }", "2:27", ("unexpected '?x'",)),
         ("SELECT * { WINDOW <w> { ?s ?p ?o } }", "1:19", ("the window <w> is not defined",)),
         (
             "SELECT * FROM NAMED WINDOW <w> [TRIPLES 0] { }",
             "1:33",
-            ("the window's range must be more than nothing",),
+            ("the window's range must be greater than zero",),
         ),
         (
             "SELECT * FROM NAMED WINDOW <w> [TRIPLES 9 STEP PT1S] { }",
@@ -198,7 +198,7 @@ def test_keywords_are_read_in_any_case_and_take_no_names_away() -> None:
         (
             'SELECT * FROM NAMED WINDOW <w> [RANGE "-PT1S"] { }',
             "1:33",
-            ("the window's range must be more than nothing",),
+            ("the window's range must be greater than zero",),
         ),
         (
             "SELECT * FROM NAMED WINDOW <w> [RANGE 9s TUMBLING STEP 3s] { }",
@@ -208,7 +208,7 @@ def test_keywords_are_read_in_any_case_and_take_no_names_away() -> None:
         (
             "SELECT * FROM NAMED WINDOW <w> [RANGE 9s STEP 3s STEP 2s] { }",
             "1:50",
-            ("STEP is said twice",),
+            ("STEP is given twice",),
         ),
         (
             "SELECT * FROM NAMED WINDOW <w> [RANGE P1Y] { }",
@@ -247,7 +247,7 @@ def test_an_error_says_where_what_and_what_was_expected(
         (
             "INSERT DATA { _:a <p> <o> } ;\nINSERT DATA { _:a <p> <o> }",
             "2:15",
-            "_:a stands in another operation already",
+            "_:a stands already in another operation",
         ),
     ],
 )

@@ -51,13 +51,13 @@ Value: TypeAlias = Callable[[Row], Term | None]
 
 
 def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
-    """The value of an expression, of a row whose variables stand at ``places``.
+    """The value of an expression as a function of a row with its variables at ``places``.
 
-    A variable that has no place is unbound. EXISTS must have been replaced by a variable.
+    A variable without a place is unbound. EXISTS must have been replaced by a variable.
 
     Raises:
-        NotIncremental: a function whose value changes by itself.
-        UnsupportedQuery: a function that there is not, or a constant that is no pattern of REGEX.
+        NotIncremental: a function whose value changes without a change of its arguments.
+        UnsupportedQuery: an unknown function, or a constant that is not a valid pattern of REGEX.
     """
     match expression:
         case IRI() | Literal():
@@ -89,8 +89,8 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
                 )
             return _strict(cast, value_of(arguments[0], places))
         case Exists():
-            raise NotIncremental("EXISTS stands where its pattern cannot be followed")
-    raise UnsupportedQuery(f"an expression that is not known: {expression}")
+            raise NotIncremental("EXISTS in a place where its pattern cannot be maintained")
+    raise UnsupportedQuery(f"unknown expression: {expression}")
 
 
 def test_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row], bool]:
@@ -274,7 +274,7 @@ def _strict(function: Function, argument: Value) -> Value:
 
 
 def with_base(node: _Node, base: IRI | None) -> _Node:
-    """The same expressions, in which IRI() knows what relative texts are read against."""
+    """The same expressions, with the base of relative IRIs as a second argument of IRI()."""
 
     def change(each: object) -> object | None:
         if isinstance(each, Call) and each.name in ("IRI", "URI") and len(each.arguments) == 1:
@@ -323,7 +323,7 @@ def _call(name: str, arguments: tuple[Expression, ...], places: Mapping[str, int
 
 
 def _check_pattern(name: str, arguments: tuple[Expression, ...]) -> None:
-    """Whether a regular expression that stands in the query is one."""
+    """Check that a constant regular expression is valid."""
     flags = 2 if name == "REGEX" else 3
     if name not in ("REGEX", "REPLACE") or not isinstance(arguments[1], Literal):
         return

@@ -1,6 +1,6 @@
 """The built-in functions and casts (sections 17.4 and 17.5), of terms to a term.
 
-None among the arguments is unbound or an error; a function that gives None is in error.
+None as an argument is unbound or an error; None as a result is an error.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Function: TypeAlias = Callable[..., Term | None]
 
 _NO_FLAGS: Final = Literal("")
 UNREPEATABLE: Final = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE"})
-"""Functions whose value is another one each time: nothing that uses them can be retracted."""
+"""Functions with a new value at each call: results that use them cannot be retracted."""
 
 
 def _str(term: Term | None) -> Term | None:
@@ -80,7 +80,7 @@ def _strlen(term: Term | None) -> Term | None:
 
 
 def _like(source: Literal, lexical: str) -> Literal:
-    """Characters as the same kind of string as another's."""
+    """A text as a string of the same kind (language, datatype) as another string."""
     return Literal(lexical, XSD_STRING, source.language)
 
 
@@ -165,7 +165,7 @@ def _rounded(value: Number) -> float:
 
 
 def fault_of_pattern(written: str, flags: str) -> str:
-    """What is wrong with a regular expression and its flags; nothing if they can be used."""
+    """The fault of a regular expression or its flags; empty if they are valid."""
     if not set(flags) <= set("qimsx"):
         return f"has the flags '{flags}': expected some of i, m, q, s and x"
     return "" if _pattern(written, flags) is not None else "is not a valid regular expression"
@@ -329,7 +329,7 @@ def _strdt(lexical: Term | None, datatype: Term | None) -> Term | None:
 
 
 def iri_function(base: str) -> Function:
-    """IRI(): relative texts are read against ``base``."""
+    """IRI(): relative IRIs are resolved against ``base``."""
 
     def function(term: Term | None) -> Term | None:
         if isinstance(term, IRI):

@@ -1,9 +1,9 @@
-"""Constants in order, to find those that a value lies beyond without trying each.
+"""Constants in order, to find those that a value is beyond without testing each.
 
-``<`` of SPARQL 1.1 (section 17.3) is no order of all literals, but one of those of a kind: of the
-integers, of the dateTimes with a time zone, and so on. A value compared with constants of one
-kind, from the least up, changes its answer once, whatever the kind of the value. So a binary
-search with the comparison itself finds the place, with no second notion of what is less.
+``<`` of SPARQL 1.1 (section 17.3) does not order all literals, but the literals of one kind: the
+integers, the dateTimes with a time zone, and so on. When a value of any kind is compared with
+constants of one kind, in ascending order, the answer changes at most once. So a binary search with
+the comparison itself finds the position, without a second definition of the order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sensorstream.network.expressions.values import TIMES, compare, moment, numb
 
 
 def kind(term: Term) -> Hashable | None:
-    """What literals have in common that ``<`` orders totally; None: it does not order this one."""
+    """The kind of a literal: ``<`` orders each kind totally; None: ``<`` does not order it."""
     if type(term) is not Literal:
         return None
     value = number(term)
@@ -31,7 +31,7 @@ def kind(term: Term) -> Hashable | None:
 def is_comparable(operator: str, constant: IRI | Literal) -> bool:
     """Whether :class:`Constants` can hold a constant for an operator.
 
-    With an order it must be of a kind; with ``=`` anything but a number that is not one.
+    For ``<`` and the like it must have a kind; for ``=`` any constant except NaN.
     """
     if operator != "=":
         return kind(constant) is not None
@@ -40,9 +40,9 @@ def is_comparable(operator: str, constant: IRI | Literal) -> bool:
 
 
 class Constants:
-    """The constants c of many tests ``value operator c``; which of them are true costs O(log n).
+    """The constants c of many tests ``value operator c``; finding the true tests costs O(log n).
 
-    Each constant stands here once. All must be :func:`comparable <is_comparable>`.
+    Each constant is stored once. All must be :func:`comparable <is_comparable>`.
     """
 
     __slots__ = ("_of_kind", "_operator", "_terms")
@@ -50,14 +50,14 @@ class Constants:
     def __init__(self, operator: str) -> None:
         self._operator = operator
         self._of_kind: dict[Hashable, list[Literal]] = {}
-        # Those without an order, for "=" only.
+        # The constants without an order, for "=" only.
         self._terms: set[Term] = set()
 
     def __len__(self) -> int:
         return len(self._terms) + sum(map(len, self._of_kind.values()))
 
     def add(self, constant: IRI | Literal) -> None:
-        """Take in one that is not there; O(n)."""
+        """Add a constant that is not stored; O(n)."""
         found = kind(constant)
         if found is None:
             self._terms.add(constant)
@@ -67,7 +67,7 @@ class Constants:
         same.insert(_count(same, lambda c: (compare(constant, c) or 0) >= 0), constant)
 
     def discard(self, constant: IRI | Literal) -> None:
-        """Take out one that is there; O(n)."""
+        """Remove a stored constant; O(n)."""
         found = kind(constant)
         if found is None:
             self._terms.discard(constant)
@@ -86,7 +86,7 @@ class Constants:
         return passed
 
     def any_passed(self, value: Term | None) -> bool:
-        """Whether the test is true for any; O(1) but for ``=``."""
+        """Whether the test is true for any constant; O(1) except for ``=``."""
         match self._operator:
             case ">":
                 return any(compare(value, same[0]) == 1 for same in self._of_kind.values())
@@ -115,7 +115,7 @@ class Constants:
 
 
 def _count(constants: Sequence[Literal], holds: Callable[[Literal], bool]) -> int:
-    """How many constants a test is true for, if it is true for the first so many."""
+    """The number of constants for which a test is true, if these are the first ones."""
     low, high = 0, len(constants)
     while low < high:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""What the operators of section 17.3 see in terms: numbers, truth, equality and order."""
+"""The values of terms for the operators of section 17.3: numbers, truth, equality, order."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _ZONE_DOUBT: Final = timedelta(hours=14)
 RANKS: Final[Mapping[str, int]] = MappingProxyType(
     dict.fromkeys(NUMERIC_TYPES, 0) | {XSD_DECIMAL: 1, XSD_FLOAT: 2, XSD_DOUBLE: 3}
 )
-"""The place of each numeric type in the order of promotion."""
+"""The rank of each numeric type in the order of promotion."""
 _BY_RANK: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
 _KNOWN: Final = NUMERIC_TYPES | TIMES | {XSD_STRING, XSD_BOOLEAN, RDF_LANG_STRING}
 
 
 def number(term: Term | None) -> Number | None:
-    """The number a term is."""
+    """The number of a numeric term."""
     if type(term) is Literal and term.datatype in NUMERIC_TYPES:
         try:
             return term.value  # type: ignore[return-value]
@@ -52,12 +52,12 @@ def number(term: Term | None) -> Number | None:
 
 
 def rank(term: Literal) -> int:
-    """The place of a numeric type in the order of promotion: integer, decimal, float, double."""
+    """The rank of a numeric type in the order of promotion: integer, decimal, float, double."""
     return RANKS.get(term.datatype, 0)
 
 
 def promoted(value: Number, to: int) -> Number:
-    """A number as the numeric type of a rank has it."""
+    """A number converted to the numeric type of a rank."""
     if to >= 2:
         return float(value)
     if to == 1 and isinstance(value, int):
@@ -93,7 +93,7 @@ def double_text(value: float) -> str:
         return "NaN"
     if math.isinf(value):
         return "INF" if value > 0 else "-INF"
-    # The digits of repr() are the fewest that give the same number back.
+    # repr() gives the fewest digits that read back as the same number.
     digits, _, exponent = repr(value).partition("e")
     sign, digits = ("-", digits[1:]) if digits[0] == "-" else ("", digits)
     whole, _, fraction = digits.partition(".")
@@ -138,13 +138,13 @@ def text(term: Term | None) -> str | None:
 
 
 def zoned(term: Literal) -> bool:
-    """Whether a dateTime or date names its time zone."""
+    """Whether a dateTime or date has a time zone."""
     tail = term.lexical.strip()[10:]
     return tail.endswith("Z") or "+" in tail or "-" in tail
 
 
 def moment(term: Literal) -> datetime | None:
-    """The instant of a dateTime, or of the start of a date; UTC where no zone is named."""
+    """The instant of a dateTime, or of the start of a date; UTC if it has no time zone."""
     try:
         value = term.value
     except TermError:
@@ -215,7 +215,7 @@ def equal(left: Term | None, right: Term | None) -> bool | None:
 
 
 def _kind(term: Literal) -> str:
-    """Types whose values may be equal have one kind."""
+    """The kind of a literal's datatype: values of different kinds are never equal."""
     if term.datatype in NUMERIC_TYPES:
         return XSD_DECIMAL
     return XSD_DATE_TIME if term.datatype == XSD_DATE_TIME_STAMP else term.datatype
@@ -238,7 +238,7 @@ OrderKey: TypeAlias = tuple[int, "Ordered | str"]
 
 
 class Ordered:
-    """A literal in the order of ORDER BY: by value where that is defined, else by its term."""
+    """A literal in the order of ORDER BY: by value if that is defined, else by its term."""
 
     __slots__ = ("term",)
 
@@ -263,7 +263,7 @@ def _fallback(term: Literal) -> tuple[int, str]:
 
 
 def order_key(term: Term | None) -> OrderKey:
-    """What ORDER BY compares (section 15.1): unbound, blank nodes, IRIs, literals."""
+    """The key that ORDER BY compares (section 15.1): unbound, blank nodes, IRIs, literals."""
     if term is None:
         return 0, ""
     if isinstance(term, BlankNode):

@@ -1,1 +1,1 @@
-"""What can be reached in a graph whose steps come and go."""
+"""Reachability in a graph whose steps (edges) are added and removed."""

@@ -1,10 +1,11 @@
-"""All connected pairs, kept by strongly connected component.
+"""All connected pairs, stored by strongly connected component.
 
-The vertices of a component reach each other and the same others; so each component has one set
-of the components it reaches, as in the transitive closure of a condensation (Nuutila, "Efficient
+The vertices of a component reach each other and the same others; so each component has one set of
+the components it reaches, as in the transitive closure of a condensation (Nuutila, "Efficient
 transitive closure computation in large digraphs", 1995). New steps extend the sets as in Italiano,
-"Amortized efficiency of a path retrieval data structure", 1986; lost steps are worked off from
-the components nearest to the sinks upwards, each asking its own successors what is left.
+"Amortized efficiency of a path retrieval data structure", 1986; lost steps are processed from the
+components nearest to the sinks upwards, each of which takes what is still reachable from its direct
+successors.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ class AllPairs:
 
     With P the pairs that a change adds or removes, and everything counted in components:
 
-    - a step between what is connected already: O(1), in a ring as well;
+    - a step between vertices that are connected already: O(1), in a ring as well;
     - a new step: O(P + those before it x those after it);
     - a lost step within a component that stays whole: a search within it, from the one end to the
-      other, and O(component) if several are lost at once; a component that falls apart:
-      O(P + its steps + those before it x those after it);
+      other, and O(component) if several are lost at once; a component that splits: O(P + its steps
+      + those before it x those after it);
     - a lost step between components: O(P x successors), plus those after it.
 
     Memory: a number per pair of components connected, twice; the steps and vertices.
@@ -58,7 +59,7 @@ class AllPairs:
     def change(self, won: Iterable[Pair], lost: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
         """See :class:`~sensorstream.network.reachability.steps.Reach`."""
         self._added, self._removed = [], []
-        # First what comes: a way that another one replaces is never lost.
+        # New steps first: a path that is replaced by another in the same change is never lost.
         for one, other in won:
             self._win(self._component(one), self._component(other))
         lost = list(lost)
@@ -105,7 +106,7 @@ class AllPairs:
             self._at[vertex] = number
         return number
 
-    # -- what comes -------------------------------------------------------------------------
+    # -- new steps --------------------------------------------------------------------------
 
     def _win(self, one: int, other: int) -> None:
         reached = self._reached
@@ -114,7 +115,7 @@ class AllPairs:
         if one in reached[other]:
             self._merge(one, other)
             return
-        # Of one and the same component this is its first cycle: a step from a vertex to itself.
+        # Within one component this is its first cycle: a step from a vertex to itself.
         targets = reached[other] | {other}
         for before in self._reaching[one] | {one}:
             new = targets - reached[before]
@@ -124,14 +125,14 @@ class AllPairs:
                 self._reaching[after].add(before)
 
     def _merge(self, one: int, other: int) -> None:
-        """A step closes a cycle: all components on a way back become one."""
+        """A step closes a cycle: all components on a path back become one component."""
         reached, reaching = self._reached, self._reaching
         parts = (reaching[one] | {one}) & (reached[other] | {other})
         befores = reaching[one] - parts
         targets = reached[other] - parts
         everything = parts | targets
         for before in (*befores, *parts):
-            # Who reaches the end of the step reaches all the rest.
+            # A component that reaches the end of the step reaches all the other parts.
             if before in parts or other not in reached[before]:
                 self._added += self._between(before, everything - reached[before])
         kept = max(parts, key=lambda part: len(self._members[part]))
@@ -152,7 +153,7 @@ class AllPairs:
         reached[kept] = targets | {kept}
         reaching[kept] = befores | {kept}
 
-    # -- what goes --------------------------------------------------------------------------
+    # -- lost steps -------------------------------------------------------------------------
 
     def _lose(self, lost: list[Pair]) -> None:
         at = self._at
@@ -160,7 +161,7 @@ class AllPairs:
         for step in lost:
             if at[step[0]] == at[step[1]]:
                 inside.setdefault(at[step[0]], []).append(step)
-        # For each component what it may reach no longer.
+        # For each component, the components that it may not reach any more.
         doubts: dict[int, set[int]] = {}
         ranks: dict[int, int] = {}
         for component, steps in inside.items():
@@ -178,7 +179,7 @@ class AllPairs:
                     del kept[component]
 
     def _holds_together(self, component: int, lost: list[Pair]) -> bool:
-        """Whether a component without some steps is surely one still, and has a cycle."""
+        """Whether a component without some steps is certainly still connected, and has a cycle."""
         if len(self._members[component]) == 1:
             return False
         between = [step for step in lost if step[0] != step[1]]
@@ -199,7 +200,7 @@ class AllPairs:
         return False
 
     def _split(self, component: int, doubts: dict[int, set[int]], ranks: dict[int, int]) -> None:
-        """Find the components that are left of one; each is still said to reach all the others."""
+        """Find the parts of a split component; each still counts as reaching all others."""
         forward, at = self._steps.forward, self._at
         members = self._members[component]
         parts = components(
@@ -224,10 +225,10 @@ class AllPairs:
             ranks[number] = rank
 
     def _disconnect(self, doubts: dict[int, set[int]], ranks: dict[int, int]) -> None:
-        """Take away what components do not reach any more, those nearest to the sinks first.
+        """Remove what components do not reach any more; the components nearest to the sinks first.
 
-        Of two components the one that reaches the other reaches more; the parts of what was one
-        component have the ranks in which they were found.
+        If one component reaches another, it reaches more components; the parts of a split component
+        are ordered by ``ranks``, the order in which they were found.
         """
         reached = self._reached
         heap: list[tuple[int, int, int]] = []
@@ -266,14 +267,14 @@ class AllPairs:
     # -- the graph --------------------------------------------------------------------------
 
     def _after(self, component: int) -> dict[int, None]:
-        """The components that one step leads to."""
+        """The components one step after a component."""
         at, forward = self._at, self._steps.forward
         found = {at[other]: None for v in self._members[component] for other in forward.get(v, ())}
         found.pop(component, None)
         return found
 
     def _before(self, component: int) -> dict[int, None]:
-        """The components from which one step leads here."""
+        """The components one step before a component."""
         at, back = self._at, self._steps.back
         found = {at[other]: None for v in self._members[component] for other in back.get(v, ())}
         found.pop(component, None)

@@ -1,4 +1,4 @@
-"""What can be reached from one vertex, kept as a tree."""
+"""The vertices reachable from one vertex, stored as a tree."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from sensorstream.network.reachability.steps import Pair, Steps, Vertex
 
 
 class OneOrigin:
-    """The vertices that one or more steps from an origin lead to, each with one way to it.
+    """The vertices reachable from an origin in one or more steps, each with one path to it.
 
-    A new step costs what it reaches. A lost step costs nothing unless a way uses it; then what
-    lies behind it looks for another way: O(its steps). Memory: two numbers per vertex reached,
-    and the steps.
+    A new step costs O(newly reached vertices and their steps). A lost step costs O(1) unless it is
+    in the tree; then another path is searched for all vertices below it: O(their steps). Memory:
+    two numbers per vertex reached, and the steps.
     """
 
     __slots__ = ("_children", "_origin", "_parents", "_steps")
@@ -20,8 +20,8 @@ class OneOrigin:
     def __init__(self, steps: Steps, origin: Vertex) -> None:
         self._steps = steps
         self._origin = origin
-        # The last step of the way to each vertex reached. What follows the origin hangs on the
-        # beginning, not on the way that leads back to it.
+        # The parent of each reached vertex: the start of the last step of its path. The direct
+        # successors of the origin stay in the tree when the path back to the origin is lost.
         self._parents: dict[Vertex, Vertex] = {}
         self._children: dict[Vertex, dict[Vertex, None]] = {}
         for vertex in steps.forward.get(origin, ()):
@@ -46,7 +46,7 @@ class OneOrigin:
         return 2 * len(self._parents)
 
     def _reach(self, vertex: Vertex, parent: Vertex) -> list[Vertex]:
-        """Go on to a vertex and all behind it that have no way yet; these."""
+        """Add a vertex, and all vertices reachable from it without a path yet; returns these."""
         if vertex in self._parents:
             return []
         self._hang(vertex, parent)
@@ -63,7 +63,7 @@ class OneOrigin:
         self._children.setdefault(parent, {})[vertex] = None
 
     def _behind(self, cut: Iterable[Vertex]) -> dict[Vertex, None]:
-        """The vertices whose ways use a lost step, taken off the tree."""
+        """Remove the vertices whose paths use a lost step from the tree; returns them."""
         found = dict.fromkeys(cut)
         for vertex in (queue := list(found)):
             children = self._children[self._parents.pop(vertex)]
@@ -79,7 +79,7 @@ class OneOrigin:
         return found
 
     def _search(self, vertices: dict[Vertex, None]) -> list[Vertex]:
-        """Find other ways; the vertices to which none leads."""
+        """Find other paths; returns the vertices that have no other path."""
         for vertex in vertices:
             if vertex not in self._parents:
                 for before in self._steps.back.get(vertex, ()):

@@ -1,4 +1,4 @@
-"""The steps of a graph, by where they begin and by where they end."""
+"""The steps of a graph, by their start and by their end."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Pair: TypeAlias = tuple[Vertex, Vertex]
 
 
 class Reach(Protocol):
-    """Keeps the pairs of vertices that one or more steps connect."""
+    """Maintains the pairs of vertices that one or more steps connect."""
 
     def change(self, won: Iterable[Pair], lost: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
         """The pairs that are new, and those no longer connected; the two may overlap.
 
-        The steps have been changed already; no step is both won and lost.
+        The steps have been changed before the call; no step is both in ``won`` and in ``lost``.
         """
 
     def pairs(self) -> Iterable[Pair]:
         """All pairs, each once."""
 
     def size(self) -> int:
-        """Entries it keeps in memory."""
+        """The number of entries in memory."""
 
 
 class Steps:
@@ -34,12 +34,12 @@ class Steps:
 
     def __init__(self) -> None:
         self.forward: dict[Vertex, dict[Vertex, int]] = {}
-        """For each vertex where its steps lead to, and how many steps lead there."""
+        """For each vertex, the ends of its steps, each with the number of such steps."""
         self.back: dict[Vertex, dict[Vertex, None]] = {}
-        """For each vertex where steps to it come from."""
+        """For each vertex, the starts of the steps to it."""
 
     def take(self, weights: Mapping[Pair, int]) -> tuple[list[Pair], list[Pair]]:
-        """Change how often steps occur.
+        """Change the multiplicity of steps.
 
         Returns:
             The steps that did not occur before, and those that do not any more.

@@ -1,1 +1,1 @@
-"""Rules that write what follows back to the graph they read: a deductive database's core."""
+"""Rules that write their conclusions to the graph they read, as in a deductive database."""

@@ -1,4 +1,4 @@
-"""The triples that a program has derived, in the knowledge base it reads."""
+"""The triples that a program has derived, in the knowledge base that it reads."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sensorstream.model.timeline import Instant
 class Derived:
     """One graph of a knowledge base, written by several strata.
 
-    A triple is in it as long as one stratum at least derives it. Whether somebody asserts the
-    same triple is said by the marks of the other graphs. ``bereft`` is told of a derived triple
-    that has lost an assertion, or a stratum, and may now rest on nothing but itself.
+    A triple is in it as long as at least one stratum derives it. The marks of the other graphs show
+    whether the same triple is also asserted. ``bereft`` is called with a derived triple that has
+    lost an assertion, or a stratum, and may now be supported only by itself.
     """
 
     __slots__ = ("_also", "_bereft", "_kb", "_mark", "_origin", "_weights", "time")
@@ -26,13 +26,13 @@ class Derived:
         self._origin = origin
         self._mark = int(origin)
         self._bereft = bereft
-        # How many strata beyond the first derive a triple: seldom any.
+        # How many strata beyond the first derive a triple: usually none, and then no entry.
         self._also: dict[Triple, int] = {}
         self._weights: dict[Triple, int] = {}
         kb.subscribe(self._marked)
 
     def add(self, triples: Iterable[Triple]) -> None:
-        """A stratum derives these, and did not before."""
+        """A stratum derives these triples now, and did not before."""
         new = []
         for triple in triples:
             if self._kb.marks(triple) & self._mark:
@@ -44,7 +44,7 @@ class Derived:
             self._weigh(triple, 1)
 
     def remove(self, triples: Iterable[Triple]) -> None:
-        """A stratum does not derive these any more."""
+        """A stratum does not derive these triples any more."""
         gone = []
         for triple in triples:
             others = self._also.get(triple, 0)
@@ -61,16 +61,16 @@ class Derived:
             self._weigh(triple, -1)
 
     def elsewhere(self, triple: Triple) -> bool:
-        """Whether a triple that a stratum derives is asserted, or derived by another one."""
+        """Whether a triple that a stratum derives is asserted, or derived by another stratum."""
         return self._kb.marks(triple) != self._mark or triple in self._also
 
     def clear(self) -> None:
-        """Nothing is derived."""
+        """Remove all derived triples."""
         self._also.clear()
         self.remove(list(self._kb.triples(self._origin)))
 
     def taken(self) -> Delta:
-        """What has changed since this was asked last."""
+        """The change since the last call."""
         weights, self._weights = self._weights, {}
         return Delta(
             self.time,
@@ -79,7 +79,7 @@ class Derived:
         )
 
     def close(self) -> None:
-        """Follow the knowledge base no longer."""
+        """Stop following the knowledge base."""
         self._kb.unsubscribe(self._marked)
 
     def _weigh(self, triple: Triple, weight: int) -> None:

@@ -1,4 +1,4 @@
-"""Rules whose conclusions are written back to the knowledge base that they read."""
+"""Rules whose conclusions are written to the knowledge base that they read."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from sensorstream.network.recursion.stratum import BrokenRules, Build, Stratum
 
 
 class Program:
-    """Derivation rules over a knowledge base, kept in step with it and with their windows.
+    """Derivation rules, whose conclusions are maintained as a knowledge base and windows change.
 
-    The graph ``origin`` of the knowledge base belongs to the program: after :meth:`settle` it
-    holds what follows from everything else by the rules, stratum by stratum (the stratified
-    semantics), however facts came and went. Triples may be asserted and derived at once.
-    ``build`` makes the operator of a body, over the union of the knowledge base's graphs and
-    whichever windows the caller knows; whatever changes these, an expiry included, is taken in at
-    the next :meth:`settle`. Continuous queries on the same knowledge base settle afterwards: they
-    see one change an instant.
+    The graph ``origin`` of the knowledge base belongs to the program: after :meth:`settle` it holds
+    the conclusions of the rules from everything else, stratum by stratum (the stratified
+    semantics), independent of the order of changes. A triple may be both asserted and derived.
+    ``build`` makes the operator of a body, over the union of the knowledge base's graphs and the
+    windows of the caller; each change of these, an expiry included, is processed at the next
+    :meth:`settle`. Continuous queries on the same knowledge base settle afterwards, so they see one
+    change at each instant.
 
-    It ends: rules that recur make no new terms, so that there are only so many triples.
+    It terminates: recursive rules make no new terms, so the number of triples is finite.
 
-    Cost of a change: what it adds and removes, times the rules that look at it, and in recursive
-    strata also what loses a derivation without losing all (it goes and comes back). So it is
-    O(change) for chains and trees; within a dense cycle it may be the whole cycle. Memory: a
-    number per derived triple and stratum; bodies of triple patterns keep nothing, other operators
-    what they say (:mod:`sensorstream.network.operators`).
+    Cost of a change: the triples it adds and removes, times the rules that read them; in recursive
+    strata also the triples that lose some but not all derivations (they are removed and added
+    again). So it is O(change) for chains and trees; within a dense cycle it may be the whole cycle.
+    Memory: a number per derived triple and stratum; bodies of triple patterns store nothing, other
+    operators what their documentation states (:mod:`sensorstream.network.operators`).
 
     Raises:
         ProgramError: two rules have one name, or
@@ -43,7 +43,7 @@ class Program:
         self, kb: KnowledgeBase, origin: Origin, rules: Iterable[DerivationRule], build: Build
     ) -> None:
         self.faults: dict[str, Exception] = {}
-        """Rules that could not be evaluated, and why: they are not in force any more."""
+        """Rules that could not be evaluated, with the reason: they do not apply any more."""
         self._rules: dict[str, DerivationRule] = {}
         for rule in rules:
             if rule.name in self._rules:
@@ -56,7 +56,7 @@ class Program:
         self._derived = Derived(kb, origin, self._doubt)
 
     def settle(self, time: Instant) -> Delta:
-        """Take in what has changed; at the first time, everything.
+        """Process all changes since the last call; at the first call, everything.
 
         Returns:
             The change of the derived graph, at that time.
@@ -70,20 +70,20 @@ class Program:
                 self.faults.update(broken.faults)
                 for name in broken.faults:
                     self._rules.pop(name, None)
-                # What their operators have counted is lost; the others start anew.
+                # The counts of their operators are lost; the other rules start anew.
                 self._clear()
                 self._layers = stratified(self._rules.values())
 
     def drop(self, rule: str) -> None:
-        """Let a rule of the program be in force no longer, from the next :meth:`settle` on.
+        """Stop applying a rule of the program, from the next :meth:`settle` on.
 
-        The strata stay as they are: without a rule they can only be finer than they need to be.
+        The strata stay as they are: without a rule there may be more strata than necessary.
         """
         del self._rules[rule]
         self._forgotten.append(rule)
 
     def close(self, time: Instant) -> Delta:
-        """Give back whatever has been derived, and watch nothing more."""
+        """Remove all derived triples, and stop watching."""
         self._derived.time = time
         self._clear()
         self._derived.close()

@@ -1,4 +1,4 @@
-"""What a rule reads and writes, as far as its text tells."""
+"""The kinds of triples that a rule reads and writes, as far as its text shows."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class Kind:
 class Read:
     """A kind that a body reads.
 
-    ``through`` names the construct that must know all such triples before it can answer (NOT
-    EXISTS, an aggregate), or that merges derivations (DISTINCT, a path); None if each triple
-    counts by itself. Only such reads may be recursive.
+    ``through`` names the construct that needs all such triples before it has a result (NOT EXISTS,
+    an aggregate), or that merges derivations (DISTINCT, a path); None if each triple counts
+    separately. Only reads with ``through`` None may be recursive.
     """
 
     kind: Kind
@@ -71,7 +71,7 @@ def written(triple: TriplePattern) -> Kind:
 
 
 def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
-    """What a pattern reads of the graph that rules write to; windows hold nothing of it."""
+    """The kinds that a pattern reads of the graph that rules write; windows do not contain it."""
     for expression in expressions(pattern):
         for found in existences(expression):
             yield from reads(found.pattern, through or "EXISTS")
@@ -120,7 +120,7 @@ def _of_triple(triple: TriplePattern, through: str | None) -> Iterator[Read]:
 
 
 def _steps(path: Path) -> Iterator[IRI | None]:
-    """The properties a path may walk along; None where it may be any."""
+    """The properties that a path may use; None: it may use any."""
     match path:
         case Inverse(inner) | OneOrMore(inner):
             yield from _steps(inner)

@@ -35,7 +35,7 @@ from sensorstream.sparql.walk import triple_variables
 class DerivationRule:
     """For each solution of ``body`` the triples of ``head`` hold; ``name`` is for people.
 
-    The body is what stands in a WHERE clause. A triple that a solution does not make well-formed
+    The body is the pattern of a WHERE clause. A triple that is not well-formed in a solution
     (unbound, a literal as subject) is left out, as in CONSTRUCT (SPARQL 1.1, section 16.2).
     """
 
@@ -46,7 +46,7 @@ class DerivationRule:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One alternative of a rule; its rows carry every variable, so each is one derivation.
+    """One alternative of a rule; its rows contain every variable, so each row is one derivation.
 
     ``head`` are the triples of the rule's head whose variables this alternative can bind.
     """
@@ -68,11 +68,11 @@ class Clause:
 
 
 def clauses(rule: DerivationRule) -> list[Clause]:
-    """A rule without UNION, and without paths that are triples: one clause an alternative.
+    """A rule without UNION, and without paths that equal triples: one clause per alternative.
 
-    No two solutions of a clause agree in all variables, so a row that goes and comes in one
-    instant is the same derivation. Over-deletion needs that: of two derivations that share a row
-    one may replace the other unseen, and it may rest on what it derives.
+    No two solutions of a clause agree in all variables, so a row that is removed and added in one
+    instant is the same derivation. Over-deletion needs that: if two derivations shared a row, one
+    could replace the other unnoticed, although it may be supported by its own conclusion.
 
     Raises:
         ProgramError: the head cannot be written.
@@ -97,12 +97,12 @@ def _check_head(rule: DerivationRule) -> None:
     for triple in rule.head:
         if not isinstance(triple.predicate, IRI | Variable):
             raise ProgramError(
-                f"rule {rule.name}: a property path in the head; write triples with a property"
+                f"rule {rule.name}: a property path in the head: expected triples with a property"
             )
         for end in (triple.subject, triple.object):
             if isinstance(end, BlankNode):
                 raise ProgramError(
-                    f"rule {rule.name}: the head makes a blank node, {end}; name what it makes, "
+                    f"rule {rule.name}: the head makes a blank node, {end}: expected a name, "
                     "for example with BIND(IRI(CONCAT(…)) AS ?new) in the body"
                 )
         if isinstance(triple.subject, Literal):
@@ -115,10 +115,10 @@ def _check_head(rule: DerivationRule) -> None:
 
 
 def _alternatives(pattern: Pattern, fresh: Iterator[int]) -> list[Pattern]:
-    """The pattern as a union of patterns without UNION, outside of what is evaluated as a whole.
+    """The pattern as a union of patterns without UNION, except in parts evaluated as a whole.
 
-    UNION distributes over every operator of which it is the (left) input: each handles its
-    solutions one by one (SPARQL 1.1, section 18.5).
+    UNION distributes over every operator of which it is the (left) input, because each operator
+    handles its solutions one by one (SPARQL 1.1, section 18.5).
     """
     match pattern:
         case BGP(patterns):
@@ -157,7 +157,7 @@ def _ways(triple: TriplePattern, fresh: Iterator[int]) -> list[tuple[TriplePatte
 
 
 def _asked(end: PatternTerm) -> PatternTerm:
-    """A blank node of a pattern as a variable that a row does carry."""
+    """A blank node of a pattern as a variable that rows contain."""
     return Variable(f".{end}") if isinstance(end, BlankNode) else end
 
 

@@ -1,4 +1,4 @@
-"""Which rules are worked off together, and in which order (stratification).
+"""Which rules are evaluated together, and in which order (stratification).
 
 Source: Abiteboul, Hull, Vianu, "Foundations of Databases", 1995, section 15.2.
 """
@@ -17,7 +17,7 @@ from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Clauses that do not wait for each other; ``recursive`` if they feed each other."""
+    """Clauses that are evaluated together; ``recursive`` if they read what they write."""
 
     clauses: tuple[Clause, ...]
     recursive: bool
@@ -27,8 +27,8 @@ def stratified(rules: Iterable[DerivationRule]) -> list[Layer]:
     """The clauses of all rules in layers, each after those that write what it reads.
 
     Raises:
-        ProgramError: a rule's head cannot be written; a rule needs the whole of what it helps to
-            derive (a cycle through negation); or recursive rules compute new values.
+        ProgramError: a rule's head cannot be written; a rule needs all triples of a kind that it
+            helps to derive (a cycle through negation); or recursive rules compute new values.
     """
     found = [clause for rule in rules for clause in clauses(rule)]
     needed = {clause: list(reads(clause.body.pattern)) for clause in found}
@@ -36,7 +36,7 @@ def stratified(rules: Iterable[DerivationRule]) -> list[Layer]:
     levels: dict[Clause, int] = {}
     layers: dict[tuple[int, bool], list[Clause]] = {}
     sources = _reversed(feeds)
-    # Each component comes after those it leads to, and here clauses lead to what they need.
+    # Each component follows those it has edges to, and here edges go to the needed clauses.
     for members in components(found, lambda clause: sources[clause]):
         recursive = len(members) > 1 or members[0] in feeds[members[0]]
         if recursive:
@@ -49,7 +49,7 @@ def stratified(rules: Iterable[DerivationRule]) -> list[Layer]:
 
 
 Feeds = dict[Clause, dict[Clause, Read]]
-"""For each clause those that read what it writes, and a read that shows it."""
+"""For each clause, the clauses that read what it writes, each with such a read."""
 
 
 def _feeds(found: Sequence[Clause], needed: Mapping[Clause, Sequence[Read]]) -> Feeds:
@@ -62,7 +62,7 @@ def _feeds(found: Sequence[Clause], needed: Mapping[Clause, Sequence[Read]]) -> 
         fed = feeds[clause] = {}
         for kind in dict.fromkeys(map(written, clause.head)):
             for reader, read in _candidates(readers, kind):
-                # A read that must wait says more than one that need not.
+                # A read that must wait for its stratum takes precedence over other reads.
                 if read.kind.meets(kind) and (reader not in fed or read.through):
                     fed[reader] = read
     return feeds
@@ -109,7 +109,7 @@ def _check(members: Sequence[Clause], feeds: Feeds) -> None:
 
 
 def _circle(reader: Clause, writer: Clause, feeds: Feeds) -> str:
-    """The rules on a shortest way from a reader to the writer that feeds it, and back."""
+    """The rules on a shortest path from a reader to the writer that feeds it, and back."""
     came = {reader: reader}
     for clause in (queue := [reader]):
         for fed in feeds[clause]:

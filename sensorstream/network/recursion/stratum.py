@@ -1,8 +1,8 @@
-"""Rules that are worked off together: counts of derivations, and over-deletion where they recur.
+"""Rules that are evaluated together: counts of derivations, and over-deletion for recursion.
 
-Counting is by Gupta, Mumick, Subrahmanian, "Maintaining views incrementally", 1993 (section 4);
-so is deletion before rederivation (section 7), here with the counts instead of a second query
-for what still has a derivation.
+Counting is by Gupta, Mumick, Subrahmanian, "Maintaining views incrementally", 1993 (section 4); so
+is deletion before rederivation (section 7), here with the counts instead of a second query for the
+triples that still have a derivation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Build: TypeAlias = Callable[[Network, Pattern], Node]
 
 
 class BrokenRules(Exception):
-    """Operators of these rules have failed, and by what."""
+    """Operators of these rules have failed; by rule, the error."""
 
     def __init__(self, faults: dict[str, Exception]) -> None:
         super().__init__(", ".join(faults))
@@ -33,13 +33,13 @@ class BrokenRules(Exception):
 
 
 class Stratum:
-    """Clauses that do not wait for each other, over one network.
+    """Clauses that are evaluated together, over one network.
 
     ``support`` is how many solutions derive each triple. The network settles before the stratum
-    writes, never while it writes: what a written triple makes together with others is found by
-    the operators' triggers, each solution at the last of its triples to come (and lost at the
-    first to go), and is taken in at the next round. So each solution is counted once,
-    whatever is written in one round.
+    writes, never while it writes: the triggers of the operators find the solutions of written
+    triples, each when the last of its triples is added (and lost when the first is removed), and
+    the next round processes them. So each solution is counted once, independent of what one round
+    writes.
     """
 
     def __init__(self, layer: Layer, derived: Derived, build: Build) -> None:
@@ -48,7 +48,8 @@ class Stratum:
         self._derived = derived
         self._network = Network()
         self._writers: list[tuple[Clause, Node, Listener]] = []
-        # This instant: derived for the first time; with a derivation less; with one more.
+        # In this instant: triples derived for the first time; with a lost derivation; with a new
+        # one.
         self._new: dict[Triple, None] = {}
         self._lost: dict[Triple, None] = {}
         self._won: dict[Triple, None] = {}
@@ -65,12 +66,12 @@ class Stratum:
             writer(rows, [])
 
     def doubt(self, triple: Triple) -> None:
-        """Somebody else holds a triple no longer: it may rest on nothing but itself."""
+        """A triple is no longer in another graph or stratum: it may be supported only by itself."""
         if self.recursive and triple in self.support:
             self._lost[triple] = None
 
     def forget(self, rule: str) -> None:
-        """Count the derivations of a rule no more; the network must be settled."""
+        """Stop counting the derivations of a rule; the network must be settled."""
         kept = []
         for clause, node, writer in self._writers:
             if clause.rule.name == rule:
@@ -81,10 +82,10 @@ class Stratum:
         self._writers = kept
 
     def settle(self) -> None:
-        """Bring the derived graph to the least one that is closed under the rules.
+        """Update the derived graph to the least graph that is closed under the rules.
 
         Raises:
-            BrokenRules: an operator has failed; what the stratum holds is worth nothing.
+            BrokenRules: an operator has failed; the state of the stratum is invalid.
         """
         self._settle_network()
         if not self._new and not self._lost:
@@ -96,7 +97,7 @@ class Stratum:
             self._write()
 
     def close(self) -> None:
-        """Watch nothing more."""
+        """Stop watching."""
         self._network.close()
 
     def _write(self) -> None:
@@ -109,12 +110,12 @@ class Stratum:
         self._end()
 
     def _recur(self) -> None:
-        """Over-delete in rounds, then add in rounds what has a derivation from what is left.
+        """Over-delete in rounds, then add in rounds the triples with a remaining derivation.
 
-        A triple that loses a derivation goes, unless it is held elsewhere: the derivations that
-        it still has may rest on it. What is left after that has a derivation from what is left,
-        and every count is the number of derivations from what is left; so what counts is
-        well founded, and comes (back).
+        A triple that loses a derivation is removed, unless it is also held elsewhere, because its
+        other derivations may depend on it. Each remaining triple has a derivation from remaining
+        triples, and every count is the number of derivations from remaining triples; so a removed
+        triple with a positive count is well founded, and is added again.
         """
         support, new = self.support, self._new
         touched: dict[Triple, None] = {}

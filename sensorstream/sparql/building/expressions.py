@@ -48,7 +48,7 @@ _LUPOSDATE_AGGREGATES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _SignedProduct:
-    """The rest of a sum whose sign the lexer took for that of a number, as in ``?x -1``."""
+    """The rest of a sum whose sign the lexer read as part of a number, as in ``?x -1``."""
 
     sign: str
     value: Expression
@@ -121,7 +121,9 @@ class ExpressionBuilder(TermBuilder):
             self.luposdate_aggregates.add(aggregate)
             return aggregate
         if distinct:
-            self.fail_at(function, f"DISTINCT belongs to an aggregate, and <{function}> is none")
+            self.fail_at(
+                function, f"DISTINCT is for aggregates, but <{function}> is not an aggregate"
+            )
         return FunctionCall(function, arguments)
 
     def builtin(self, children: list[Any]) -> Expression:
@@ -178,7 +180,7 @@ class ExpressionBuilder(TermBuilder):
         """The expression, which must not aggregate.
 
         Raises:
-            QueryError: it does; ``where`` names its place in the query.
+            QueryError: it has an aggregate; ``where`` names its place in the query.
         """
         for aggregate in aggregates(expression):
             self.fail_at(

@@ -42,7 +42,7 @@ from sensorstream.sparql.walk import visible
 
 @dataclass(frozen=True, slots=True)
 class GroupOfPatterns:
-    """What stands between two braces; its own filters are kept apart for OPTIONAL."""
+    """The content of a group in braces; its own filters are separate, as OPTIONAL needs them."""
 
     pattern: Pattern
     condition: Expression | None = None

@@ -53,7 +53,7 @@ _Item = tuple[int, Variable, Expression | Aggregate | None]
 @dataclass(frozen=True, slots=True)
 class _SelectClause:
     items: tuple[_Item, ...] | None
-    """The offset, the name and how it is computed; None is ``*``."""
+    """The offset, the name and the expression of each item; None is ``*``."""
     mark: str
     offset: int
 
@@ -241,7 +241,7 @@ class QueryBuilder(StreamBuilder):
             taken.add(variable)
 
     def _check_grouping(self, clause: _SelectClause | None, keys: tuple[GroupKey, ...]) -> None:
-        """Section 11.4: what is neither a key nor aggregated has no one value in a group."""
+        """Section 11.4: a variable neither grouped by nor aggregated has no single value."""
         if clause is None:
             return
         if clause.items is None:
@@ -263,8 +263,8 @@ class QueryBuilder(StreamBuilder):
     ) -> tuple[Pattern, _SelectClause]:
         """LUPOSDATE's queries have no GROUP BY: each solution gets the aggregates of its group.
 
-        A group are the solutions that agree in the selected variables, without those that are
-        aggregated: beside ``lupos:average(?bid)``, each ``?bid`` is kept (docs/stream-sparql.md).
+        A group is the solutions that agree in the selected variables that are not aggregated:
+        beside ``lupos:average(?bid)``, each ``?bid`` is kept (docs/stream-sparql.md).
         """
         aggregated = variables(tuple(expression for _, _, expression in items))
         keys = [item for item in items if item[2] is None and item[1] not in aggregated]

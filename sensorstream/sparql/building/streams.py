@@ -53,7 +53,7 @@ _UNITS: Final = {
 
 
 class StreamBuilder(PatternBuilder):
-    """The rules that plain SPARQL lacks, and FROM, which windows extend."""
+    """The grammar rules that plain SPARQL does not have, and FROM, which windows extend."""
 
     def __init__(
         self, source: Source, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
@@ -101,7 +101,7 @@ class StreamBuilder(PatternBuilder):
             if option == "instances_of" and made.get("unit") is WindowUnit.TRIPLES:
                 self.fail(offset, "a window of triples has no instances: expected INDIVIDUALS")
             if option in made and made[option] != value:
-                self.fail(offset, f"{_OPTION_NAMES[option]} is said twice, or does not fit here")
+                self.fail(offset, f"{_OPTION_NAMES[option]} is given twice, or does not fit here")
             made[option] = value
         if "instances_of" in made:
             made["unit"] = WindowUnit.INDIVIDUALS
@@ -127,7 +127,7 @@ class StreamBuilder(PatternBuilder):
     def _check(self, offset: int, window: WindowDefinition) -> None:
         for what, value in (("range", window.range), ("step", window.step)):
             if value is not None and (not value or value != abs(value)):
-                self.fail(offset, f"the window's {what} must be more than nothing")
+                self.fail(offset, f"the window's {what} must be greater than zero")
 
     @v_args(meta=True)
     def window_range(self, meta: Meta, children: list[Any]) -> tuple[int, dict[str, Any]]:
@@ -191,7 +191,7 @@ class StreamBuilder(PatternBuilder):
         return Window(self._named(definition), group.whole)
 
     def _named(self, definition: WindowDefinition) -> IRI:
-        """The name of a window that has none in the text; equal windows share it."""
+        """The name of a window that is unnamed in the text; equal windows share it."""
         number = 0
         while True:
             number += 1
@@ -282,7 +282,7 @@ class StreamBuilder(PatternBuilder):
     def _periodic(self, offset: int, span: Any, unit: timedelta) -> Report:
         length = self._length(offset, span, unit)
         if length <= timedelta(0):
-            self.fail(offset, "the time between two reports must be more than nothing")
+            self.fail(offset, "the time between two reports must be greater than zero")
         return Report(ReportKind.PERIOD, length)
 
     @v_args(meta=True)

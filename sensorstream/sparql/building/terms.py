@@ -56,7 +56,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Triples:
-    """A block of triples, as yet part of nothing."""
+    """A block of triples, not yet part of a pattern."""
 
     patterns: tuple[TriplePattern, ...]
 
@@ -71,8 +71,8 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         self.source = source
         self.base_iri = base
         self.prefixes = {f"{name}:": iri for name, iri in prefixes.items()}
-        # Where something was last written. A rule is built as soon as its text has been read,
-        # so the last place of a part is the place within the rule.
+        # The last position of each part. A grammar rule is built as soon as its text has been read,
+        # so the last position of a part is the one within the rule.
         self._places: dict[object, int] = {}
         self._first: dict[object, int] = {}
         self._labels = set(_LABEL.findall(source.text))
@@ -87,7 +87,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         self.fail(self._places.get(thing, 0), message)
 
     def at(self, offset: int, thing: _Written) -> _Written:
-        """The thing, its place remembered."""
+        """``thing``, after its position was recorded."""
         self._places[thing] = offset
         self._first.setdefault(thing, offset)
         return thing
@@ -97,7 +97,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         return {name[:-1]: iri for name, iri in self.prefixes.items()}
 
     def places(self) -> dict[object, Position]:
-        """Where each part was first written."""
+        """The first position of each part."""
         return {thing: self.source.position(offset) for thing, offset in self._first.items()}
 
     # Prologue
@@ -248,7 +248,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
 
 
 def number(written: str) -> Literal:
-    """The literal that a number without quotes means."""
+    """The literal of a number without quotes."""
     if "e" in written or "E" in written:
         return Literal(written, XSD_DOUBLE)
     return Literal(written, XSD_DECIMAL if "." in written else XSD_INTEGER)

@@ -44,7 +44,7 @@ class UpdateBuilder(QueryBuilder):
         prefixes: Mapping[str, str] = NO_PREFIXES,
         given: Collection[str] | None = None,
     ) -> None:
-        """``given`` names the variables with a value from outside, where there is an outside."""
+        """``given`` names the variables with a value from outside; empty outside rules."""
         super().__init__(source, base, prefixes)
         self._given = given
         self._used: set[BlankNode] = set()
@@ -150,7 +150,7 @@ class UpdateBuilder(QueryBuilder):
                     part,
                     f"{part} cannot stand in {where}: it takes no variables"
                     if self._given is None
-                    else f"{part} has no value: {where} has no WHERE to give it one",
+                    else f"{part} has no value: {where} has no WHERE that binds it",
                 )
 
     def _refuse_blank_nodes(self, quads: _Quads, where: str) -> None:
@@ -162,7 +162,7 @@ class UpdateBuilder(QueryBuilder):
         """A blank node that is inserted as data belongs to one operation of a request."""
         labels = {part for part in nodes(quads) if isinstance(part, BlankNode)}
         for label in sorted(labels & self._used):
-            self.fail_at(label, f"{label} stands in another operation already")
+            self.fail_at(label, f"{label} stands already in another operation")
         self._used |= labels
 
 

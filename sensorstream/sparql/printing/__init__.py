@@ -1,7 +1,7 @@
 """Algebra to text.
 
 ``parse_query(query_text(q)) == q`` for every query the parser can give, so an evaluator of plain
-SPARQL that is handed the text computes what the algebra says. The text is canonical: full IRIs,
+SPARQL that gets the text computes what the algebra means. The text is canonical: full IRIs,
 literals in their N-Triples form, each compound expression in brackets.
 """
 

@@ -105,7 +105,7 @@ def _aggregate_text(aggregate: Aggregate) -> str:
 def constraint_text(expression: Expression | Aggregate) -> str:
     """An expression in brackets."""
     written = expression_text(expression)
-    # Only compound expressions begin with a bracket, and theirs ends where they do.
+    # Only compound expressions begin with a bracket, and it closes at their end.
     return written if written.startswith("(") else f"({written})"
 
 
@@ -123,7 +123,7 @@ def group_text(pattern: Pattern) -> str:
 
 
 def content(pattern: Pattern) -> Iterator[str]:
-    """What stands between the braces of the group that means ``pattern``."""
+    """The text between the braces of the group that means ``pattern``."""
     if is_sub_select(pattern):
         yield from select_lines(pattern)
     elif isinstance(pattern, Filter):
@@ -190,7 +190,7 @@ _COMBINING = {
 def _combined(pattern: Union | Seq | Equals | OptionalSeq | EqualsOptional) -> Iterator[str]:
     left, right = pattern.left, pattern.right
     if isinstance(pattern, OptionalSeq):
-        # The optional side: its filter may not melt into that of the operator.
+        # The optional side: its filter must not merge with that of the operator.
         yield from braces("", _optional(left, pattern.condition))
     elif isinstance(left, Union | Seq | Equals | OptionalSeq | EqualsOptional):
         yield from _combined(left)
@@ -217,7 +217,7 @@ def _values(values: Values) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Modified:
-    """A pattern taken apart into what its clauses were."""
+    """A SELECT pattern taken apart into its clauses."""
 
     where: Pattern
     limits: Slice | None = None
@@ -231,7 +231,7 @@ class Modified:
 
 
 def is_sub_select(pattern: Pattern) -> bool:
-    """Whether a pattern is what a SELECT gives."""
+    """Whether a pattern is the pattern of a SELECT."""
     if isinstance(pattern, Slice):
         pattern = pattern.pattern
     if isinstance(pattern, Distinct | Reduced):
@@ -260,7 +260,7 @@ def modified(pattern: Pattern) -> Modified:
 def _grouped(
     pattern: Pattern,
 ) -> tuple[Pattern, tuple[Extend, ...], Values | None, Expression | None, Group | None]:
-    """What stands between WHERE and ORDER BY; without a group it is all WHERE."""
+    """The content of WHERE, GROUP BY and HAVING; without a group, of WHERE only."""
     below: Pattern = pattern
     computed: list[Extend] = []
     values: Values | None = None

@@ -81,7 +81,7 @@ def window_text(window: WindowDefinition) -> str:
 
 
 def extent_text(window: WindowDefinition) -> str:
-    """What stands between the brackets of a window's definition."""
+    """The text between the brackets of a window's definition."""
     words: list[str] = []
     counts = isinstance(window.range, int) or isinstance(window.step, int)
     if isinstance(window.range, timedelta):

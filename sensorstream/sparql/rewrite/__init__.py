@@ -1,7 +1,8 @@
 """From the algebra of a query to an equal one that costs less to keep in step.
 
-Each rule is a function of a pattern in a file of its own; :data:`RULES` is the order in which
-they are applied, once each. What they give has the same solutions, as often, on every dataset.
+Each rule is a function of a pattern in a file of its own; :data:`RULES` is the order in which they
+are applied, once each. The result has the same solutions, with the same multiplicity, on every
+dataset.
 """
 
 from __future__ import annotations

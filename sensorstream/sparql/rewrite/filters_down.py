@@ -27,12 +27,12 @@ def filters_down(pattern: Pattern) -> Pattern:
     """``A B FILTER(c)`` becomes ``{ A FILTER(c) } B`` if every solution of A binds all of c.
 
     Then no other operand can give c's variables another value, so the same rows are left out,
-    before they cost anything. Likewise into the left of OPTIONAL and MINUS, below BIND to a
-    variable c does not mention, and into sub-selects of what they select.
+    before they cost anything. The filter also goes into the left of OPTIONAL and MINUS, below BIND
+    to a variable that c does not mention, and into sub-selects that select all variables of c.
 
     EXISTS moves likewise, but not into an operand of a join: joined first, the triples are one
-    ordered walk, and EXISTS is asked of fewer rows. Nothing goes into UNION, for it would become
-    two, nor below a grouping: queries that differ in HAVING share the groups.
+    ordered walk, and EXISTS is evaluated for fewer rows. No filter goes into UNION, because it
+    would become two filters, or below a grouping: queries that differ in HAVING share the groups.
     """
     return rebuilt(pattern, _lowered)
 
@@ -42,11 +42,11 @@ def _lowered(node: Any) -> Any:
 
 
 def _placed(condition: Expression, pattern: Pattern) -> Pattern:
-    """``Filter(condition, pattern)``, as deep in the pattern as it may stand."""
+    """``Filter(condition, pattern)``, as deep in the pattern as possible."""
     names, plain = names_in(condition), not existences(condition)
 
     def fits(inner: Pattern) -> bool:
-        # The pattern of EXISTS has variables of its own, that nothing outside binds.
+        # The pattern of EXISTS has local variables, which no outer pattern binds.
         return (names if plain else names & in_scope(pattern)) <= certain(inner)
 
     match pattern:

@@ -1,4 +1,4 @@
-"""A filter on what its group does not bind goes up."""
+"""A filter on variables that its group does not bind goes up."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from sensorstream.sparql.walk import rebuilt
 
 
 def filters_up(pattern: Pattern) -> Pattern:
-    """``{ A FILTER(c) } B`` becomes ``A B FILTER(c)`` if c mentions what neither A nor B binds.
+    """``{ A FILTER(c) } B`` becomes ``A B FILTER(c)`` if c uses a variable that neither binds.
 
     Within EXISTS such a variable is the outer solution's (section 18.6): the filter then stands at
-    the top of the pattern, where it can be asked of the pair of an inner and an outer row.
+    the top of the pattern, where it can be evaluated for the pair of an inner and an outer row.
     Elsewhere the variable is unbound, before as after. For the variables that A may bind, the
-    joined row must have the value of A: either A always binds them, or B never does.
-    Likewise out of ``GRAPH <g> { }`` and DISTINCT.
+    joined row must have the value of A: either A always binds them, or B never does. Likewise out
+    of ``GRAPH <g> { }`` and DISTINCT.
     """
     return rebuilt(pattern, _raised)
 
@@ -49,7 +49,7 @@ def _raised(node: Any) -> Any:
 
 
 def _taken(pattern: Pattern, other: Pattern) -> tuple[list[Expression], Pattern]:
-    """The filters on top of an operand that can leave it, and what is left of it."""
+    """The filters on top of an operand that can leave it, and the operand without them."""
     match pattern:
         case Filter(condition, inner):
             found, rest = _taken(inner, other)

@@ -12,7 +12,7 @@ from sensorstream.sparql.walk import nodes, rebuilt
 
 
 def joins_flat(pattern: Pattern) -> Pattern:
-    """``{ A B } { C }`` becomes ``{ A B C }``; the empty block, that joins with all, is left out.
+    """``{ A B } { C }`` becomes ``{ A B C }``; the empty block is left out.
 
     Joins are associative and commutative (section 18.5), and a block of triples is the join of
     its triples. Blocks in which the same blank node stands are kept apart: a block is its scope.

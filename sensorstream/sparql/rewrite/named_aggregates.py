@@ -31,7 +31,7 @@ def _in_project(node: object) -> object | None:
 
 
 def _names(pattern: Pattern) -> dict[Variable, Variable]:
-    """The aggregates' variables and what each is first copied to."""
+    """The aggregates' variables, each with the first variable it is copied to."""
     match pattern:
         case Group(_, _, aggregates):
             return {variable: variable for variable, _ in aggregates}
@@ -50,7 +50,7 @@ def _names(pattern: Pattern) -> dict[Variable, Variable]:
 
 
 def _renamed(pattern: Pattern, names: dict[Variable, Variable]) -> Pattern:
-    """What stands over the group, and the group, with the new names."""
+    """The nodes above the group, and the group, with the new names."""
     match pattern:
         case Group(inner, _, aggregates):
             computed = tuple((names[variable], each) for variable, each in aggregates)

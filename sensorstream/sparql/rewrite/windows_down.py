@@ -12,10 +12,10 @@ from sensorstream.sparql.walk import children, renewed
 def windows_down(pattern: Pattern) -> Pattern:
     """``WINDOW w { A FILTER(c) }`` becomes ``WINDOW w { A } FILTER(c)``, and so on for all in it.
 
-    A window only says which graph blocks of triples match (RSP-QL, as GRAPH in SPARQL 1.1,
-    section 18.6), those within EXISTS included; all other operators work on solutions and see
-    no graph. What stood inside a window can then be moved, ordered and shared as if it had not.
-    The inner of two windows counts, and GRAPH within a window matches the graph.
+    A window only selects the graph that blocks of triples match (RSP-QL, as GRAPH in SPARQL 1.1,
+    section 18.6), those within EXISTS included; all other operators work on solutions and read no
+    graph. Patterns from inside a window can then be moved, ordered and shared like all others. Of
+    two nested windows the inner one applies, and GRAPH within a window matches the graph.
     """
     moved: Pattern = _within(pattern, None)
     return moved
