@@ -16,6 +16,7 @@ from sensorstream.network.plan.conjunction import (
     join,
     projected,
 )
+from sensorstream.network.plan.named_aggregates import named_aggregates
 from sensorstream.network.plan.nodes import (
     Anew,
     Closure,
@@ -88,7 +89,7 @@ def plan_in_step(pattern: Pattern, sources: Sources, base: IRI | None = None) ->
         UnsupportedQuery: part of it cannot be answered at all.
     """
     check_windows(pattern, sources)
-    pattern = rewritten(with_base(pattern, base))
+    pattern = named_aggregates(rewritten(with_base(pattern, base)))
     _, conditions, outside = parted_order(pattern)
     if outside is not None and not names_ordered_by(conditions) <= set(outside):
         pattern = Slice(pattern)

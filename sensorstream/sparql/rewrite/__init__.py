@@ -16,7 +16,6 @@ from sensorstream.sparql.rewrite.filters_down import filters_down
 from sensorstream.sparql.rewrite.filters_split import filters_split
 from sensorstream.sparql.rewrite.filters_up import filters_up
 from sensorstream.sparql.rewrite.joins_flat import joins_flat
-from sensorstream.sparql.rewrite.named_aggregates import named_aggregates
 from sensorstream.sparql.rewrite.windows_down import windows_down
 
 Rule = Callable[[Pattern], Pattern]
@@ -28,7 +27,6 @@ RULES: Final[tuple[Rule, ...]] = (
     filters_up,
     filters_down,
     joins_flat,
-    named_aggregates,
 )
 
 

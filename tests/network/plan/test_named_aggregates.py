@@ -4,7 +4,7 @@ import pytest
 
 from sensorstream.sparql.algebra import Extend, Group
 from sensorstream.sparql.parser import parse_query
-from sensorstream.sparql.rewrite.named_aggregates import named_aggregates
+from sensorstream.network.plan.named_aggregates import named_aggregates
 from sensorstream.sparql.walk import nodes
 
 CASES = {
