@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from sensorstream.model.timeline import Instant
     from sensorstream.streams.background import Background
     from sensorstream.streams.event_lines import EventLines
+
+
+_AT_ONCE: Final = 1000
+"""Reports that are printed together."""
 
 
 @click.command("run")
@@ -232,12 +236,16 @@ class Printer:
         from sensorstream.streams.report_data import report_text
 
         reacted = not outcome.alerts and not outcome.replies
+        texts: list[str] = []
         for each in outcome.reports:
             if not reacted and (outcome.time is None or each.report.time >= outcome.time):
+                _print_texts(texts)
                 self._print_reactions(outcome)
                 reacted = True
-            for text in report_text(each.report, self.time(each.report.time)):
-                click.echo(text, nl=False)
+            texts.extend(report_text(each.report, self.time(each.report.time)))
+            if len(texts) >= _AT_ONCE:
+                _print_texts(texts)
+        _print_texts(texts)
         if not reacted:
             self._print_reactions(outcome)
 
@@ -268,6 +276,13 @@ class Printer:
             return
         for warning in outcome.warnings:
             click.echo(f"{name}: {warning}", err=True)
+
+
+def _print_texts(texts: list[str]) -> None:
+    """Print texts, and empty the list; the output is flushed once for all of them."""
+    if texts:
+        click.echo("".join(texts), nl=False)
+        texts.clear()
 
 
 def _print_line(data: Mapping[str, object]) -> None:

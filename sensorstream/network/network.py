@@ -122,6 +122,8 @@ class Network:
     def settle(self) -> None:
         """End an instant: let every operator concerned take in what has changed below it."""
         queue = self._queue
+        if not queue and not self.observers:
+            return
         changed: list[Node] = []
         while queue:
             node = heapq.heappop(queue)[2]

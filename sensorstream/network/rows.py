@@ -142,6 +142,9 @@ def cancelled(added: list[Row], removed: list[Row]) -> tuple[list[Row], list[Row
     """A change without the rows that both come and go."""
     if not added or not removed:
         return added, removed
+    if len(added) == len(removed) == 1:
+        # The one row of a group without keys, as most often.
+        return (added, removed) if added[0] != removed[0] else ([], [])
     weights = net(added, removed)
     return (
         [row for row, weight in weights.items() for _ in range(weight)],

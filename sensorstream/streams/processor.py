@@ -525,8 +525,9 @@ class StreamProcessor:
         assert self.now is not None
         self.network.settle()
         self._stop_broken()
-        for query in sorted(self._stirred, key=_number):
-            if query.schedule.kind is ReportKind.CHANGE:
+        changed = [q for q in self._stirred if q.schedule.kind is ReportKind.CHANGE]
+        for query in sorted(changed, key=_number):
+            if query in self._stirred:
                 del self._stirred[query]
                 self._report_if_due(query, self.now)
 
