@@ -1,9 +1,9 @@
 """``SELECT (SUM(?v) AS ?s)``: the group gives ``?s`` itself, instead of a variable to be renamed.
 
 The algebra computes an aggregate into an inner variable, which an Extend then copies (SPARQL 1.1,
-section 18.2.4.1). That is what SPARQL's text can say, so it is no rewrite of the algebra but the
-first step of a plan. Nothing outside the Project can see the inner variable, so the group may use the
-name of the copy wherever nothing below the Extend mentions that name.
+section 18.2.4.1). That is what the text of a query can say, so this is no rewrite of the algebra
+but the first step of a plan. Nothing outside the Project can see the inner variable, so the group
+may use the name of the copy wherever nothing below the Extend mentions that name.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from sensorstream.network.plan.named_aggregates import named_aggregates
 from sensorstream.sparql.algebra import Extend, Group
 from sensorstream.sparql.parser import parse_query
-from sensorstream.network.plan.named_aggregates import named_aggregates
 from sensorstream.sparql.walk import nodes
 
 CASES = {
