@@ -17,7 +17,7 @@ from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.wiring import Deployment, read_deployment, reasoner_of
 from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import (
     Inconsistent,
     OntologyConflict,
@@ -202,7 +202,7 @@ class NewOntology(NewReasoner):
         self._exchange.mapper.plan = new.mapping
         self._exchange.deployment = new
         self._exchange.put = OntologyText(message.content, message.source, message.id)
-        return Outcome(message, Status.ACCEPTED)
+        return self._engine.accepted(message)
 
 
 def _aside(deployment: Deployment) -> Aside:

@@ -391,13 +391,14 @@ class Cycle:
         self.kb.apply(Origin.WINDOW, change.delta)
         aside.follow(self.kb.triples(Origin.WINDOW))
         self._exchange(aside)
-        return Outcome(
+        outcome = Outcome(
             message,
             Status.ACCEPTED,
             alerts=self.notices.restored(message, expelled, self.now),
             departures=tuple(Departure(each, now) for each in change.departures),
             superseded=change.superseded,
         )
+        return self.with_queries(outcome)
 
     def _exchange(self, aside: Aside) -> None:
         for origin in (Origin.STATIC, Origin.STATIC_INFERRED, Origin.INFERRED):
@@ -408,6 +409,8 @@ class Cycle:
             self.kb.apply(origin, Delta(0, added, removed))
         self.reasoner.close()
         self.reasoner = aside.reasoner
+        # Or a query that begins now would see the change twice, and a restart would lose it.
+        self.queries.settle()
 
 
 def _by_message(window: Window) -> list[list[Triple]]:

@@ -171,7 +171,7 @@ class Engine:
             self._order.complete(time)
             released = self._release(_NONE, None)
         self.queries.advance(time)
-        return self._marked(replace(self._told(), released=released))
+        return self._marked(replace(self.accepted(_NO_MESSAGE), released=released))
 
     def finish(self) -> Outcome:
         """The streams have ended: all that waits is released, and windows close once more."""
@@ -180,10 +180,11 @@ class Engine:
             self._order.complete(None)
             released += self._release(_NONE, None)
         self.queries.finish()
-        return self._marked(replace(self._told(), released=released))
+        return self._marked(replace(self.accepted(_NO_MESSAGE), released=released))
 
-    def _told(self) -> Outcome:
-        return self._cycle.with_queries(Outcome(_NO_MESSAGE, Status.ACCEPTED))
+    def accepted(self, message: Message) -> Outcome:
+        """The outcome of an entry that is no message, with what queries have reported by now."""
+        return self._cycle.with_queries(Outcome(message, Status.ACCEPTED))
 
     def tick(self, tick: Message, refused: Container[str] = _NONE) -> Outcome:
         """Let time pass without a message: what waited for silent sources is released.

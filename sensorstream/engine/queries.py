@@ -242,6 +242,13 @@ class LiveQueries:
         assert processor.now is not None
         self._moved = Moved(processor.now, received)
 
+    def settle(self) -> None:
+        """The knowledge base has changed by itself, at the present and between two messages."""
+        if self.processor.now is None:
+            self.processor.take_back()
+        else:
+            self.processor.settle(self.processor.now)
+
     def take_back(self) -> None:
         """A message was rejected, and the knowledge base is as it was before."""
         self.processor.take_back()

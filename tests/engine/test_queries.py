@@ -10,13 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.wiring import Deployment, reasoner_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.engine.queries import QueryReport, stream_of
+from sensorstream.errors import InternalFault
 from sensorstream.model.events import Message
 from sensorstream.network.operators.group import Group
+from sensorstream.reasoning.aside import Aside
 from sensorstream.settings import TimeSettings, WindowSettings
 from tests.engine import feeding
 
@@ -24,6 +26,7 @@ Deploy = Callable[..., Deployment]
 Start = Callable[[Deployment], Engine]
 
 EX = "http://example.org/"
+SUB_CLASS_OF = "http://www.w3.org/2000/01/rdf-schema#subClassOf"
 ONTOLOGY = f"""@prefix : <{EX}> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
 :Reading a owl:Class . :value a owl:DatatypeProperty .
@@ -215,6 +218,52 @@ def test_a_broken_query_is_stopped_with_an_alert_and_the_message_stays(
     assert (alert.kind, alert.key, alert.id) == ("query-stopped", "q2", "m1-e2")
     assert list(engine.queries.processor.queries) == ["q0", "q1"]
     assert [each.report.query for each in process(engine, message(2, 2, 6)).reports] == ["q1"]
+
+
+def test_an_engine_restored_after_an_exchange_reports_as_one_that_went_on(
+    deploy: Deploy, start: Start
+) -> None:
+    things = PREFIX + "SELECT ?r WHERE { ?r a :Thing }"
+    engine = registered(start(deploy(ONTOLOGY, RULES)), things)
+    process(engine, message(1, 1, 5))
+    new = deploy(
+        ONTOLOGY + f":Reading <{SUB_CLASS_OF}> :Thing . :Thing a owl:Class .",
+        RULES,
+    )
+    aside = Aside(new.ontology.triples, reasoner_of(new))
+    engine.adopt(aside, new.rules, new.filters, new.shedding)
+    again = start(new)
+    again.restore(load(dump(engine.state())))
+    # It begins after the exchange: what it finds is no news.
+    late = engine.register("late", things, "e9")
+    assert engine.queries.processor.acts_before(2)
+    first, second = process(engine, message(2, 3, 6)), process(engine, message(3, 4, 7))
+    expected = [each for each in (*all_reports(first), *all_reports(second)) if each.entry == "e0"]
+    assert [(each.report.time, len(each.report.rows)) for each in expected] == [(1, 1), (3, 1)]
+    found = [each for n in (2, 3) for each in all_reports(process(again, message(n, n + 1, n + 4)))]
+    assert told(found) == told(expected)
+    assert len(late.result()) == 3
+
+
+def test_a_query_that_cannot_be_started_again_is_told_of(
+    deploy: Deploy, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployment = deploy(ONTOLOGY, RULES)
+    engine = registered(start(deployment), *QUERIES)
+    process(engine, message(1, 1, 5))
+    state = load(dump(engine.state()))
+
+    def broken(_: Group) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(Group, "load", broken)
+    again = start(deployment)
+    again.restore(state)
+    assert list(again.queries.processor.queries) == ["q0", "q1"]
+    (alert,) = process(again, message(2, 2, 6)).alerts
+    assert (alert.kind, alert.key, alert.id) == ("query-stopped", "q2", "m2-e2")
+    with pytest.raises(InternalFault, match="RuntimeError: a fault"):
+        again.register("again", QUERIES[2])
 
 
 def test_sources_are_streams() -> None:
