@@ -51,6 +51,12 @@ class TripleIndex:
                 _put(self._osp, o, s, p)
         return self._osp
 
+    def read(self, predicate: Term | None, object_: Term | None) -> None:
+        """A pattern reads triples with this predicate and object (None: any): all are kept."""
+
+    def unread(self, predicate: Term | None, object_: Term | None) -> None:
+        """One pattern less reads such triples."""
+
     def __len__(self) -> int:
         return self._size
 

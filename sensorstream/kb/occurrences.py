@@ -52,15 +52,16 @@ class _Stored(NamedTuple):
 class Occurrences:
     """The occurrences that some scope still sees, and an index of their triples.
 
-    ``index`` holds the triples of the widest scope, ``latest`` the number of the latest
-    occurrence of each. ``watchers`` see a triple each time it occurs: as added, and before that
-    as removed if it was there already; its expiry is not told, since every scope has its own.
-    O(triples) per event, and O(1) for each scope that has watchers.
+    ``index`` holds those triples of the widest scope that some pattern reads (:meth:`read`),
+    ``latest`` the number of the latest occurrence of each. ``watchers`` see a triple each time it
+    occurs: as added, and before that as removed if it was there already; its expiry is not told,
+    since every scope has its own. O(triples) per event, and O(1) for each scope that has watchers.
     """
 
     __slots__ = (
         "_elements",
         "_next",
+        "_reads",
         "first",
         "index",
         "latest",
@@ -91,6 +92,41 @@ class Occurrences:
         self.first = 0
         """The number of the oldest element that is stored."""
         self._next = 0
+        # By predicate and object (None: any), how many patterns read such triples.
+        self._reads: dict[Term | None, dict[Term | None, int]] = {}
+
+    def read(self, predicate: Term | None, object_: Term | None) -> None:
+        """Keep triples with this predicate and object in the index; None stands for any.
+
+        O(1) if they are kept already, else O(stream).
+        """
+        objects = self._reads.setdefault(predicate, {})
+        objects[object_] = objects.get(object_, 0) + 1
+        if objects[object_] > 1:
+            return
+        latest, index, number = self.latest, self.index, self.floor
+        for element in self._elements.values():
+            for triple in element.triples:
+                number += 1
+                if predicate in (None, triple[1]) and object_ in (None, triple[2]):
+                    if triple not in latest:
+                        index.add(triple)
+                    latest[triple] = number
+
+    def unread(self, predicate: Term | None, object_: Term | None) -> None:
+        """One pattern less reads such triples."""
+        objects = self._reads[predicate]
+        objects[object_] -= 1
+        if not objects[object_]:
+            del objects[object_]
+            if not objects:
+                del self._reads[predicate]
+
+    def _is_read(self, triple: Triple) -> bool:
+        objects = self._reads.get(triple[1])
+        if objects is not None and (None in objects or triple[2] in objects):
+            return True
+        return None in self._reads
 
     @property
     def spo(self) -> Index[Subject, IRI, Term]:
@@ -105,11 +141,13 @@ class Occurrences:
         self.present = element.time
         number = self.number
         for triple in triples:
+            number += 1
+            if not self._is_read(triple):
+                continue
             old = latest.get(triple)
             if old is not None:
                 for watcher in watchers:
                     watcher.removed(triple)
-            number += 1
             latest[triple] = number
             if old is None:
                 index.add(triple)
@@ -167,6 +205,15 @@ class Occurrences:
         """What is stored, oldest first."""
         return (StreamElement(e.time, e.end, e.triples) for e in self._elements.values())
 
+    def after(self, low: int) -> Iterator[Triple]:
+        """The triples that occurred after a number, oldest first."""
+        number = self.floor
+        for element in self._elements.values():
+            for triple in element.triples:
+                number += 1
+                if number > low:
+                    yield triple
+
     @property
     def floor(self) -> int:
         """The number of the last occurrence that is not stored any more; at least that."""
@@ -182,7 +229,7 @@ class Occurrences:
             number = stored.last - len(stored.triples)
             for triple in stored.triples:
                 number += 1
-                if latest[triple] == number:
+                if latest.get(triple) == number:
                     index.discard(triple)
                     del latest[triple]
             del self._elements[self.first]
@@ -192,11 +239,11 @@ class Occurrences:
 class Scope:
     """The occurrences after number ``low``: what one window sees of a stream.
 
-    ``watchers`` see each triple that enters the content or leaves it, while it is in it;
-    ``followers`` are called once whenever ``low`` has changed. Iteration, ``in`` and
-    :meth:`size` give the content; ``spo``, ``pos`` and ``osp`` belong to the widest scope, and
-    who reads them compares the number of each triple with ``low``. With a ``length`` of time it
-    may lag behind, see :meth:`catch_up`.
+    ``watchers`` see each triple that is read and enters the content or leaves it, while it is in
+    it; ``followers`` are called once whenever ``low`` has changed. Iteration and :meth:`size` give
+    the content; ``in`` and :meth:`match` those triples of it that some pattern reads. ``spo``,
+    ``pos`` and ``osp`` belong to the widest scope, and who reads them compares the number of each
+    triple with ``low``. With a ``length`` of time it may lag behind, see :meth:`catch_up`.
     """
 
     __slots__ = ("at", "followers", "length", "low", "occurrences", "watchers")
@@ -217,6 +264,14 @@ class Scope:
         """By subject; a superset of the content."""
         return self.occurrences.index.spo
 
+    def read(self, predicate: Term | None, object_: Term | None) -> None:
+        """See :meth:`Occurrences.read`."""
+        self.occurrences.read(predicate, object_)
+
+    def unread(self, predicate: Term | None, object_: Term | None) -> None:
+        """See :meth:`Occurrences.unread`."""
+        self.occurrences.unread(predicate, object_)
+
     @property
     def pos(self) -> Index[IRI, Term, Subject]:
         """By predicate; a superset of the content."""
@@ -231,7 +286,7 @@ class Scope:
         return self.occurrences.latest.get(triple, 0) > self.low
 
     def __iter__(self) -> Iterator[Triple]:
-        return (t for t, number in self.occurrences.latest.items() if number > self.low)
+        return iter(dict.fromkeys(self.occurrences.after(self.low)))
 
     def __len__(self) -> int:
         """The number of occurrences: at least that of the triples."""
@@ -304,7 +359,7 @@ class Scope:
             latest, before = self.occurrences.latest, stored.last - len(stored.triples)
             for number in range(self.low + 1, until + 1):
                 triple = stored.triples[number - before - 1]
-                if latest[triple] == number:
+                if latest.get(triple) == number:
                     for watcher in self.watchers:
                         watcher.removed(triple)
                 # One after the other: the next one's joins must not find this one any more.

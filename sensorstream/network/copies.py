@@ -53,6 +53,7 @@ class Copies:
         if not copy.users:
             del self._copies[id(index)]
             index.watchers.remove(copy)
+            index.unread(None, None)
             self._removed += copy.size
             self._store.remove_graph(copy.graph)
 
@@ -94,6 +95,7 @@ class _Copy:
         self._index = index
         self._notes: dict[Triple, bool] = {}
         self.start_anew()
+        index.read(None, None)
         index.watchers.append(self)
 
     @property

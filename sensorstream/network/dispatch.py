@@ -31,6 +31,12 @@ class Watched(Protocol):
     def watchers(self) -> list[Watcher]:
         """Who is told."""
 
+    def read(self, predicate: Term | None, object_: Term | None) -> None:
+        """Tell of triples with this predicate and object; None stands for any."""
+
+    def unread(self, predicate: Term | None, object_: Term | None) -> None:
+        """One reader less of such triples; as often as :meth:`read` was called."""
+
 
 class _Triggers:
     """What fires at a kind of triple: always, or by what else is said of the subject."""
@@ -92,15 +98,20 @@ class Dispatcher:
             by_object = self._triggers.setdefault(predicate, {})
             triggers = by_object.setdefault(object_, _Triggers())
         triggers.at(guard).setdefault(node, []).append(fire)
-        self._keys.setdefault(node, set()).add((predicate, object_, guard))
+        keys = self._keys.setdefault(node, set())
+        if (predicate, object_, guard) not in keys:
+            keys.add((predicate, object_, guard))
+            self._index.read(predicate, object_)
 
     def follow(self, node: Node) -> None:
         """Wake an operator at every change; it finds out by itself what it means."""
         self._followers[node] = None
+        self._index.read(None, None)
 
     def forget(self, node: Node) -> None:
         """Fire nothing more for an operator."""
         for predicate, object_, guard in self._keys.pop(node, ()):
+            self._index.unread(predicate, object_)
             if predicate is None:
                 if self._anything is not None and self._anything.forget(guard, node):
                     self._anything = None
@@ -110,7 +121,9 @@ class Dispatcher:
                 del by_object[object_]
                 if not by_object:
                     del self._triggers[predicate]
-        self._followers.pop(node, None)
+        if node in self._followers:
+            del self._followers[node]
+            self._index.unread(None, None)
 
     def close(self) -> None:
         """Watch no longer."""

@@ -341,8 +341,7 @@ class StreamProcessor:
                     self._agenda.note(entry)
             worked += 1
             self.now = due
-            self._open_instant(due)
-            self._end()
+            self._end(moved=self._open_instant(due))
 
     def settle(self, time: Instant) -> None:
         """The graphs outside the windows have changed."""
@@ -371,8 +370,8 @@ class StreamProcessor:
             return
         while (due := self._agenda.next) is not None and due <= last:
             self.now = due
-            self._open_instant(due)
-            self._end({query for query, end in ends.items() if end is not None and due <= end})
+            reporting = {query for query, end in ends.items() if end is not None and due <= end}
+            self._end(reporting, moved=self._open_instant(due))
 
     @property
     def next_due(self) -> Instant | None:
@@ -417,11 +416,15 @@ class StreamProcessor:
         self.now = time
         self._open_instant(time)
 
-    def _open_instant(self, time: Instant) -> None:
-        if self._agenda.next == time:
-            for entry in self._agenda.take(time, closing=False):
-                entry.elapse(time)
-                self._agenda.note(entry)
+    def _open_instant(self, time: Instant) -> bool:
+        """Let go of what expires at a time; whether there is something."""
+        if self._agenda.next != time:
+            return False
+        entries = self._agenda.take(time, closing=False)
+        for entry in entries:
+            entry.elapse(time)
+            self._agenda.note(entry)
+        return bool(entries)
 
     def _next_before(self, time: Instant) -> Instant | None:
         """The next instant before a time that may change or report anything.
@@ -462,13 +465,18 @@ class StreamProcessor:
                 if query.is_due():
                     self._report(query, self.now)
 
-    def _end(self, reporting: Container[ContinuousQuery] | None = None) -> None:
+    def _end(
+        self, reporting: Container[ContinuousQuery] | None = None, *, moved: bool = False
+    ) -> None:
         """End the present instant: compute what is due at it, settle, and only then report.
 
-        ``reporting`` are the queries that may, if not all.
+        ``reporting`` are the queries that may, if not all; ``moved`` says that windows have moved
+        since the network settled. If nothing has, it is settled: what has changed since then in the
+        graphs outside the windows belongs to a later instant.
         """
         assert self.now is not None
         while self._agenda.next == self.now:
+            moved = True
             for entry in self._agenda.take(self.now, closing=True):
                 entry.elapse(self.now)
                 self._agenda.note(entry)
@@ -478,8 +486,9 @@ class StreamProcessor:
                     self._stirred.update(self._readers[entry])
                     for window in entry.roused():
                         self._agenda.note(window)
-        self.network.settle()
-        self._stop_broken()
+        if moved:
+            self.network.settle()
+            self._stop_broken()
         stirred = sorted(self._stirred, key=_number)
         self._stirred.clear()
         for query in stirred:

@@ -28,6 +28,7 @@ class _Ear:
     def __init__(self, index: Watched) -> None:
         self._weights: dict[Triple, int] = {}
         self._index = index
+        index.read(None, None)
         index.watchers.append(self)
 
     def added(self, triple: Triple) -> None:
@@ -51,6 +52,7 @@ class _Ear:
 
     def close(self) -> None:
         self._index.watchers.remove(self)
+        self._index.unread(None, None)
 
 
 class Trace:

@@ -43,6 +43,7 @@ def test_each_scope_holds_what_its_definition_says(
     gaps: list[tuple[int, list[Triple]]], lengths: list[int], counts: list[int]
 ) -> None:
     stream = Occurrences()
+    stream.read(None, None)
     by_time = [(length, Follower(stream.open())) for length in lengths]
     by_count = [(count, Follower(stream.open())) for count in counts]
     lagging = [(length, stream.open(length)) for length in lengths]
@@ -75,6 +76,7 @@ def test_each_scope_holds_what_its_definition_says(
 
 def test_what_no_scope_sees_is_not_stored() -> None:
     stream = Occurrences()
+    stream.read(None, None)
     short, long = stream.open(), stream.open()
     for time in range(100):
         triple = (NAMES[0], NAMES[1], IRI(f"http://example.org/{time}"))
@@ -92,6 +94,7 @@ def test_what_no_scope_sees_is_not_stored() -> None:
 
 def test_the_widest_of_the_scopes_of_a_length_of_time_decides_what_is_stored() -> None:
     stream = Occurrences()
+    stream.read(None, None)
     short, long = stream.open(5), stream.open(20)
     for time in range(100):
         triple = (NAMES[0], NAMES[1], IRI(f"http://example.org/{time}"))
@@ -100,3 +103,22 @@ def test_the_widest_of_the_scopes_of_a_length_of_time_decides_what_is_stored() -
     assert short.lags
     stream.close(long)
     assert len(stream.index) == len(set(short)) == 5
+
+
+def test_only_what_a_pattern_reads_is_indexed_and_from_then_on_what_was_said_before() -> None:
+    stream = Occurrences()
+    scope = stream.open()
+    name, speed, colour = (IRI(f"http://example.org/{each}") for each in ("n", "speed", "colour"))
+    for time in range(3):
+        said = ((name, speed, IRI(f"http://example.org/{time}")), (name, colour, NAMES[time]))
+        stream.take(StreamElement(time, time, said))
+        if not time:
+            stream.read(speed, None)
+    assert {triple[1] for triple in stream.index} == {speed}
+    assert len(stream.index) == 3
+    assert scope.size() == 6
+    stream.read(colour, NAMES[1])
+    assert (name, colour, NAMES[1]) in scope
+    assert len(stream.index) == 4
+    scope.leave_until(1)
+    assert list(stream.index) == [(name, speed, IRI("http://example.org/2"))]
