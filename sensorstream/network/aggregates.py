@@ -251,29 +251,18 @@ class Greatest(Least):
     descending = True
 
 
-class Sample:
-    """Some value; the one that has been there longest."""
+class Sample(Least):
+    """SAMPLE: the least value, so that it does not depend on the order of arrival."""
 
-    __slots__ = ("_counts",)
-
-    def __init__(self) -> None:
-        self._counts: dict[Term, int] = {}
+    __slots__ = ()
 
     def take(self, value: Any, weight: int) -> None:
-        if value is None:
-            return
-        count = self._counts.get(value, 0) + weight
-        if count:
-            self._counts[value] = count
-        else:
-            del self._counts[value]
-
-    def result(self) -> Term | None:
-        return next(iter(self._counts), None)
+        if value is not None:
+            super().take(value, weight)
 
 
 class Concatenation:
-    """GROUP_CONCAT: the values' characters, in order of first arrival."""
+    """GROUP_CONCAT: the values' characters, in their order, so that arrival does not matter."""
 
     __slots__ = ("_counts", "_errors", "_separator")
 
@@ -298,8 +287,9 @@ class Concatenation:
     def result(self) -> Term | None:
         if self._errors:
             return None
+        counts = self._counts
         return Literal(
-            self._separator.join(each for each, count in self._counts.items() for _ in range(count))
+            self._separator.join(each for each in sorted(counts) for _ in range(counts[each]))
         )
 
 

@@ -90,6 +90,13 @@ class Node(ABC):
         """
         return
 
+    def state(self) -> tuple[Row, ...] | None:
+        """What cannot be derived again from the graphs after a restart; None: nothing."""
+        return None
+
+    def restore(self, state: tuple[Row, ...]) -> None:
+        """Go on from a :meth:`state`; the operator has been loaded."""
+
     def release(self) -> None:
         """Take back what :meth:`load` has left outside, even if it failed halfway."""
         return

@@ -57,6 +57,13 @@ class Reevaluated(Node):
         self._text = one_shot_text(self._plan, self._names)
         self._bag = net(self._evaluated(), ())
 
+    def state(self) -> tuple[Row, ...]:
+        """The rows as they were evaluated last: NOW or RAND would give others."""
+        return tuple(self.rows())
+
+    def restore(self, state: tuple[Row, ...]) -> None:
+        self._bag = net(state, ())
+
     def rows(self) -> Iterable[Row]:
         return (row for row, times in self._bag.items() for _ in range(times))
 

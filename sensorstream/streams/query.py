@@ -202,6 +202,7 @@ class ContinuousQuery:
             self._arrived,
             self._computed,
             self._answer,
+            self.root.state(),
             pending,
         )
 
@@ -216,6 +217,8 @@ class ContinuousQuery:
         # Versions before counted a stream once for each window on it.
         self._computed = min(state.computed, self._steps())
         self._answer = state.answer
+        if state.operator is not None:
+            self.root.restore(state.operator)
         if self._triples is not None:
             # What it has told so far: what there is, but for what it has not told.
             counts = Counter(self._triples(self.root.rows()))

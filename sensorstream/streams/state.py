@@ -33,6 +33,8 @@ class QueryState:
     arrived: int
     computed: int
     answer: bool | None
+    operator: tuple[Row, ...] | None = None
+    """What its operator cannot derive again."""
     pending: bool = False
     """Whether it may report at the end of the present instant."""
 
