@@ -107,7 +107,7 @@ def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
     for triple in background.triples():
         if triple not in default:
             default.add(triple)
-    name, _, query = read_query(query_file)
+    name, _, query = read_query(query_file, background)
     processor = StreamProcessor(default, instant=instant_of, second=SECOND)
     plan = processor.check(name, query, background.named(query.dataset, query_file))
     return list(plan_lines(plan, {DEFAULT: default}))

@@ -93,7 +93,7 @@ def offline_engine(
     graphs: dict[IRI, TripleIndex] = {}
     named: list[tuple[str, str]] = []
     for file in queries:
-        name, text, query = read_query(file)
+        name, text, query = read_query(file, background)
         graphs |= background.named(query.dataset, file)
         named.append((name, text))
     engine = build_engine(
@@ -112,17 +112,24 @@ def offline_engine(
         raise
 
 
-def read_query(file: Path) -> tuple[str, str, Query]:
-    """The name, the text and the meaning of a query in a file.
+def read_query(file: Path, background: Background) -> tuple[str, str, Query]:
+    """The name, the text and the meaning of a query in a file; its notes go to stderr.
 
     Raises:
         QueryError: the text is not a valid query.
     """
-    from sensorstream.sparql.parser import parse_query
+    from sensorstream.analysis import Known, query_notes
+    from sensorstream.errors import Position
+    from sensorstream.model.schema import Schema
+    from sensorstream.sparql import parser
 
     base, text = file.absolute().as_uri(), file.read_text(encoding="utf-8")
-    query = parse_query(text, file=str(file), base=base)
-    registration = query.registration
+    parsed = parser.read_query(text, start=Position(str(file), 1, 1), base=base)
+    for note in query_notes(parsed, Known(Schema.of(background.triples()), continuous=True)):
+        # "evaluated-anew" is said with the query's name when it is registered.
+        if note.code != "evaluated-anew":
+            click.echo(f"{note.position}: note: {note.text}", err=True)
+    registration = parsed.meaning.registration
     name = file.stem if registration is None else str(registration.name)
     # This makes the text complete without its file: relative IRIs resolve against the file.
-    return name, f"BASE <{base}> {text}", query
+    return name, f"BASE <{base}> {text}", parsed.meaning

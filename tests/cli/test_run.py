@@ -215,3 +215,18 @@ def test_what_is_evaluated_anew_is_said(files: Path, run: Run) -> None:
     (files / "now.rq").write_text(CHANGES.replace("SELECT ?s ?v", "SELECT ?s (NOW() AS ?now)"))
     result = run("run", "--query", files / "now.rq", "--events", write(files, event(1, "a", 3)))
     assert "now: evaluated anew at each change: NOW() has another value each time" in result.stderr
+
+
+def test_notes_on_a_query_are_said_before_it_runs(files: Path, run: Run) -> None:
+    (files / "kb.ttl").write_text(
+        "@prefix : <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> ."
+        " :Sensor a owl:Class . :value a owl:DatatypeProperty ."
+    )
+    query = files / "misspelt.rq"
+    query.write_text(CHANGES.replace(":value", ":valeu"))
+    arguments = ("--events", write(files, event(1, "a", 3)), "--static", files / "kb.ttl")
+    result = run("run", "--query", query, *arguments)
+    assert result.exit_code == 0
+    assert f"{query}:" in result.stderr
+    assert "note: " in result.stderr
+    assert "value" in result.stderr
