@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from sensorstream.alerts.records import KeptReport, RaisedAlert
-from sensorstream.engine.queries import QueryReport
+from sensorstream.engine.live_queries import QueryReport
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.streams.report import Report

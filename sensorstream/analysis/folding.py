@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from sensorstream.errors import NotIncremental
 from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_BOOLEAN, XSD_STRING
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.network.expressions.compile import value_of
+from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.network.expressions.functions import UNREPEATABLE
 from sensorstream.network.expressions.values import boolean, truth
 from sensorstream.sparql.algebra import (

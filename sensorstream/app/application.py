@@ -23,14 +23,14 @@ from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.queries import Queries
 from sensorstream.app.recovery import find_start, recover
+from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import Deployment, audit_period, build_machine, read_deployment
 from sensorstream.clock import Clock, SystemClock
+from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
-from sensorstream.engine.queries import stream_of
 from sensorstream.history import embedded
 from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine as database_engine
@@ -40,7 +40,7 @@ from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.entry import Target
-from sensorstream.journal.query import checked_name
+from sensorstream.journal.registration import checked_name
 from sensorstream.journal.takeover import PutOntology
 from sensorstream.kb.snapshot import Results
 from sensorstream.model.timeline import Timeline

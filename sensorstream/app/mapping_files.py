@@ -11,7 +11,7 @@ from sensorstream.errors import LanguageError, Position, SensorStreamError, Sett
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.plan import MappingPlan, PlannedRule
 from sensorstream.mapping.rml import compile_maps, compile_rml, read_rml
-from sensorstream.mapping.rml.check import faults as rml_faults
+from sensorstream.mapping.rml.rml_check import faults as rml_faults
 from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.mapping.xslt import compile_stylesheet
 from sensorstream.model.schema import Schema

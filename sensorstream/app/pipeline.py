@@ -17,8 +17,8 @@ from typing import Final
 from sensorstream.app.metrics import Metrics
 from sensorstream.clock import Clock
 from sensorstream.engine.checkpoint import dump
+from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import (
     HistoryError,
     InternalFault,

@@ -19,7 +19,7 @@ from sensorstream.app.reference_files import read_reference
 from sensorstream.app.window_settings import window_spec
 from sensorstream.app.wiring import read_rules
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.queries import QueryTerms
+from sensorstream.engine.live_queries import QueryTerms
 from sensorstream.engine.reorder import Disorder
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
@@ -33,9 +33,9 @@ from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
-from sensorstream.rules.compile import compile_rules
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
+from sensorstream.rules.rule_compiler import compile_rules
 from sensorstream.settings import RuleSettings, WindowSettings
 from sensorstream.streams.background import Background
 from sensorstream.streams.event_lines import EventLines, seconds

@@ -11,8 +11,8 @@ from typing import Final
 
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import EngineState
+from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import DamagedCheckpoint, HistoryError
 from sensorstream.journal.effects import effects_of, reports_of
 from sensorstream.journal.entry import Target

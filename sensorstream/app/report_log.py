@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Final
 
 from sensorstream.alerts.feed import AlertFeed
-from sensorstream.engine.queries import QueryReport
+from sensorstream.engine.live_queries import QueryReport
 
 _REPORTS: Final = 1000
 """The most reports kept of a query."""

@@ -28,9 +28,9 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
-from sensorstream.rules.compile import CompiledRule, compile_rules
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
+from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
 from sensorstream.settings import Settings
 from sensorstream.window.spec import Partition, WindowSpec
 from sensorstream.window.window import make_window

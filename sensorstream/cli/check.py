@@ -89,7 +89,7 @@ def faults(settings: Settings) -> Iterator[SensorStreamError]:
     from sensorstream.language.parser import parse
     from sensorstream.mapping.check import check as mapping_faults
     from sensorstream.reasoning.ontology import load_ontology
-    from sensorstream.rules.compile import rule_faults
+    from sensorstream.rules.rule_compiler import rule_faults
 
     files: list[RuleFile] = []
     for path in filter(is_rule_file, settings.rules.files):

@@ -16,7 +16,7 @@ from sensorstream.cli.options import server_options, server_url
 if TYPE_CHECKING:
     from sensorstream.engine.engine import Engine
     from sensorstream.model.timeline import Instant
-    from sensorstream.streams.query import ContinuousQuery
+    from sensorstream.streams.continuous_query import ContinuousQuery
 
 
 @click.command("explain")
@@ -88,7 +88,7 @@ def command(
     if as_json:
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         return
-    from sensorstream.streams.explain import tree
+    from sensorstream.streams.operator_graph import tree
 
     for line in data["plan"] if only_plan else tree(data):
         click.echo(line)
@@ -120,7 +120,7 @@ def _explained(
     from sensorstream.app.recorded import recorded_events
     from sensorstream.cli.run import Printer
     from sensorstream.streams.event_lines import EventLines
-    from sensorstream.streams.explain import graph_data
+    from sensorstream.streams.operator_graph import graph_data
 
     lines = EventLines(str(events))
     if events is not None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sensorstream.model.terms import IRI
     from sensorstream.sparql.algebra import Query
     from sensorstream.streams.background import Background
-    from sensorstream.streams.query import ContinuousQuery
+    from sensorstream.streams.continuous_query import ContinuousQuery
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

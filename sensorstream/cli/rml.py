@@ -52,8 +52,8 @@ def export(rules: Path, config: Path) -> None:
 def import_(mapping: Path, config: Path) -> None:
     """Print the RML of MAPPING (Turtle) as mapping rules."""
     from sensorstream.language.printer import print_rules
-    from sensorstream.mapping.rml.check import faults
     from sensorstream.mapping.rml.reader import read_rml
+    from sensorstream.mapping.rml.rml_check import faults
     from sensorstream.mapping.rml.to_rules import to_rules
 
     schema = _schema(config)

@@ -14,9 +14,9 @@ from typing import Final
 from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.intake import Verdicts, admit
+from sensorstream.engine.live_queries import LiveQueries, QueryTerms
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
-from sensorstream.engine.queries import LiveQueries, QueryTerms
 from sensorstream.engine.run import MessageRun
 from sensorstream.engine.shedding import LoadShedder, Shedding
 from sensorstream.engine.synopsis import Summary
@@ -35,11 +35,11 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
-from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import run_rules
+from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.window.spec import Kind, Unit, WindowSpec
 from sensorstream.window.window import Window, make_window
 

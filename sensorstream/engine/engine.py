@@ -21,9 +21,9 @@ from sensorstream.engine.archive import archived
 from sensorstream.engine.arrival import Arrived, Unmapped
 from sensorstream.engine.cycle import Cycle, outcome_of
 from sensorstream.engine.filters import Filter
+from sensorstream.engine.live_queries import QueriesState, QueryTerms
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
-from sensorstream.engine.queries import QueriesState, QueryTerms
 from sensorstream.engine.reorder import Disorder, ReorderBuffer, ReorderState, Waiting
 from sensorstream.engine.shedding import LoadShedder, LoadState, Shedding
 from sensorstream.errors import MessageError, SensorStreamError
@@ -33,10 +33,10 @@ from sensorstream.model.events import Alert, Delta, Event, Message
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import Reasoner
-from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.memory import RuleMemory
-from sensorstream.streams.query import ContinuousQuery
+from sensorstream.rules.rule_compiler import CompiledRule
+from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.window.state import WindowState
 from sensorstream.window.window import Window
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from sensorstream.engine.queries import QueryReport
+from sensorstream.engine.live_queries import QueryReport
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.events import Alert, Departure, Message, Superseded
 from sensorstream.model.terms import Subject

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome
-from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import Contradiction, Inconsistent
 from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
 

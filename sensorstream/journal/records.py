@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
-from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import Contradiction
 from sensorstream.model.events import Alert, Departure, Message, Superseded
 

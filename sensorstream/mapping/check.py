@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language import syntax
-from sensorstream.language.vocabulary import shown, unknown_names
+from sensorstream.language.ontology_names import shown, unknown_names
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath

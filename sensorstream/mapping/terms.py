@@ -7,8 +7,8 @@ from typing import Final, TypeAlias, assert_never
 
 from sensorstream.errors import InvalidValue, TermError
 from sensorstream.language import syntax
+from sensorstream.language.ontology_names import shown
 from sensorstream.language.printer import print_value
-from sensorstream.language.vocabulary import shown
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import datatype_of
 from sensorstream.mapping.expressions import Expressions

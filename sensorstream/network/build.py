@@ -9,7 +9,7 @@ from typing import Any
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.network.aggregates import kind_of
-from sensorstream.network.expressions.compile import test_of, value_of
+from sensorstream.network.expressions.expression_functions import test_of, value_of
 from sensorstream.network.expressions.order import Constants
 from sensorstream.network.expressions.values import FALSE, TRUE
 from sensorstream.network.network import Network

@@ -96,6 +96,7 @@ class Node(ABC):
 
     def restore(self, state: tuple[Row, ...]) -> None:
         """Go on from a :meth:`state`; the operator has been loaded."""
+        raise AssertionError(f"{self.describe()}: it has no state of its own")
 
     def release(self) -> None:
         """Take back what :meth:`load` has left outside, even if it failed halfway."""

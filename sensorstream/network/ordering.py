@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sensorstream.errors import NotIncremental
-from sensorstream.network.expressions.compile import value_of
+from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.network.expressions.values import order_key
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import (

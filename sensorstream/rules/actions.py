@@ -9,7 +9,7 @@ from sensorstream.errors import LanguageError, Position, RuleError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import same_when_stored
 from sensorstream.language import syntax
-from sensorstream.language.vocabulary import shown as written
+from sensorstream.language.ontology_names import shown as written
 from sensorstream.mapping.check import datatype_of
 from sensorstream.mapping.values import encode_segment, literal_maker
 from sensorstream.model.events import Alert
@@ -19,7 +19,6 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Firing, Run
-from sensorstream.rules.patterns import fill
 from sensorstream.rules.templates import (
     check_bound,
     compile_name,
@@ -29,6 +28,7 @@ from sensorstream.rules.templates import (
     plain,
 )
 from sensorstream.rules.triggers import read_duration
+from sensorstream.rules.triple_patterns import fill
 from sensorstream.rules.update import Operation, operations, parsed_deletion, parsed_update
 from sensorstream.sparql.algebra import Update
 from sensorstream.sparql.parser import Parsed

@@ -18,7 +18,6 @@ from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.planner import plan_in_step
 from sensorstream.network.rows import Bag, Row
 from sensorstream.network.sources import DEFAULT, Source, Sources
-from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import (
     ConditionEvaluator,
     ConditionQuery,
@@ -26,6 +25,7 @@ from sensorstream.rules.conditions import (
     Solution,
 )
 from sensorstream.rules.given import GIVEN, given_triples, with_given
+from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variable
 from sensorstream.sparql.walk import nodes
 

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from sensorstream.model.terms import Term
-from sensorstream.rules.compile import CompiledRule
+from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import Moment, Wake
 
 _Numbered: TypeAlias = tuple[int, CompiledRule]

@@ -9,7 +9,7 @@ from typing import Final
 from sensorstream.analysis import Known, Note, query_notes, update_notes
 from sensorstream.analysis.filters import never_matches
 from sensorstream.language import syntax
-from sensorstream.language.vocabulary import shown
+from sensorstream.language.ontology_names import shown
 from sensorstream.language.walk import nodes
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Triple

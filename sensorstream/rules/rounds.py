@@ -9,11 +9,11 @@ from sensorstream.errors import RuleCycle
 from sensorstream.model.events import Alert, Delta, Departure, Event, Message
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
-from sensorstream.rules.compile import CompiledRule
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Changes, Firing, RuleHost, Run
 from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import Moment
 
 

@@ -14,7 +14,7 @@ from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.model.terms import Literal, Term
 from sensorstream.rules.effects import Firing
-from sensorstream.rules.patterns import Var
+from sensorstream.rules.triple_patterns import Var
 
 NEW: Final = "new"
 

@@ -13,8 +13,8 @@ from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
 from sensorstream.model.terms import BlankNode
 from sensorstream.rules.conditions import ConditionQuery
-from sensorstream.rules.patterns import Pattern, template
 from sensorstream.rules.reading import in_rule_file, pattern_query
+from sensorstream.rules.triple_patterns import Pattern, template
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import BGP, DeleteWhere, Quad, TriplePattern, Update, Variable
 from sensorstream.sparql.answerable import check_answerable

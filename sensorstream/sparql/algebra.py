@@ -543,7 +543,7 @@ class ReportKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReportClause:
     """``STREAM INTERMEDIATERESULT …`` or ``REPORT …``."""
 
     kind: ReportKind
@@ -599,7 +599,7 @@ class Query:
     form: Select | Ask | Construct | Describe
     dataset: Dataset = Dataset()
     registration: Registration | None = None
-    report: Report | None = None
+    report: ReportClause | None = None
     base: IRI | None = None
     """The base of ``IRI("text")``; None also if that function is not called."""
 

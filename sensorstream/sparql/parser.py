@@ -12,7 +12,7 @@ from lark.exceptions import UnexpectedToken, VisitError
 from sensorstream.errors import Position, QueryError
 from sensorstream.grammars import Grammar
 from sensorstream.sparql.algebra import Query, Update
-from sensorstream.sparql.building.terms import NO_PREFIXES
+from sensorstream.sparql.building.term_builder import NO_PREFIXES
 from sensorstream.sparql.building.updates import UpdateBuilder
 from sensorstream.sparql.lexer import DEEPEST, KEYWORDS, MARKS, Source, SparqlLexer, too_deep
 from sensorstream.sparql.walk import depth

@@ -17,7 +17,7 @@ from sensorstream.sparql.algebra import (
     WindowKind,
     WindowUnit,
 )
-from sensorstream.streams.query import Schedule
+from sensorstream.streams.continuous_query import Schedule
 from sensorstream.streams.shape import WindowShape
 
 

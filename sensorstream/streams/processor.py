@@ -32,15 +32,15 @@ from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import Query, ReportKind
-from sensorstream.streams.explain import window_text
+from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
+from sensorstream.streams.operator_graph import window_text
 from sensorstream.streams.planning import planned, sources_of
-from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Sink
-from sensorstream.streams.shape import Tick, WindowShape
+from sensorstream.streams.shape import StreamTick, WindowShape
 from sensorstream.streams.state import ProcessorState, QueryState
+from sensorstream.streams.stream_window import StreamWindow, WindowedStream
 from sensorstream.streams.trace import Trace
-from sensorstream.streams.window import StreamWindow, WindowedStream
 
 _number = attrgetter("number")
 """Reports of one instant come in the order in which their queries were registered."""
@@ -103,7 +103,7 @@ class StreamProcessor:
         self._default = default
         self._lengths = Lengths(instant, second)
         self._agenda = self.network.agenda
-        self._streams: dict[Tick, WindowedStream] = {}
+        self._streams: dict[StreamTick, WindowedStream] = {}
         self._windows: dict[WindowShape, StreamWindow] = {}
         self._users: Counter[StreamWindow] = Counter()
         self._readers: dict[WindowedStream, dict[ContinuousQuery, None]] = {}

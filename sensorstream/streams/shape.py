@@ -9,7 +9,7 @@ from sensorstream.model.timeline import Instant
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class StreamTick:
     """When the content of windows changes, and of what; windows of one tick share a content.
 
     With ``step`` None it changes with every event; else at ``origin + k * step`` if ``by_time``,
@@ -48,10 +48,10 @@ class WindowShape:
     end: Instant | None = None
 
     @property
-    def tick(self) -> Tick:
+    def tick(self) -> StreamTick:
         """When its content changes."""
         stepped = self.step is not None
-        return Tick(
+        return StreamTick(
             self.stream,
             self.step,
             self.by_time and stepped,

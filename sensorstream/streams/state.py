@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sensorstream.kb.occurrences import StreamElement
 from sensorstream.model.timeline import Instant
 from sensorstream.network.rows import Row
-from sensorstream.streams.shape import Tick
+from sensorstream.streams.shape import StreamTick
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,4 +47,4 @@ class ProcessorState:
     counts: tuple[int, int, int]
     """Events, triples, late events."""
     queries: tuple[tuple[str, str, QueryState], ...] = ()
-    streams: tuple[tuple[Tick, StreamState], ...] = ()
+    streams: tuple[tuple[StreamTick, StreamState], ...] = ()

@@ -9,7 +9,7 @@ import pytest
 
 from sensorstream.alerts.cloudevents import MOST_ROWS, cloud_event, report_json
 from sensorstream.alerts.records import Delivery, KeptReport, RaisedAlert
-from sensorstream.engine.queries import QueryReport
+from sensorstream.engine.live_queries import QueryReport
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.streams.report import Operation, Report

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sensorstream.analysis.folding import Value, truths, value
 from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.network.expressions.compile import truth_of, value_of
+from sensorstream.network.expressions.expression_functions import truth_of, value_of
 from sensorstream.sparql.algebra import (
     And,
     Arithmetic,

@@ -16,8 +16,8 @@ from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.recovery import find_start, recover
 from sensorstream.app.wiring import Deployment, build_machine, read_deployment
 from sensorstream.engine.engine import Engine
+from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
-from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import (
     HistoryError,
     InternalFault,
@@ -29,8 +29,8 @@ from sensorstream.errors import (
 )
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.notice import ReportAudit
-from sensorstream.journal.query import RegisterQuery, RemoveQuery
 from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.store import Store
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.model.events import Message

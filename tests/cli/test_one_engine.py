@@ -25,7 +25,7 @@ from sensorstream.settings import (
     WindowSettings,
 )
 from sensorstream.streams.event_lines import EventLines
-from sensorstream.streams.explain import graph_data
+from sensorstream.streams.operator_graph import graph_data
 from sensorstream.streams.report_data import report_lines
 
 Run = Callable[..., Result]

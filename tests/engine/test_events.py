@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sensorstream.app.recorded import build_engine
 from sensorstream.engine.engine import Engine
+from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import QueryError, SettingsError, UnknownQuery
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI

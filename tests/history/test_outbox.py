@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import select
 
 from sensorstream.alerts.records import Delivery, KeptReport, RaisedAlert, Webhook
+from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
-from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import HistoryError
 from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine

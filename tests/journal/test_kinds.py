@@ -11,8 +11,8 @@ from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import KINDS, entry_of, new_record
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.notice import ReportAudit, ReportDamage
-from sensorstream.journal.query import RegisterQuery, RemoveQuery
 from sensorstream.journal.records import Record
+from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.journal.tick import Tick
 from sensorstream.model.events import Message

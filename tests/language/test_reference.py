@@ -20,7 +20,7 @@ from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.resources import bundled
-from sensorstream.rules.compile import compile_rules
+from sensorstream.rules.rule_compiler import compile_rules
 
 PAGE: Final = bundled("ontologies").parent / "docs" / "rule-language.md"
 TEXT: Final = PAGE.read_text("utf-8")

@@ -18,7 +18,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.resources import bundled
-from sensorstream.rules.compile import compile_rules
+from sensorstream.rules.rule_compiler import compile_rules
 from sensorstream.simulation.city import city_messages
 from sensorstream.simulation.tracker import PAPER_MESSAGE
 

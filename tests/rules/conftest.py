@@ -23,12 +23,12 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Triple, term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.rules.compile import CompiledRule, compile_rules
 from sensorstream.rules.conditions import ConditionEvaluator, SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import RuleResult, run_rules
+from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
 
 HEAD = """\
 prefix : <http://example.org/>

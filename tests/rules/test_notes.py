@@ -7,8 +7,8 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_DOMAIN, RDFS_SUBCLASS_OF
-from sensorstream.rules.compile import compile_rules
 from sensorstream.rules.notes import rule_notes
+from sensorstream.rules.rule_compiler import compile_rules
 
 E = "http://example.org/"
 HEAD = """prefix : <http://example.org/>

@@ -12,7 +12,7 @@ import pytest
 from sensorstream.language import parse
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.rules.compile import compile_rules
+from sensorstream.rules.rule_compiler import compile_rules
 
 Play: TypeAlias = Callable[..., Any]
 

@@ -9,7 +9,7 @@ from sensorstream.errors import LanguageError
 from sensorstream.language import parse
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.rules.compile import compile_rules
+from sensorstream.rules.rule_compiler import compile_rules
 
 RULE = """prefix : <http://example.org/>
 rule r

@@ -24,11 +24,11 @@ from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
 from sensorstream.app.application import Application, Part, ServedOntology
-from sensorstream.app.queries import Queries, QueryView, ResultSet
+from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.window_view import IndividualView, WindowView
+from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status, Timings
-from sensorstream.engine.queries import QueryReport
 from sensorstream.errors import (
     Contradiction,
     HistoryError,

@@ -261,10 +261,10 @@ def _windows(draw: st.DrawFn, name: IRI) -> a.WindowDefinition:
 _REPORTS = st.one_of(
     st.none(),
     st.sampled_from([a.ReportKind.CHANGE, a.ReportKind.INSTANT, a.ReportKind.WINDOW_CLOSE]).map(
-        a.Report
+        a.ReportClause
     ),
-    _LENGTHS.map(lambda every: a.Report(a.ReportKind.PERIOD, every)),
-    st.integers(1, 99).map(lambda every: a.Report(a.ReportKind.TRIPLES, every)),
+    _LENGTHS.map(lambda every: a.ReportClause(a.ReportKind.PERIOD, every)),
+    st.integers(1, 99).map(lambda every: a.ReportClause(a.ReportKind.TRIPLES, every)),
 )
 
 

@@ -23,7 +23,7 @@ from sensorstream.sparql.algebra import (
     Query,
     Registration,
     Relation,
-    Report,
+    ReportClause,
     ReportKind,
     Select,
     Seq,
@@ -102,19 +102,19 @@ def test_a_window_is_what_its_brackets_say(extent: str, meant: dict[str, object]
 @pytest.mark.parametrize(
     ("clause", "meant"),
     [
-        ("STREAM INTERMEDIATERESULT DURATION 1000", Report(ReportKind.PERIOD, seconds(1))),
-        ("STREAM INTERMEDIATERESULT DURATION PT2S", Report(ReportKind.PERIOD, seconds(2))),
-        ("STREAM INTERMEDIATERESULT TRIPLES 10", Report(ReportKind.TRIPLES, 10)),
-        ("REPORT EVERY 10 TRIPLES", Report(ReportKind.TRIPLES, 10)),
-        ("REPORT EVERY 10", Report(ReportKind.PERIOD, seconds(10))),
-        ("REPORT EVERY INSTANT", Report(ReportKind.INSTANT)),
-        ("REPORT ON CHANGE", Report(ReportKind.CHANGE)),
-        ("REPORT ON WINDOW CLOSE", Report(ReportKind.WINDOW_CLOSE)),
+        ("STREAM INTERMEDIATERESULT DURATION 1000", ReportClause(ReportKind.PERIOD, seconds(1))),
+        ("STREAM INTERMEDIATERESULT DURATION PT2S", ReportClause(ReportKind.PERIOD, seconds(2))),
+        ("STREAM INTERMEDIATERESULT TRIPLES 10", ReportClause(ReportKind.TRIPLES, 10)),
+        ("REPORT EVERY 10 TRIPLES", ReportClause(ReportKind.TRIPLES, 10)),
+        ("REPORT EVERY 10", ReportClause(ReportKind.PERIOD, seconds(10))),
+        ("REPORT EVERY INSTANT", ReportClause(ReportKind.INSTANT)),
+        ("REPORT ON CHANGE", ReportClause(ReportKind.CHANGE)),
+        ("REPORT ON WINDOW CLOSE", ReportClause(ReportKind.WINDOW_CLOSE)),
     ],
 )
 @pytest.mark.parametrize("after_from", [False, True])
 def test_a_report_stands_before_or_after_the_dataset(
-    clause: str, meant: Report, after_from: bool
+    clause: str, meant: ReportClause, after_from: bool
 ) -> None:
     clauses = f"FROM <g> {clause}" if after_from else f"{clause} FROM <g>"
     query = parse_query(f"SELECT * {clauses} {{ ?s ?p ?o }}")
@@ -206,7 +206,7 @@ WINDOW TYPE SLIDINGTRIPLES 100 {
 
 def test_the_auction_query_is_read_as_the_paper_prints_it() -> None:
     query = parse_query(FIGURE_6)
-    assert query.report == Report(ReportKind.PERIOD, seconds(1))
+    assert query.report == ReportClause(ReportKind.PERIOD, seconds(1))
     assert [each.range for each in query.dataset.windows] == [100]
     assert isinstance(query.form, Select)
     assert isinstance(query.form.pattern, Distinct)

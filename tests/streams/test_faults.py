@@ -13,10 +13,10 @@ from sensorstream.network.copies import Copies
 from sensorstream.network.operators.group import Group
 from sensorstream.network.operators.scoped_join import InScope
 from sensorstream.sparql.parser import parse_query
+from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Report
-from sensorstream.streams.window import StreamWindow, WindowedStream
+from sensorstream.streams.stream_window import StreamWindow, WindowedStream
 
 A, P = IRI("http://example.org/a"), IRI("http://example.org/p")
 B = IRI("http://example.org/b")
@@ -173,8 +173,8 @@ def test_a_sink_or_a_record_that_fails_stops_its_query(monkeypatch: pytest.Monke
         (OUTSIDE, "sensorstream.network.operators.delta_join.JoinWriter.trigger"),
         (ANEW, "sensorstream.network.copies.Copies.select"),
         (ANEW, "sensorstream.network.reevaluate.one_shot_text"),
-        (BUILT, "sensorstream.streams.query.instantiated"),
-        (WINDOWED, "sensorstream.streams.window.WindowedStream.open"),
+        (BUILT, "sensorstream.streams.continuous_query.instantiated"),
+        (WINDOWED, "sensorstream.streams.stream_window.WindowedStream.open"),
         (PLAIN, "sensorstream.streams.planning.plan"),
     ],
 )
@@ -200,8 +200,8 @@ def test_a_fault_at_registration_refuses_the_query_and_leaves_nothing_of_it(
     [
         (COUNT, "sensorstream.network.operators.group.Group.load"),
         (COUNT, "sensorstream.network.operators.group.Group.flush"),
-        (BUILT, "sensorstream.streams.query.ContinuousQuery.restore"),
-        (PLAIN, "sensorstream.streams.window.WindowedStream.restore"),
+        (BUILT, "sensorstream.streams.continuous_query.ContinuousQuery.restore"),
+        (PLAIN, "sensorstream.streams.stream_window.WindowedStream.restore"),
     ],
 )
 def test_a_fault_at_a_restart_stops_its_query_and_not_the_start(

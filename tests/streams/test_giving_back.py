@@ -17,11 +17,11 @@ from sensorstream.network.dispatch import Dispatcher
 from sensorstream.network.node import Node
 from sensorstream.network.operators.group import Group
 from sensorstream.sparql.parser import parse_query
+from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Report
+from sensorstream.streams.stream_window import StreamWindow, WindowedStream
 from sensorstream.streams.trace import Trace
-from sensorstream.streams.window import StreamWindow, WindowedStream
 
 PREFIX: Final = "PREFIX : <http://example.org/> "
 P, Q, S = (IRI(f"http://example.org/{name}") for name in "pqs")

@@ -23,13 +23,13 @@ from sensorstream.sparql.algebra import (
     Pattern,
     Project,
     Query,
+    ReportClause,
     ReportKind,
     Select,
     Variable,
     Window,
     WindowDefinition,
 )
-from sensorstream.sparql.algebra import Report as ReportClause
 from sensorstream.sparql.scope import in_scope
 from sensorstream.sparql.walk import replaced
 from sensorstream.streams.processor import StreamEvent, StreamProcessor

@@ -17,9 +17,9 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.oxigraph import from_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.sparql.algebra import Ask, Construct, Query
+from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.event_lines import instant_of
 from sensorstream.streams.processor import StreamProcessor
-from sensorstream.streams.query import ContinuousQuery
 from tests.w3c.checks import read, same_result
 from tests.w3c.manifests import QueryCase
 from tests.w3c.results import Graph, Result, Solutions, expected, parse_graph

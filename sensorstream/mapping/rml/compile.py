@@ -15,8 +15,6 @@ from sensorstream.language.syntax import Hole
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.plan import Harvest, PlannedRule
-from sensorstream.mapping.rml.check import faults
-from sensorstream.mapping.rml.expressions import RmlExpressions, Row, Terms
 from sensorstream.mapping.rml.model import (
     Expression,
     JoinCondition,
@@ -26,7 +24,9 @@ from sensorstream.mapping.rml.model import (
     TriplesMap,
 )
 from sensorstream.mapping.rml.paths import absolute
-from sensorstream.mapping.rml.terms import TermCompiler
+from sensorstream.mapping.rml.rml_check import faults
+from sensorstream.mapping.rml.rml_expressions import RmlExpressions, Row, Terms
+from sensorstream.mapping.rml.term_maps import TermCompiler
 from sensorstream.mapping.terms import SkipIndividual
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject, Term

@@ -7,9 +7,8 @@ from itertools import count
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI, BlankNode, Term
-from sensorstream.network.expressions.compile import with_base
+from sensorstream.network.expressions.expression_functions import with_base
 from sensorstream.network.ordering import names_ordered_by, parted_order
-from sensorstream.network.plan.check import check_expressions, check_windows
 from sensorstream.network.plan.conjunction import (
     Conjunction,
     assembled,
@@ -34,6 +33,7 @@ from sensorstream.network.plan.nodes import Slice as SlicePlan
 from sensorstream.network.plan.nodes import Union as UnionPlan
 from sensorstream.network.plan.one_shot import check_one_shot
 from sensorstream.network.plan.paths import add_path
+from sensorstream.network.plan.refusals import check_expressions, check_windows
 from sensorstream.network.plan.thresholds import filtered
 from sensorstream.network.sources import Source, Sources
 from sensorstream.sparql.algebra import (

@@ -20,8 +20,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sensorstream.alerts.cloudevents import plain_time, query_report_data
 from sensorstream.alerts.feed import Subscription
 from sensorstream.app.application import Application
-from sensorstream.app.queries import QueryView, ResultSet
-from sensorstream.engine.queries import QueryReport
+from sensorstream.app.registered_queries import QueryView, ResultSet
+from sensorstream.engine.live_queries import QueryReport
 from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
 from sensorstream.server.negotiation import choose, media_type_of
 from sensorstream.server.problems import PositionBody

@@ -26,7 +26,7 @@ from sensorstream.sparql.algebra import (
     Sign,
     Variable,
 )
-from sensorstream.sparql.building.terms import NO_PREFIXES, TermBuilder, number
+from sensorstream.sparql.building.term_builder import NO_PREFIXES, TermBuilder, number
 from sensorstream.sparql.lexer import FUNCTIONS, Source
 from sensorstream.sparql.walk import aggregates
 

@@ -35,7 +35,7 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.building.expressions import ExpressionBuilder
-from sensorstream.sparql.building.terms import NO_PREFIXES, Triples
+from sensorstream.sparql.building.term_builder import NO_PREFIXES, Triples
 from sensorstream.sparql.lexer import Source
 from sensorstream.sparql.walk import visible
 

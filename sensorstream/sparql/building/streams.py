@@ -24,7 +24,7 @@ from sensorstream.sparql.algebra import (
     Pattern,
     Registration,
     Relation,
-    Report,
+    ReportClause,
     ReportKind,
     Window,
     WindowDefinition,
@@ -32,7 +32,7 @@ from sensorstream.sparql.algebra import (
     WindowUnit,
 )
 from sensorstream.sparql.building.patterns import PatternBuilder
-from sensorstream.sparql.building.terms import NO_PREFIXES
+from sensorstream.sparql.building.term_builder import NO_PREFIXES
 from sensorstream.sparql.lexer import Source
 
 _XSD_DURATIONS: Final = (
@@ -64,11 +64,11 @@ class StreamBuilder(PatternBuilder):
     # Dataset
 
     @v_args(meta=True)
-    def clauses(self, meta: Meta, children: list[Any]) -> tuple[Dataset, Report | None]:
-        reports = [child for child in children if isinstance(child, Report)]
+    def clauses(self, meta: Meta, children: list[Any]) -> tuple[Dataset, ReportClause | None]:
+        reports = [child for child in children if isinstance(child, ReportClause)]
         if len(reports) > 1:
             self.fail(meta.start_pos, "a query reports in one way: expected one REPORT or STREAM")
-        graphs = [child for child in children if not isinstance(child, Report)]
+        graphs = [child for child in children if not isinstance(child, ReportClause)]
         default = tuple(iri for kind, iri in graphs if kind == "default")
         named = tuple(iri for kind, iri in graphs if kind == "named")
         return Dataset(default, named), reports[0] if reports else None
@@ -269,39 +269,39 @@ class StreamBuilder(PatternBuilder):
         return Registration(name if isinstance(name, IRI) else str(name), relation)
 
     @v_args(meta=True)
-    def report_milliseconds(self, meta: Meta, children: list[Any]) -> Report:
+    def report_milliseconds(self, meta: Meta, children: list[Any]) -> ReportClause:
         return self._periodic(meta.start_pos, children[0], _MILLISECOND)
 
     def sliding_duration(self, children: list[Any]) -> Any:
         return children[0]
 
     @v_args(meta=True)
-    def report_every(self, meta: Meta, children: list[Any]) -> Report:
+    def report_every(self, meta: Meta, children: list[Any]) -> ReportClause:
         return self._periodic(meta.start_pos, children[0], _SECOND)
 
-    def _periodic(self, offset: int, span: Any, unit: timedelta) -> Report:
+    def _periodic(self, offset: int, span: Any, unit: timedelta) -> ReportClause:
         length = self._length(offset, span, unit)
         if length <= timedelta(0):
             self.fail(offset, "the time between two reports must be greater than zero")
-        return Report(ReportKind.PERIOD, length)
+        return ReportClause(ReportKind.PERIOD, length)
 
     @v_args(meta=True)
-    def report_triples(self, meta: Meta, children: list[Token]) -> Report:
+    def report_triples(self, meta: Meta, children: list[Token]) -> ReportClause:
         every = next(int(child.value) for child in children if child.type == "INTEGER")
         if every < 1:
             self.fail(
                 meta.start_pos, "the number of triples between two reports must be at least 1"
             )
-        return Report(ReportKind.TRIPLES, every)
+        return ReportClause(ReportKind.TRIPLES, every)
 
-    def report_change(self, children: list[Any]) -> Report:
-        return Report(ReportKind.CHANGE)
+    def report_change(self, children: list[Any]) -> ReportClause:
+        return ReportClause(ReportKind.CHANGE)
 
-    def report_close(self, children: list[Any]) -> Report:
-        return Report(ReportKind.WINDOW_CLOSE)
+    def report_close(self, children: list[Any]) -> ReportClause:
+        return ReportClause(ReportKind.WINDOW_CLOSE)
 
-    def report_instant(self, children: list[Any]) -> Report:
-        return Report(ReportKind.INSTANT)
+    def report_instant(self, children: list[Any]) -> ReportClause:
+        return ReportClause(ReportKind.INSTANT)
 
 
 _OPTION_NAMES: Final = {

@@ -26,8 +26,8 @@ from sensorstream.sparql.algebra import (
     Update,
     Variable,
 )
-from sensorstream.sparql.building.queries import QueryBuilder
-from sensorstream.sparql.building.terms import NO_PREFIXES, Triples
+from sensorstream.sparql.building.query_forms import QueryBuilder
+from sensorstream.sparql.building.term_builder import NO_PREFIXES, Triples
 from sensorstream.sparql.lexer import Source
 from sensorstream.sparql.walk import nodes
 

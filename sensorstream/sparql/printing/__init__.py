@@ -6,8 +6,8 @@ literals in their N-Triples form, each compound expression in brackets.
 """
 
 from sensorstream.sparql.printing.patterns import expression_text, pattern_text
-from sensorstream.sparql.printing.queries import query_text
-from sensorstream.sparql.printing.terms import node_text, path_text
+from sensorstream.sparql.printing.query_forms import query_text
+from sensorstream.sparql.printing.term_text import node_text, path_text
 from sensorstream.sparql.printing.updates import operation_text, update_text
 
 __all__ = [

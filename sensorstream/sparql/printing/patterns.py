@@ -46,7 +46,7 @@ from sensorstream.sparql.algebra import (
     Variable,
     Window,
 )
-from sensorstream.sparql.printing.terms import braces, node_text, triple_lines
+from sensorstream.sparql.printing.term_text import braces, node_text, triple_lines
 from sensorstream.sparql.walk import replaced
 
 _Node = TypeVar("_Node")

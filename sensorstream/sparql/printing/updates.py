@@ -22,8 +22,8 @@ from sensorstream.sparql.algebra import (
     Update,
 )
 from sensorstream.sparql.printing.patterns import content
-from sensorstream.sparql.printing.queries import dataset_lines
-from sensorstream.sparql.printing.terms import braces, node_text, triple_lines
+from sensorstream.sparql.printing.query_forms import dataset_lines
+from sensorstream.sparql.printing.term_text import braces, node_text, triple_lines
 
 
 def update_text(update: Update) -> str:

@@ -18,7 +18,7 @@ from sensorstream.model.datatypes import (
     XSD_INTEGER,
 )
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.network.expressions.compile import test_of as holds_of
+from sensorstream.network.expressions.expression_functions import test_of as holds_of
 from sensorstream.network.expressions.order import Constants, is_comparable
 from sensorstream.sparql.algebra import Comparison, Variable
 

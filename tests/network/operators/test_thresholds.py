@@ -13,7 +13,7 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model.datatypes import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.build import build
-from sensorstream.network.expressions.compile import test_of as holds_of
+from sensorstream.network.expressions.expression_functions import test_of as holds_of
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.operators.thresholds import Thresholds

@@ -35,7 +35,7 @@ from sensorstream.sparql.algebra import (
     Query,
     Reduced,
     Registration,
-    Report,
+    ReportClause,
     Select,
     Slice,
     TriplePattern,
@@ -44,7 +44,7 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.building.patterns import joined
 from sensorstream.sparql.building.streams import StreamBuilder
-from sensorstream.sparql.building.terms import Triples
+from sensorstream.sparql.building.term_builder import Triples
 from sensorstream.sparql.walk import aggregates, replaced, variables, visible
 
 _Item = tuple[int, Variable, Expression | Aggregate | None]
@@ -75,7 +75,7 @@ class _Form:
     where: Pattern
     modifiers: _Modifiers
     dataset: Dataset
-    report: Report | None
+    report: ReportClause | None
     clause: _SelectClause | None = None
     extra: Any = None
 

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, assert_never
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
-from sensorstream.language.vocabulary import unknown_names
+from sensorstream.language.ontology_names import unknown_names
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline

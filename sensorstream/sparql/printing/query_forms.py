@@ -16,7 +16,6 @@ from sensorstream.sparql.algebra import (
     Pattern,
     Query,
     Registration,
-    Report,
     ReportKind,
     Select,
     WindowDefinition,
@@ -30,7 +29,7 @@ from sensorstream.sparql.printing.patterns import (
     select_text,
     where_lines,
 )
-from sensorstream.sparql.printing.terms import braces, node_text, triple_lines
+from sensorstream.sparql.printing.term_text import braces, node_text, triple_lines
 
 
 def query_text(query: Query) -> str:
@@ -125,7 +124,7 @@ def registration_text(registration: Registration) -> str:
     return f"REGISTER {word} {name.n3 if isinstance(name, IRI) else name} AS"
 
 
-def report_text(report: Report) -> str:
+def report_text(report: ReportClause) -> str:
     """``REPORT …``."""
     match report.kind:
         case ReportKind.PERIOD:

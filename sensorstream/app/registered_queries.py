@@ -14,16 +14,16 @@ from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.report_log import ReportLog
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.queries import QueryReport
+from sensorstream.engine.live_queries import QueryReport
 from sensorstream.errors import Position, UnknownQuery
-from sensorstream.journal.query import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
+from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Ask, Construct
 from sensorstream.sparql.parser import read_query
-from sensorstream.streams.explain import graph_data
-from sensorstream.streams.query import ContinuousQuery
+from sensorstream.streams.continuous_query import ContinuousQuery
+from sensorstream.streams.operator_graph import graph_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Queries:
             return entry in self._engine.queries.entries()
 
     def graph(self, name: str) -> dict[str, Any]:
-        """A query's operators with their counters; see :mod:`sensorstream.streams.explain`.
+        """A query's operators with their counters; see :mod:`sensorstream.streams.operator_graph`.
 
         Raises:
             UnknownQuery: there is no query of this name.

@@ -25,7 +25,7 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Occurrences, Scope, StreamElement
 from sensorstream.model.timeline import Instant
 from sensorstream.streams.individuals import Individuals
-from sensorstream.streams.shape import Tick, WindowShape
+from sensorstream.streams.shape import StreamTick, WindowShape
 from sensorstream.streams.state import StreamState
 
 
@@ -117,7 +117,7 @@ class WindowedStream:
 
     closing: Final = True
 
-    def __init__(self, tick: Tick, now: Callable[[], Instant | None]) -> None:
+    def __init__(self, tick: StreamTick, now: Callable[[], Instant | None]) -> None:
         self.tick = tick
         self.now = now
         self.windows: list[StreamWindow] = []

@@ -28,9 +28,9 @@ from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
+from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.event_lines import instant_of
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.query import ContinuousQuery
 from sensorstream.streams.report import Report
 from sensorstream.streams.state import ProcessorState
 

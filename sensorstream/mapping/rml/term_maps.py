@@ -13,7 +13,6 @@ from typing import Final
 
 from sensorstream.errors import MappingError, TermError
 from sensorstream.language.syntax import Hole
-from sensorstream.mapping.rml.expressions import RmlExpressions, Row, Terms, Texts
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
@@ -22,6 +21,7 @@ from sensorstream.mapping.rml.model import (
     TermMap,
     TriplesMap,
 )
+from sensorstream.mapping.rml.rml_expressions import RmlExpressions, Row, Terms, Texts
 from sensorstream.mapping.terms import SkipIndividual
 from sensorstream.mapping.values import encode_segment, literal_maker
 from sensorstream.model.terms import IRI, Literal, Term, iri

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI
-from sensorstream.network.expressions.compile import value_of
+from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.network.plan.nodes import (
     Extend,
     Filter,

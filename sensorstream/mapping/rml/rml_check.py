@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sensorstream.errors import LanguageError, NotMovable, Position, TermError
 from sensorstream.language import syntax
-from sensorstream.language.vocabulary import unknown_names
+from sensorstream.language.ontology_names import unknown_names
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place
 from sensorstream.mapping import xpath

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sensorstream.app.wiring import Deployment, reasoner_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
+from sensorstream.engine.live_queries import QueryReport, stream_of
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.engine.queries import QueryReport, stream_of
 from sensorstream.errors import InternalFault
 from sensorstream.model.events import Message
 from sensorstream.network.operators.group import Group

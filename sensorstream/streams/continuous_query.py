@@ -28,7 +28,7 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.streams.report import Operation, Report, Sink, instantiated
 from sensorstream.streams.state import QueryState
-from sensorstream.streams.window import StreamWindow
+from sensorstream.streams.stream_window import StreamWindow
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.node import operators
 from sensorstream.network.plan.text import plan_lines
 from sensorstream.sparql.algebra import ReportKind
-from sensorstream.streams.query import ContinuousQuery
-from sensorstream.streams.window import StreamWindow
+from sensorstream.streams.continuous_query import ContinuousQuery
+from sensorstream.streams.stream_window import StreamWindow
 
 
 def graph_data(query: ContinuousQuery, time: Callable[[Instant], object]) -> dict[str, Any]:

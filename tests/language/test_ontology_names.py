@@ -1,7 +1,7 @@
 import pytest
 
 from sensorstream.language import parse
-from sensorstream.language.vocabulary import shown, unknown_names
+from sensorstream.language.ontology_names import shown, unknown_names
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 
