@@ -16,6 +16,7 @@ from sensorstream.sparql.algebra import (
     Pattern,
     Query,
     Registration,
+    ReportClause,
     ReportKind,
     Select,
     WindowDefinition,
