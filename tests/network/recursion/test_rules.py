@@ -213,7 +213,9 @@ def test_only_plain_patterns_may_be_recursive(body: str, through: str) -> None:
 
 
 def test_classes_are_told_apart() -> None:
-    World([rule("r", "{ ?x a :Idle } WHERE { ?x :p ?y FILTER NOT EXISTS { ?x a :Busy } }")])
+    world = World([rule("r", "{ ?x a :Idle } WHERE { ?x :p ?y FILTER NOT EXISTS { ?x a :Busy } }")])
+    assert len(toggle(world, "x p y").added) == 1
+    assert not world.program.faults
 
 
 def test_rules_that_might_never_end_are_refused() -> None:
