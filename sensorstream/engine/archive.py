@@ -27,7 +27,7 @@ def archived(events: Iterable[Event], count: int) -> tuple[Departure, ...]:
 def departure(event: Event, name: Subject, triples: Sequence[Triple], number: int) -> Departure:
     """An individual as it departs without having stayed.
 
-    It holds at the time of its message and no longer, for nobody followed it further. Its stay
+    It holds at the time of its message and no longer, because the window never held it. Its stay
     is ``-number``: the window numbers its own from 1 upwards. Nothing is inferred for it.
     """
     said = Provenance(event.message, event.time)

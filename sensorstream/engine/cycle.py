@@ -76,7 +76,7 @@ class Cycle:
         if window is None and (rules or filters or shedder is not None):
             raise SettingsError(
                 "semantic rules, filters and load shedding are about the window of the knowledge "
-                "base, and there is none: expected a window, such as 'landmark'"
+                "base, and this engine has no window: expected one, such as 'landmark'"
             )
         self.kb = knowledge
         self.window = make_window(_EVERYTHING) if window is None else window

@@ -60,7 +60,7 @@ class Withheld:
 class Outcome:
     """One message's way through the engine.
 
-    ``individuals`` are those the message speaks of, ``departures`` those it pushed out of the
+    ``individuals`` are those that the message describes, ``departures`` those it pushed out of the
     window. A rejected message has its reason in ``rejection`` and changed nothing. ``archived``
     are individuals that went straight to history. ``released`` says what became of earlier
     messages that waited until this one came; ``forced`` of them, because too many waited.

@@ -33,7 +33,7 @@ from sensorstream.model.vocabulary import OWL_THING
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One in ``one_in`` individuals, by their names; 1 is all, 0 is none."""
+    """One in ``one_in`` individuals, by their names; 1 keeps all, 0 keeps no individual."""
 
     one_in: int
 
@@ -67,7 +67,7 @@ class Shedding:
     """A budget in messages a ``second`` (in the unit of arrival times), and what it may cost.
 
     ``queue`` bounds the messages that would wait; ``period`` is a length of the time line.
-    ``otherwise`` is what is kept of individuals that no policy speaks of.
+    ``otherwise`` is what is kept of individuals that match no policy.
     """
 
     budget: int

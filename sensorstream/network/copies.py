@@ -23,7 +23,7 @@ Oxigraph's store in memory never gives back what a removed quad took."""
 
 
 class Copies:
-    """One store with a named graph for each index that somebody uses.
+    """One store with a named graph for each index that a query uses.
 
     No index is copied twice, however many queries read it. A query costs what has changed since
     the last one, and itself.
@@ -39,7 +39,7 @@ class Copies:
         return len(self._copies)
 
     def use(self, index: TripleIndex | Scope) -> IRI:
-        """The name of an index's copy, made if there is none."""
+        """The name of an index's copy, made if it does not exist yet."""
         copy = self._copies.get(id(index))
         if copy is None:
             name = IRI(f"{_NAME}{next(self._numbers)}")

@@ -30,7 +30,7 @@ class Network:
 
     def __init__(self) -> None:
         self.agenda = Agenda()
-        """What is to be moved by time; whoever settles the network takes entries out of it."""
+        """What is due at a time; the processor takes entries out of it."""
         self.observers: list[Observer] = []
         self.faults: dict[Node, Exception] = {}
         """Operators that a fault of ours has broken, and by what: their output is worth nothing."""
@@ -52,9 +52,9 @@ class Network:
         return found[1]
 
     def share(self, key: Hashable, make: Callable[[], Node]) -> Node:
-        """The operator of a key; made, filled and connected if there is none.
+        """The operator of a key; made, filled and connected if it does not exist yet.
 
-        An operator is in use by its consumers; one that nobody uses is :meth:`drop`-ped.
+        An operator is in use by its consumers; one without a user is :meth:`drop`-ped.
         """
         node = self._nodes.get(key)
         if node is not None:
@@ -79,7 +79,7 @@ class Network:
         self._listeners.setdefault(node, []).append(listener)
 
     def leave(self, node: Node, listener: Listener) -> None:
-        """Tell a listener no more, and drop what nobody uses any longer."""
+        """Tell a listener no more, and drop operators without a user."""
         listeners = self._listeners[node]
         listeners.remove(listener)
         if not listeners:
@@ -89,7 +89,7 @@ class Network:
         self._rest()
 
     def drop(self, node: Node) -> None:
-        """Forget an operator, and those below it, unless somebody uses them."""
+        """Forget an operator, and those below it, unless they have another user."""
         if node.users or self._nodes.get(node.key) is not node:
             return
         del self._nodes[node.key]
@@ -108,7 +108,7 @@ class Network:
             self.drop(source)
 
     def sweep(self) -> None:
-        """Drop all operators that nobody uses: what is left of a query that failed to compile."""
+        """Drop all operators without a user: what is left of a query that failed to compile."""
         for node in sorted(self._nodes.values(), key=lambda each: -each.depth):
             self.drop(node)
         self._rest()

@@ -157,7 +157,7 @@ class ContinuousQuery:
         )
 
     def is_due(self) -> bool:
-        """Whether the instant that ends now is one to report at; ask once an instant."""
+        """Whether the instant that ends now is due for a report; call it once an instant."""
         closed = self._steps() > self._computed
         self._computed = self._steps()
         over, self._period_is_over = self._period_is_over, False

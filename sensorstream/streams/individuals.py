@@ -46,7 +46,7 @@ class Individuals:
 
     @property
     def empty(self) -> bool:
-        """Whether there is none."""
+        """Whether it holds no individual."""
         return not self._times
 
     @property

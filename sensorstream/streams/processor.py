@@ -50,7 +50,7 @@ _Error = TypeVar("_Error", bound=BaseException)
 
 
 def _told(error: _Error) -> _Error | InternalFault:
-    """An error as whoever registers a query is told of it."""
+    """The error that the registration of a query raises for a cause."""
     if isinstance(error, SensorStreamError) or not isinstance(error, Exception):
         return error
     return InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
@@ -114,7 +114,7 @@ class StreamProcessor:
         # Those that a fault has broken, until the instant is settled.
         self._broken: dict[ContinuousQuery, Exception] = {}
         # The queries that the present instant may make report.
-        self._stirred: dict[ContinuousQuery, None] = {}
+        self._candidates: dict[ContinuousQuery, None] = {}
 
     # -- queries ----------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class StreamProcessor:
         running.start(self.now)
         self._agenda.note(running)
         self.network.listen(running.root, running.changed)
-        running.on_change = partial(self._stirred.__setitem__, running, None)
+        running.on_change = partial(self._candidates.__setitem__, running, None)
         running.number = next(self._numbers)
         self.queries[name] = running
         return running
@@ -207,13 +207,13 @@ class StreamProcessor:
         for stream in running.streams:
             del self._readers[stream][running]
             self._counting[stream].pop(running, None)
-        self._stirred.pop(running, None)
+        self._candidates.pop(running, None)
         self._broken.pop(running, None)
         self._agenda.forget(running)
         self._close(running.windows)
 
     def trace(self, name: str, time: Callable[[Instant], object]) -> Trace:
-        """The record of a query's instants, begun now if there is none; ``time`` writes instants.
+        """The record of a query's instants, begun now if it does not exist yet; ``time`` writes instants.
 
         Raises:
             KeyError: no query has that name.
@@ -252,7 +252,7 @@ class StreamProcessor:
             window = self._windows[shape] = stream.open(shape)
             if self.now is not None:
                 stream.catch_up(window, self.now)
-            for each in stream.roused():
+            for each in stream.filled():
                 self._agenda.note(each)
         return window
 
@@ -279,7 +279,7 @@ class StreamProcessor:
         queries: list[tuple[str, str, QueryState]] = []
         for query in list(self.queries.values()):
             try:
-                queries.append((query.name, query.text, query.state(query in self._stirred)))
+                queries.append((query.name, query.text, query.state(query in self._candidates)))
             except Exception as error:
                 self._stop(query, error)
         return ProcessorState(
@@ -305,11 +305,11 @@ class StreamProcessor:
                     self._break(running, error)
                     continue
                 self._agenda.note(running)
-                for window in running.roused():
+                for window in running.filled():
                     self._agenda.note(window)
         self.network.settle()
         self._stop_broken()
-        self._stirred.clear()
+        self._candidates.clear()
         self.now = state.now
         self.counts = Counts(*state.counts)
         for name, _, at_rest in state.queries:
@@ -322,7 +322,7 @@ class StreamProcessor:
                     continue
                 self._agenda.note(query)
                 if at_rest.pending:
-                    self._stirred[query] = None
+                    self._candidates[query] = None
 
     # -- time -------------------------------------------------------------------------------
 
@@ -350,14 +350,14 @@ class StreamProcessor:
                 except Exception as error:
                     self._break(stream, error)
                     continue
-                for window in stream.roused():
+                for window in stream.filled():
                     self._agenda.note(window)
                 if stream.computed != computed:
-                    self._stirred.update(self._readers[stream])
+                    self._candidates.update(self._readers[stream])
                 counting.update(self._counting[stream])
         for query in counting:
             query.arrived(len(event.triples))
-            self._stirred[query] = None
+            self._candidates[query] = None
         self._settle()
         return True
 
@@ -392,7 +392,7 @@ class StreamProcessor:
 
     def take_back(self) -> None:
         """The graphs outside the windows are again as they were."""
-        # What the operators gave out cancels: nobody has anything to report of it.
+        # What the operators gave out cancels: no query has anything to report.
         self.network.settle()
         self._stop_broken()
 
@@ -425,11 +425,11 @@ class StreamProcessor:
     @property
     def _has_pending(self) -> bool:
         """Whether a query is to report at the end of the present instant."""
-        return any(self._asked(query, _pending) for query in self._stirred)
+        return any(self._asked(query, _pending) for query in self._candidates)
 
     @property
     def next_news(self) -> Instant | None:
-        """As :attr:`next_due`, but without empty windows whose steps nobody reports; O(queries).
+        """As :attr:`next_due`, but without empty windows whose steps no query reports; O(queries).
 
         If a query is to report at the end of the present instant, that is the present.
         """
@@ -525,10 +525,10 @@ class StreamProcessor:
         assert self.now is not None
         self.network.settle()
         self._stop_broken()
-        changed = [q for q in self._stirred if q.schedule.kind is ReportKind.CHANGE]
+        changed = [q for q in self._candidates if q.schedule.kind is ReportKind.CHANGE]
         for query in sorted(changed, key=_number):
-            if query in self._stirred:
-                del self._stirred[query]
+            if query in self._candidates:
+                del self._candidates[query]
                 self._report_if_due(query, self.now)
 
     def _end(
@@ -546,17 +546,17 @@ class StreamProcessor:
             for entry in self._agenda.take(self.now, closing=True):
                 self._move(entry, partial(entry.elapse, self.now))
                 if isinstance(entry, ContinuousQuery):
-                    self._stirred[entry] = None
+                    self._candidates[entry] = None
                 elif isinstance(entry, WindowedStream):
-                    self._stirred.update(self._readers[entry])
-                    for window in entry.roused():
+                    self._candidates.update(self._readers[entry])
+                    for window in entry.filled():
                         self._agenda.note(window)
         if moved:
             self.network.settle()
         self._stop_broken()
-        stirred = sorted(self._stirred, key=_number)
-        self._stirred.clear()
-        for query in stirred:
+        candidates = sorted(self._candidates, key=_number)
+        self._candidates.clear()
+        for query in candidates:
             if reporting is None or query in reporting:
                 self._report_if_due(query, self.now)
 

@@ -66,7 +66,7 @@ class StreamWindow:
     def due(self) -> Instant | None:
         """The next time at which it must let something go, for a logical window without a step.
 
-        None also while it may lag: then whoever reads it asks for that.
+        None also while it may lag: then it is brought up to date when it is read.
         """
         content = self._content
         return None if isinstance(content, Scope) and content.lags else self._expires
@@ -91,7 +91,7 @@ class StreamWindow:
         """Let go of what is too old at a time."""
         self._expire(time)
         if self.empty:
-            self.stream.resting.add(self)
+            self.stream.empty_windows.add(self)
 
     def skip(self, time: Instant) -> None:
         """It has no more than one moment to leave out: what is too old leaves together."""
@@ -121,7 +121,7 @@ class WindowedStream:
         self.tick = tick
         self.now = now
         self.windows: list[StreamWindow] = []
-        self.resting: set[StreamWindow] = set()
+        self.empty_windows: set[StreamWindow] = set()
         """Windows that nothing is due of, because they are empty."""
         self.closes: Instant | None = None
         """The next multiple of a logical step; what happens at that very time still belongs."""
@@ -145,13 +145,13 @@ class WindowedStream:
             content = self.content
         window = StreamWindow(shape, self, content)
         self.windows.append(window)
-        self.resting.add(window)
+        self.empty_windows.add(window)
         return window
 
     def close(self, window: StreamWindow) -> None:
         """Give back what only a window holds."""
         self.windows.remove(window)
-        self.resting.discard(window)
+        self.empty_windows.discard(window)
         if isinstance(window.graph, Scope):
             window.graph.occurrences.close(window.graph)
 
@@ -185,12 +185,12 @@ class WindowedStream:
         if self._arrived // tick.step > before // tick.step:
             self._compute(len(self._waiting), time)
 
-    def roused(self) -> set[StreamWindow]:
+    def filled(self) -> set[StreamWindow]:
         """The windows that are not empty any more; ask after each event."""
-        if not self.resting or self.content.empty:
+        if not self.empty_windows or self.content.empty:
             return set()
-        roused, self.resting = self.resting, set()
-        return roused
+        filled, self.empty_windows = self.empty_windows, set()
+        return filled
 
     @property
     def due(self) -> Instant | None:

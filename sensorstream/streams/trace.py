@@ -23,8 +23,8 @@ _SHOWN: Final = 100
 _INSTANTS: Final = 100
 
 
-class _Ear:
-    """Hears what comes into a graph and goes, until it is asked."""
+class _GraphChanges:
+    """Collects the triples that enter and leave a graph between two calls of :meth:`take`."""
 
     def __init__(self, index: Watched) -> None:
         self._weights: dict[Triple, int] = {}
@@ -74,7 +74,7 @@ class Trace:
     ) -> None:
         self._on_fault = on_fault
         self._operators = operators(root)
-        self._ears = [(name, _Ear(index)) for name, index in graphs]
+        self._graphs = [(name, _GraphChanges(index)) for name, index in graphs]
         self._now = now
         self._time = time
         self._instants: deque[dict[str, Any]] = deque(maxlen=_INSTANTS)
@@ -87,7 +87,7 @@ class Trace:
             self._on_fault(error)
 
     def _record(self, changed: Sequence[Node]) -> None:
-        graphs = [{"graph": name, **ear.take()} for name, ear in self._ears]
+        graphs = [{"graph": name, **changes.take()} for name, changes in self._graphs]
         steps = [_step(node) for node in changed if node in self._operators]
         now = self._now()
         if now is not None and (
@@ -100,9 +100,9 @@ class Trace:
         return list(self._instants)[-count:]
 
     def close(self) -> None:
-        """Hear no more."""
-        for _, ear in self._ears:
-            ear.close()
+        """Stop collecting."""
+        for _, changes in self._graphs:
+            changes.close()
 
 
 def _step(node: Node) -> dict[str, Any]:

@@ -24,7 +24,7 @@ class Join(Node):
 
     What goes is worked off first: of a pair that goes nothing is left for what comes. So, unless
     rows repeat or differ in what is not selected, what comes and what goes share no row, and
-    nobody needs to look for one.
+    no operator needs to look for one.
     """
 
     __slots__ = (

@@ -238,7 +238,7 @@ class InScope(Node):
         self._scope.catch_up()
         source, before, now = self._source, self.low, self._scope.low
         if source.added and not source.removed and source.least > before:
-            # The same list for all windows: nobody changes it.
+            # The same list for all windows: it is never changed.
             self.added = source.fresh
         elif source.added or source.removed:
             added, removed = cast(_Numbered, source.added), cast(_Numbered, source.removed)

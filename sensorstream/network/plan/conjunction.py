@@ -131,7 +131,7 @@ def _connected(triples: Sequence[Triple]) -> list[list[Triple]]:
 
 
 def _visible_names(groups: Sequence[Sequence[Triple]], parts: Conjunction) -> list[str]:
-    """The variables somebody may ask for: all but blank nodes and steps within a path.
+    """The variables that a query can use: all but blank nodes and steps within a path.
 
     Those still join a group with another part, where both mention them.
     """

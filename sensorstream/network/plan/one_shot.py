@@ -58,7 +58,7 @@ def _renamed(pattern: Pattern, graphs: Mapping[IRI, IRI], windows: Mapping[IRI, 
             case Window(IRI() as name, inner):
                 return Graph(windows[name], _renamed(inner, graphs, windows))
             case Graph(IRI() as name, inner):
-                # A graph that is not given keeps its name: there is none in the store.
+                # A graph that is not given keeps its name: the store has no such graph.
                 return Graph(graphs.get(name, name), _renamed(inner, graphs, windows))
             case Graph(Variable() as variable, inner):
                 # All graphs of the store have other names, and some are windows.

@@ -320,7 +320,7 @@ class _Planner:
 
 
 def _end(term: Variable | Term) -> Variable | Term:
-    """A blank node of a pattern is a variable nobody can ask for."""
+    """A blank node of a pattern is a variable that no other part of the query can use."""
     return Variable(str(term)) if isinstance(term, BlankNode) else term
 
 
