@@ -213,7 +213,9 @@ class StreamProcessor:
         self._close(running.windows)
 
     def trace(self, name: str, time: Callable[[Instant], object]) -> Trace:
-        """The record of a query's instants, begun now if it does not exist yet; ``time`` writes instants.
+        """The record of a query's instants, begun now if it does not exist yet.
+
+        ``time`` writes instants.
 
         Raises:
             KeyError: no query has that name.
