@@ -104,9 +104,9 @@ def receiver() -> Iterator[Receiver]:
             if state.location:
                 self.send_header("Location", state.location)
             self.send_header("Content-Length", "0")
-            self.end_headers()
-            with lock:
+            with lock:  # before the answer leaves: who reads it may look here at once
                 state.answered.append(status)
+            self.end_headers()
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
