@@ -152,8 +152,8 @@ def _nquads(mapped: Mapped, *, merged: bool) -> Iterator[str]:
             graphs.setdefault(triple, []).append("" if graph is None else f" {graph.n3}")
         for triple in event.triples:
             s, p, o = triple
-            for graph in graphs.get(triple, ("",)):
-                yield f"{s.n3} {p.n3} {o.n3}{graph} ."
+            for place in graphs.get(triple, ("",)):
+                yield f"{s.n3} {p.n3} {o.n3}{place} ."
 
 
 def _serialize(nquads: Iterable[str], prefixes: Mapping[str, str]) -> str:
