@@ -106,7 +106,14 @@ def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Dep
     return Deployment(
         settings=settings,
         ontology=ontology,
-        mapping=with_mapping_files(plan, files, settings.rules.files, ontology.schema, timeline),
+        mapping=with_mapping_files(
+            plan,
+            files,
+            settings.rules.files,
+            ontology.schema,
+            timeline,
+            settings.rules.base,
+        ),
         rules=compile_rules(files, ontology.schema, timeline),
         window=window,
         partition=window_partition(settings.window, ontology.schema),

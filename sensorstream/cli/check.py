@@ -113,7 +113,9 @@ def faults(settings: Settings) -> Iterator[SensorStreamError]:
     yield from unread
     yield from mapping_faults(files, schema, reference)
     yield from rule_faults(files, schema, settings.time.timeline)
-    yield from mapping_file_faults(files, settings.rules.files, schema, settings.time.timeline)
+    yield from mapping_file_faults(
+        files, settings.rules.files, schema, settings.time.timeline, settings.rules.base
+    )
 
 
 def _notes(deployment: Deployment) -> Iterator[Note]:

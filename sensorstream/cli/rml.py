@@ -57,7 +57,8 @@ def import_(mapping: Path, config: Path) -> None:
     from sensorstream.mapping.rml.to_rules import to_rules
 
     schema = _schema(config)
-    read = read_rml(mapping.read_text(encoding="utf-8"), str(mapping))
+    base = load_settings(config).rules.base
+    read = read_rml(mapping.read_text(encoding="utf-8"), str(mapping), base)
     for fault in faults(read, schema):
         raise fault
     rules, refused = to_rules(read, schema)

@@ -39,6 +39,7 @@ _ALLOWED: Final = {
         RULE,
     ),
     "logical source": rml("source", "iterator", "referenceFormulation"),
+    "source": rml("path", "root"),
     "reference formulation": rml("namespace"),
     "namespace": rml("namespacePrefix", "namespaceURL"),
     "subject map": (*TERM, *GRAPHS, *rml("class"), AT, UPDATE, MISSING, INVALID),
@@ -52,6 +53,7 @@ _ALLOWED: Final = {
         *(MISSING, INVALID),
     ),
     "datatype map": TERM,
+    "graph map": (*TERM, MISSING, INVALID),
     "language map": EXPRESSION,
     "join condition": rml("child", "childMap", "parent", "parentMap"),
     "child map": EXPRESSION,
@@ -99,18 +101,6 @@ class Block:
                 listed = ", ".join(short(each) for each in _ALLOWED[kind])
                 raise self.error(
                     where, f"{short(predicate)} is not supported here: expected one of {listed}"
-                )
-
-    def default_graph(self, node: Term, where: str) -> None:
-        for each in self.graph.values(node, *GRAPHS):
-            named = each
-            for constant in self.graph.values(each, *rml("constant")):
-                named = constant
-            if named != DEFAULT_GRAPH:
-                raise self.error(
-                    where,
-                    f"graph {self.graph.shown(named)}: all events go to the window's graph, "
-                    "expected rml:defaultGraph or no graph",
                 )
 
     def error(self, where: str, what: str) -> LanguageError:

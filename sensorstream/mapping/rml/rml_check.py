@@ -17,7 +17,7 @@ from sensorstream.mapping.rml.model import (
     TriplesMap,
 )
 from sensorstream.mapping.rml.paths import absolute, from_document
-from sensorstream.mapping.values import literal_maker
+from sensorstream.mapping.values import check_graph_name, literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, iri
 from sensorstream.model.vocabulary import RDF_TYPE
@@ -42,7 +42,8 @@ def _xpaths(triples_map: TriplesMap) -> Iterator[LanguageError]:
         path = source.iterator.text
     iterator = syntax.Hole(path, position=source.iterator.position)
     yield from _at(triples_map, xpath.faults(iterator, namespaces, (), nodes=True))
-    for hole in nodes((triples_map.subject, triples_map.properties, triples_map.at), syntax.Hole):
+    parts = (triples_map.subject, triples_map.graphs, triples_map.properties, triples_map.at)
+    for hole in nodes(parts, syntax.Hole):
         found = list(_at(triples_map, xpath.faults(hole, namespaces, ())))
         yield from found
         if not found and source.iterator.text == "/":
@@ -76,11 +77,19 @@ def _constants(triples_map: TriplesMap) -> Iterator[LanguageError]:
         except TermError as error:
             message = f"{term_map.where}: {error.message}"
             yield LanguageError(message, position=term_map.position)
+    for graphs in (triples_map.graphs, *(each.graphs for each in triples_map.properties)):
+        for graph in graphs:
+            name = _constant(graph)
+            try:
+                if name is not None:
+                    check_graph_name(name)
+            except TermError as error:
+                yield LanguageError(f"{graph.where}: {error.message}", position=graph.position)
     if triples_map.base is not None:
         try:
             iri(triples_map.base)
         except TermError as error:
-            yield LanguageError(f"rml:baseIRI: {error.message}", position=triples_map.position)
+            yield LanguageError(f"the base IRI: {error.message}", position=triples_map.position)
 
 
 def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final, cast, get_args
 
 from sensorstream.errors import LanguageError
-from sensorstream.mapping.rml.block import EXPRESSION, INVALID, MISSING, Block, rml
+from sensorstream.mapping.rml.block import EXPRESSION, GRAPHS, INVALID, MISSING, Block, rml
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
@@ -26,6 +26,7 @@ _TERM_TYPES: Final = {
     "subject map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI", "BlankNode"),
     "predicate map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI"),
     "datatype map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI"),
+    "graph map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI"),
     "object map": get_args(TermType),
 }
 
@@ -85,6 +86,14 @@ class TermReader:
         missing, if_valid = self._policies(node, where)
         return TermMap(
             expression, term_type, datatype, language, missing, if_valid, where, self._block.place
+        )
+
+    def graphs(self, node: Term, where: str) -> tuple[TermMap, ...]:
+        """The graph maps of a subject map or predicate-object map."""
+        constants, maps = (self._block.graph.values(node, each) for each in GRAPHS)
+        return (
+            *(self.constant(each, "graph map", where) for each in constants),
+            *(self.term_map(each, "graph map", f"{where}, graph map") for each in maps),
         )
 
     def _policies(self, node: Term, where: str) -> tuple[Missing, bool]:

@@ -105,6 +105,8 @@ class _Importer:
 
     def rule(self) -> syntax.MappingRule:
         each = self._map
+        if each.graphs or any(values.graphs for values in each.properties):
+            self._refuse("a graph map")
         subject = self._name(each.subject)
         action = syntax.IndividualAction(
             "update" if each.update else "insert",

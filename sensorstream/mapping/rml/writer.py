@@ -48,6 +48,7 @@ class _Writer:
         if each.subject.type != "IRI" and not isinstance(each.subject.expression, ConstantTerm):
             subject.append(f"rml:termType rml:{each.subject.type}")
         subject += [f"rml:class {self._iri(name)}" for name in each.classes]
+        subject += self._each("graph", each.graphs)
         if each.at is not None:
             subject.append(f"ss:at {_text(each.at.text)}")
         if each.update:
@@ -88,7 +89,13 @@ class _Writer:
         return _node(parts)
 
     def _property(self, values: PredicateObjects) -> str:
-        return _node([*self._each("predicate", values.predicates), *self._objects(values.objects)])
+        return _node(
+            [
+                *self._each("predicate", values.predicates),
+                *self._objects(values.objects),
+                *self._each("graph", values.graphs),
+            ]
+        )
 
     def _objects(self, objects: Sequence[TermMap | ParentMap]) -> Iterator[str]:
         """Constants have shortcuts, which are read first: so only at the beginning."""
