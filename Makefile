@@ -18,7 +18,7 @@ lint: $(READY)  ## format, style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-conformance: $(READY)  ## the W3C suites, category by category, into docs/conformance.md
+conformance: $(READY)  ## the W3C and RML suites, category by category, into docs/conformance.md
 	$(BIN)/python -m tests.w3c.conformance
 
 grammars: $(READY)  ## the tables of the grammars, after a change of one of them

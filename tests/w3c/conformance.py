@@ -76,7 +76,7 @@ def main() -> int:
         + "\n".join(_rml(mapped))
     )
     failed = sum(each == "failed" for each in (*outcome.values(), *streamed.values()))
-    wrong = [case for case, fault in mapped.items() if fault and case.name not in CONTRADICTIONS]
+    wrong = [case for case, told in mapped.items() if told and case.name not in CONTRADICTIONS]
     for case in wrong:
         print(f"{case.name}: {mapped[case]}", file=sys.stderr)
     print(f"SPARQL: {len(outcome)} tests, {failed} failed: {PAGE}")
@@ -128,7 +128,7 @@ def _numbers(once: Counter[str], always: Counter[str]) -> str:
 
 def _deviations() -> list[str]:
     lines = [
-        "## As Oxigraph, not as the suite",
+        "### As Oxigraph, not as the suite",
         "",
         "On these tests Oxigraph does not give the suite's result for the original text either.",
         "The printed text gives what the original text gives.",
@@ -141,7 +141,7 @@ def _deviations() -> list[str]:
 
 def _streams() -> list[str]:
     lines = [
-        "## As a stream",
+        "### As a stream",
         "",
         "Functions with another value each time cannot be kept in step: these tests are evaluated",
         f"anew at every change: {', '.join(sorted(ANEW))}.",
@@ -154,7 +154,7 @@ def _streams() -> list[str]:
 
 
 def _outside() -> list[str]:
-    lines = ["## Not run", "", "| category | reason |", "|---|---|"]
+    lines = ["### Not run", "", "| category | reason |", "|---|---|"]
     return [*lines, *(f"| {name} | {reason} |" for name, reason in OUTSIDE.items()), ""]
 
 
@@ -163,18 +163,19 @@ def _rml(mapped: dict[RmlCase, str | None]) -> list[str]:
         "",
         "## RML",
         "",
-        "The RML mappings (docs/rml.md) on the published cases with XML sources. Each file of a case is",
-        "a message from a source of its name. A case is right if the output is the published dataset,",
-        "named graphs and blank nodes included, or if it expects an error and there is one.",
+        "The RML mappings (docs/rml.md) on the published cases with XML sources. Each file of a",
+        "case is a message from a source of its name. A case is right if the output is the",
+        "published dataset, named graphs and blank nodes included, or if an error is expected and",
+        "there is one.",
         "",
         "| suite | cases | right | of them errors | contradictory | wrong |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     groups: dict[str, Counter[str]] = {}
-    for case, fault in mapped.items():
+    for case, found in mapped.items():
         counts = groups.setdefault(case.group, Counter())
         counts["all"] += 1
-        if fault is None:
+        if found is None:
             counts["right"] += 1
             counts["errors"] += case.output is None
         else:
