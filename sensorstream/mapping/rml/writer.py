@@ -29,7 +29,7 @@ _LOCAL: Final = re.compile(r"[A-Za-z_](?:[\w-]*\w)?\Z", re.ASCII)
 
 
 def print_rml(mapping: RmlMapping) -> str:
-    """Turtle; ``read_rml`` of it gives an equal mapping, without positions and names of sources."""
+    """Turtle; ``read_rml`` of it gives an equal mapping, without positions."""
     prefixes = {name: iri for name, iri in mapping.prefixes if name not in ("rml", "ss")}
     prefixes |= {"rml": RML, "ss": SENSORSTREAM}
     head = "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in prefixes.items())
@@ -82,7 +82,7 @@ class _Writer:
                 ]
             )
         parts = [
-            *([f"rml:source {_text(source.name)}"] if source.name else []),
+            *([f"rml:source {_name(source)}"] if source.name else []),
             f"rml:referenceFormulation {formulation}",
             f"rml:iterator {_text(source.iterator.text)}",
         ]
@@ -195,6 +195,16 @@ def _is_literal(what: str, term_map: TermMap) -> bool:
             or term_map.language is not None
         )
     )
+
+
+def _name(source: LogicalSource) -> str:
+    match source.root:
+        case None:
+            return IRI(source.name).n3
+        case "mapping":
+            return _text(source.name)
+        case "working":
+            return _node([f"rml:path {_text(source.name)}", "rml:root rml:CurrentWorkingDirectory"])
 
 
 def _node(parts: Sequence[str]) -> str:
