@@ -56,6 +56,7 @@ _TOKENS: Final = tuple(
 _SILENT: Final = (
     *("prefix", "xmlns", "mapping", "rule", "on", "for", "each", "in", "if", "and", "then"),
     *("individual", "a", "at", "as", "key", "table", "from", "value", "valid", "or", "with"),
+    "base",
 )
 _KEPT: Final = (
     *("message", "change", "insert", "update", "expire", "every", "not", "exists", "count"),

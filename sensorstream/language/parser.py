@@ -222,13 +222,22 @@ class _Builder(Transformer[Token, Any]):
             file=self._source.file,
             tables=of(syntax.Table),
             parts=of(syntax.MessageEach),
+            bases=of(syntax.Base),
         )
+
+    def base(self, children: list[Token]) -> syntax.Base:
+        (iri,) = children
+        return syntax.Base(self._without_holes(iri, "a base"), self._at(iri))
 
     def prefix(self, children: list[Token]) -> syntax.Prefix:
         namespace, iri = children
+        written = self._without_holes(iri, "a prefix's IRI")
+        return syntax.Prefix(namespace.value[:-1], written, self._at(namespace))
+
+    def _without_holes(self, iri: Token, what: str) -> str:
         if "{" in iri.value:
-            raise LanguageError("a prefix's IRI has no holes", position=self._at(iri))
-        return syntax.Prefix(namespace.value[:-1], iri.value[1:-1], self._at(namespace))
+            raise LanguageError(f"{what} has no holes", position=self._at(iri))
+        return str(iri.value[1:-1])
 
     def xmlns(self, children: list[Token]) -> syntax.XmlNamespace:
         name, _, uri = children
