@@ -15,6 +15,7 @@
     │   ├── InvalidMessage       not valid against the XML Schema of its source
     │   ├── MappingError         a rule matched, but a value is missing or invalid
     │   │   └── InvalidValue     the value is there, but is not valid
+    │   ├── InvalidTerm          a statement with a name or literal that RDF does not have
     │   ├── Inconsistent         the message contradicts the ontology
     │   ├── RuleError            a semantic rule's action cannot be carried out
     │   └── RuleCycle            semantic rules kept changing the knowledge base
@@ -178,6 +179,12 @@ class MappingError(MessageError):
 
 class InvalidValue(MappingError):
     """A value is there but is not valid; ``if valid`` treats it as a missing value."""
+
+
+class InvalidTerm(MessageError):
+    """A statement has a name or literal that RDF does not have, whatever made it."""
+
+    code = "invalid-term"
 
 
 @dataclass(frozen=True, slots=True)
