@@ -11,6 +11,7 @@
     ├── MessageError             one message; the system goes on
     │   ├── MalformedMessage     not well-formed XML, or XML that is refused (DOCTYPE, depth)
     │   ├── MessageTooLarge      more bytes than the limit
+    │   ├── RepeatedMessage      it is in the journal already, from the same place of an input
     │   ├── InvalidMessage       not valid against the XML Schema of its source
     │   ├── MappingError         a rule matched, but a value is missing or invalid
     │   │   └── InvalidValue     the value is there, but is not valid
@@ -155,6 +156,12 @@ class MessageTooLarge(MessageError):
     """More bytes than the limit in the settings."""
 
     code = "message-too-large"
+
+
+class RepeatedMessage(MessageError):
+    """An input delivered a message again that is in the journal already."""
+
+    code = "repeated-message"
 
 
 class InvalidMessage(MessageError):
