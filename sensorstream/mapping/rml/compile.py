@@ -14,6 +14,7 @@ from sensorstream.errors import LanguageError, MappingError, TermError
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks
+from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
 from sensorstream.mapping.rml.model import (
     Expression,
@@ -123,17 +124,18 @@ def _planned(
     parts = tuple(
         (each.source.name, _MapCompiler(each, mapping, timeline, files).run()) for each in maps
     )
-    source = maps[0].source
+    logical = maps[0].source
     sources = frozenset(each.source.name for each in mapping.maps)
 
-    def run(root: Element, harvest: Harvest) -> bool:
+    def run(root: Element, harvest: Harvest, nodes: Nodes | None) -> bool:
         # A message of one of the document's sources is not for the maps of the others.
-        only = harvest.message.source if harvest.message.source in sources else None
-        found = [part(root, harvest) for name, part in parts if only in (None, name)]
+        source = harvest.message.source
+        only = source if source in sources else ""
+        found = [part(root, harvest) for name, part in parts if not only or name == only]
         return any(found)
 
-    path = absolute(source.iterator.text)
-    return PlannedRule(name, None, run, Landmarks(name, path, dict(source.namespaces)))
+    path = absolute(logical.iterator.text)
+    return PlannedRule(name, run, Landmarks(name, path, dict(logical.namespaces)))
 
 
 class _MapCompiler:

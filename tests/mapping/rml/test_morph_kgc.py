@@ -40,7 +40,7 @@ for each $line in {line} for each $stop in {$line/stop}
 then insert individual :stop-{$stop/@id} a :Stop
     ; :label {$stop/label}@de
     ; :line :line-{$line/@no}
-    ; :text "stop {$stop/@id} of {$stop/label}"
+    ; :text "stop {$stop/@id}"
     ; :kind "underground"
     ; :zones 2
     ; :number {$line/@no}^^xsd:integer ."""
