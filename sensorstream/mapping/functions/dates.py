@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_FLOOR, localcontext
+from fractions import Fraction
+from math import floor
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -120,9 +122,8 @@ def _end(text: str) -> datetime:
         raise ValueError
     if not end.lstrip("-").startswith("P"):
         return datetime.fromisoformat(end)
-    return datetime.fromisoformat(start) + timedelta(
-        microseconds=int(fixed_length(end) * 1_000_000)
-    )
+    micros = floor(Fraction(fixed_length(end)) * 1_000_000)
+    return datetime.fromisoformat(start) + timedelta(microseconds=micros)
 
 
 _WORDS: Final[dict[str, Read]] = {

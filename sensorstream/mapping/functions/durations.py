@@ -76,7 +76,8 @@ def fixed_length(text: str) -> Decimal:
 
 def written(length: Duration) -> str:
     """The canonical form."""
-    months, seconds = abs(length.months), abs(length.seconds)
+    # abs() would round to the digits of the context.
+    months, seconds = abs(length.months), length.seconds.copy_abs()
     with localcontext(prec=_PRECISION):
         days, seconds = divmod(seconds, _DAY)
         hours, seconds = divmod(seconds, 3600)
