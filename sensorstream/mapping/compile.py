@@ -21,7 +21,7 @@ from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
 from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Subject
+from sensorstream.model.terms import Subject
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
@@ -191,7 +191,7 @@ class _Compiler:
             found = fill(scope)
             if len(found) != 1:
                 raise not_one(scope, holes, missing)
-            return IRI(found[0])
+            return found[0]
 
         return one
 

@@ -240,3 +240,15 @@ def test_faults_of_functions_are_listed_with_those_of_rules(check: Check, folder
     places = [line.split(": ")[0] for line in result.stdout.splitlines()]
     assert f"{file}:1:1" in places
     assert any(place.startswith(str(rules)) for place in places)
+
+
+def test_a_syntax_error_hides_no_fault_of_another_rule(check: Check, folder: Path) -> None:
+    file = folder / "rules" / "more.rules"
+    file.write_text(
+        "prefix : <http://sensorstream.example/tracking#>\n"
+        'rule one\non chance then reply "<x/>"\n'
+        'rule two\non insert :Humann as ?x then reply "<x/>"\n'
+    )
+    first, second = check().stdout.splitlines()
+    assert first.startswith(f"{file}:3:4: unexpected 'chance': expected ")
+    assert second == f"{file}:5:11: unknown class :Humann: did you mean :Human?"
