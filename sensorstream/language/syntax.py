@@ -104,11 +104,14 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class XPathValue:
-    """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found."""
+    """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found.
+
+    A ``language`` that the message gives, ``@{xpath}``, is a hole.
+    """
 
     xpath: Hole
     datatype: Name | None = None
-    language: str | None = None
+    language: str | Hole | None = None
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -118,7 +121,7 @@ class TextValue:
 
     text: Template
     datatype: Name | None = None
-    language: str | None = None
+    language: str | Hole | None = None
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -264,8 +267,17 @@ class ForEach:
 
 
 @dataclass(frozen=True, slots=True)
+class Let:
+    """``let $variable = {xpath |> functions}``: a value of each turn of the loops."""
+
+    variable: str
+    value: Hole
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class MappingRule:
-    """``mapping NAME on message {…} for each … if {…} and {…} then …``.
+    """``mapping NAME on message {…} for each … let … if {…} and {…} then …``.
 
     ``guards`` must all hold; ``actions`` is not empty. ``position`` is that of the name.
     """
@@ -276,6 +288,7 @@ class MappingRule:
     guards: tuple[Hole, ...]
     actions: tuple[IndividualAction, ...]
     position: Position = field(default=NOWHERE, compare=False, repr=False)
+    lets: tuple[Let, ...] = ()
 
 
 # Semantic rules

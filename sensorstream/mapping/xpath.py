@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
 from lxml import etree
@@ -14,8 +15,11 @@ from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.document import Element
 
-Nodes: TypeAlias = Mapping[str, Element | str]
-"""What the variables of ``for each`` are bound to: elements, or the text of attributes."""
+Bound: TypeAlias = Element | str | float | bool | list[Element]
+"""What a variable is bound to: a node or the text of an attribute; by ``let``, any value."""
+
+Nodes: TypeAlias = Mapping[str, Bound]
+"""The variables of ``for each`` and ``let``."""
 
 Evaluation: TypeAlias = Callable[[Element, Nodes], object]
 """From context node and variables to lxml's result: list of nodes, str, float or bool."""
@@ -49,11 +53,17 @@ _FROM_VARIABLE: Final = re.compile(
 
 
 def faults(
-    hole: Hole, namespaces: Mapping[str, str], variables: Collection[str], *, nodes: bool = False
+    hole: Hole,
+    namespaces: Mapping[str, str],
+    variables: Collection[str],
+    *,
+    nodes: bool = False,
+    samples: Mapping[str, object] = MappingProxyType({}),
 ) -> Iterator[LanguageError]:
     """The faults of an expression; ``nodes``: it must find nodes.
 
-    ``variables`` are those in scope. Positions point into the rule file.
+    ``variables`` are those in scope; they are bound to nodes, or to their ``samples``. Positions
+    point into the rule file.
     """
     found = list(_name_faults(hole, namespaces, variables))
     yield from found
@@ -67,8 +77,9 @@ def faults(
         return
     # A wrong number or kind of arguments is only found when an expression runs.
     element = etree.Element("any")
+    bound = cast(dict[str, Any], dict.fromkeys(variables, element) | dict(samples))
     try:
-        result = compiled(element, **cast(dict[str, Any], dict.fromkeys(variables, element)))
+        result = compiled(element, **bound)
     except etree.XPathEvalError as error:
         yield LanguageError(f"not XPath 1.0: {error}", position=hole.position)
         return
@@ -76,6 +87,21 @@ def faults(
         yield LanguageError(
             f"'{hole.text}' finds no nodes but a value: expected a path", position=hole.position
         )
+
+
+def sample(
+    hole: Hole,
+    namespaces: Mapping[str, str],
+    variables: Collection[str],
+    samples: Mapping[str, object],
+) -> object:
+    """A value of the kind that an expression without :func:`faults` has: a node, text, …"""
+    element = etree.Element("any")
+    if hole.calls:
+        return element
+    bound = cast(dict[str, Any], dict.fromkeys(variables, element) | dict(samples))
+    result = etree.XPath(hole.text, namespaces=dict(namespaces) or None)(element, **bound)
+    return element if isinstance(result, list) else result
 
 
 def _name_faults(
@@ -168,7 +194,7 @@ def _attribute(variable: str | None, name: str, general: Evaluation) -> Evaluati
 
     def of_variable(context: Element, variables: Nodes) -> object:
         node = variables[variable or ""]
-        if isinstance(node, str):
+        if not isinstance(node, Element):
             return general(context, variables)
         value = node.get(name)
         return () if value is None else (value,)
@@ -179,7 +205,7 @@ def _attribute(variable: str | None, name: str, general: Evaluation) -> Evaluati
 def _relative(variable: str, engine: etree.XPath, general: Evaluation) -> Evaluation:
     def evaluate(context: Element, variables: Nodes) -> object:
         node = variables[variable]
-        return general(context, variables) if isinstance(node, str) else engine(node)
+        return engine(node) if isinstance(node, Element) else general(context, variables)
 
     return evaluate
 
