@@ -18,6 +18,7 @@ from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, X
 from sensorstream.model.terms import IRI
 from sensorstream.sparql.iris import resolve
 
+XML_SCHEMA_INSTANCE: Final = "http://www.w3.org/2001/XMLSchema-instance"
 NOWHERE: Final = Position("", 1, 1)
 
 
@@ -555,8 +556,9 @@ class RuleFile:
 
     @property
     def namespace_map(self) -> dict[str, str]:
-        """XML namespace prefix to URI, in lxml's form."""
-        return {namespace.name: namespace.uri for namespace in self.xml_namespaces}
+        """XML namespace prefix to URI, in lxml's form; ``xsi`` needs no declaration."""
+        declared = {namespace.name: namespace.uri for namespace in self.xml_namespaces}
+        return {"xsi": XML_SCHEMA_INSTANCE} | declared
 
     def resolve(self, name: Name) -> IRI:
         """The IRI of a name without holes, whose prefix is declared."""

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, cast
 from lxml import etree
 
 from sensorstream.errors import LanguageError, Position
-from sensorstream.language.syntax import Hole
+from sensorstream.language.syntax import XML_SCHEMA_INSTANCE, Hole
 from sensorstream.mapping.document import Element
 
 Bound: TypeAlias = Element | str | float | bool | list[Element]
@@ -44,6 +44,9 @@ _FUNCTIONS: Final = frozenset(
         *("true", "false", "lang", "number", "sum", "floor", "ceiling", "round"),
     )
 )
+
+_NIL: Final = f"{{{XML_SCHEMA_INSTANCE}}}nil"
+_TRUE: Final = frozenset(("true", "1"))
 
 # Forms that need no XPath engine, or less of it.
 _ATTRIBUTE: Final = re.compile(rf"(?:\$(?P<variable>{_NC})/)?@(?P<name>{_NC}(?::{_NC})?)\Z")
@@ -169,7 +172,9 @@ def compile_xpath(text: str, namespaces: Mapping[str, str]) -> Evaluation:
 
 
 def _engine(text: str, namespaces: Mapping[str, str]) -> etree.XPath:
-    return etree.XPath(text, namespaces=dict(namespaces) or None, smart_strings=False)
+    # Every evaluation registers them again.
+    used = {prefix: uri for prefix, uri in namespaces.items() if f"{prefix}:" in text}
+    return etree.XPath(text, namespaces=used or None, smart_strings=False)
 
 
 def _general(text: str, namespaces: Mapping[str, str]) -> Evaluation:
@@ -247,8 +252,9 @@ def _nothing() -> None:
 def texts(result: object) -> list[str]:
     """The string of every node found, or of the one value; outer white space is cut.
 
-    An empty text then counts as missing and is left out; so is NaN, the result of arithmetic over a
-    missing value. Numbers come as in XPath's ``string()``: ``72``, not ``72.0``.
+    An empty text then counts as missing and is left out; so is an element with ``xsi:nil``, and
+    NaN, the result of arithmetic over a missing value. Numbers come as in XPath's ``string()``:
+    ``72``, not ``72.0``.
     """
     if isinstance(result, list | tuple):
         return [text for node in result if (text := _text(node).strip())]
@@ -264,6 +270,8 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return _number(value)
     assert isinstance(value, Element)
+    if value.get(_NIL) in _TRUE:
+        return ""
     return (value.text or "") if len(value) == 0 else "".join(cast(Iterator[str], value.itertext()))
 
 

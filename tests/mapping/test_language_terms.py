@@ -192,3 +192,23 @@ def test_let_is_a_name_elsewhere() -> None:
     plan = compile_mapping([parse(rules)], Schema(), Timeline.INTEGER)
     mapped = plan.apply(parse_document(b"<m/>", max_depth=9), Message("m1", b"", 1))
     assert mapped.individuals == (f"{E}let",)
+
+
+# Of XML Schema instances
+
+XSI = "xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance'"
+
+
+@pytest.mark.parametrize("nil", ["true", "1"])
+def test_an_element_that_is_nil_is_missing(nil: str) -> None:
+    rule = "then insert individual :i ; :p {a} or {b} ."
+    assert said(rule, f"<m {XSI}><a xsi:nil='{nil}'>0</a><b>5</b></m>") == [Literal("5")]
+    assert said(rule, f"<m {XSI}><a xsi:nil='false'>0</a><b>5</b></m>") == [Literal("0")]
+
+
+def test_the_type_of_an_element_needs_no_declaration() -> None:
+    rule = "then insert individual :i a :{substring-after(@xsi:type, ':')} ."
+    assert classes(rule, f"<m {XSI} xsi:type='ns:Storm'/>") == [f"{E}Storm"]
+    own = "prefix : <http://e.org/>\nxmlns xsi = 'urn:x'".replace("'", '"')
+    file = parse(f"{own}\nmapping m on message {{/m}} then insert individual :i ; :p {{@xsi:a}} .")
+    assert file.namespace_map == {"xsi": "urn:x"}
