@@ -11,6 +11,7 @@
     ├── MessageError             one message; the system goes on
     │   ├── MalformedMessage     not well-formed XML, or XML that is refused (DOCTYPE, depth)
     │   ├── MessageTooLarge      more bytes than the limit
+    │   ├── RepeatedMessage      it is in the journal already, from the same place of an input
     │   ├── InvalidMessage       not valid against the XML Schema of its source
     │   ├── MappingError         a rule matched, but a value is missing or invalid
     │   │   └── InvalidValue     the value is there, but is not valid
@@ -33,6 +34,7 @@
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
     ├── WebhookError             a webhook that cannot be registered
+    ├── MissingExtra             an optional part of the package is not installed
     ├── SparkError               Spark could not be started or used
     ├── SimulationError          recorded data that cannot be read
     ├── AddressUnavailable       an address that the server cannot listen on
@@ -156,6 +158,12 @@ class MessageTooLarge(MessageError):
     """More bytes than the limit in the settings."""
 
     code = "message-too-large"
+
+
+class RepeatedMessage(MessageError):
+    """An input delivered a message again that is in the journal already."""
+
+    code = "repeated-message"
 
 
 class InvalidMessage(MessageError):
@@ -319,6 +327,12 @@ class Unavailable(SensorStreamError):
     """The system is stopping, overloaded or broken; the message may be sent again later."""
 
     code = "unavailable"
+
+
+class MissingExtra(SensorStreamError):
+    """An optional part of the package is not installed; the message says how to install it."""
+
+    code = "missing-extra"
 
 
 class WebhookError(SensorStreamError):

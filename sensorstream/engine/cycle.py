@@ -397,6 +397,8 @@ class Cycle:
         now = message.received if self.window.now is None else self.window.now
         change = self.window.retract(expelled, now)
         self.kb.apply(Origin.WINDOW, change.delta)
+        for triple, (_, graphs) in change.graphs.items():
+            self.kb.place(triple, graphs)
         aside.follow(self.kb.triples(Origin.WINDOW))
         self._exchange(aside)
         outcome = Outcome(

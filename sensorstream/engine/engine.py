@@ -445,6 +445,10 @@ class Engine:
             self._order.restore(state.held)
         held = tuple(t for each in self.window for t in each.statements)
         delta = self.kb.apply(Origin.WINDOW, Delta(self.window.now or 0, added=held))
+        for each in self.window:
+            for triple, said in each.statements.items():
+                if said.graphs:
+                    self.kb.place(triple, said.graphs)
         if delta:
             self.kb.apply(Origin.INFERRED, self._cycle.reasoner.react(self.kb, delta))
         if state.queries is not None:

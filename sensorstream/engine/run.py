@@ -98,6 +98,9 @@ class MessageRun:
                 self.departures.append(Departure(individual, now, self._inferred(individual)))
         step.delta = net_delta(now, [change.delta for change in changes])
         visible = self.kb.apply(Origin.WINDOW, step.delta)
+        for change in changes:
+            for triple, (_, graphs) in change.graphs.items():
+                self.kb.place(triple, graphs)
         moved = self._counter()
         self._timings.t_w += moved - start
         inferred = self._reasoner.react(self.kb, step.delta)
@@ -113,6 +116,8 @@ class MessageRun:
         for step in reversed(self._steps):
             for change in reversed(step.changes):
                 self._window.undo(change)
+                for triple, (graphs, _) in change.graphs.items():
+                    self.kb.place(triple, graphs)
             inverse = step.delta.inverse()
             self.kb.apply(Origin.WINDOW, inverse)
             if step.reasoned:
