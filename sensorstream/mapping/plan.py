@@ -10,7 +10,8 @@ from typing import TypeAlias
 from sensorstream.errors import MappingError
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_unmatched
-from sensorstream.mapping.sieve import Mark, Sieve
+from sensorstream.mapping.location_path import EVERY_MESSAGE, Lookup
+from sensorstream.mapping.path_index import Nodes, PathIndex
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.events import Event, Message
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
@@ -128,8 +129,11 @@ class Harvest:
         return node
 
 
-RunRule: TypeAlias = Callable[[Element, Harvest], bool]
-"""Apply a rule to a document; False if ``on message`` found nothing."""
+RunRule: TypeAlias = Callable[[Element, Harvest, Nodes | None], bool]
+"""Apply a rule to a document; False if ``on message`` found nothing.
+
+The nodes are those that the rule's path finds; None: they are not known yet.
+"""
 
 
 Split: TypeAlias = Callable[[Element], Sequence[Element]]
@@ -138,12 +142,12 @@ Split: TypeAlias = Callable[[Element], Sequence[Element]]
 
 @dataclass(frozen=True, slots=True)
 class PlannedRule:
-    """A compiled rule. ``mark`` is what a matching message must contain; None: no condition."""
+    """A compiled rule. ``lookup`` is what of its paths tells which messages it may match."""
 
     name: str
-    mark: Mark | None
     run: RunRule
     landmarks: Landmarks
+    lookup: Lookup = EVERY_MESSAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +161,10 @@ class MappingPlan:
     rules: tuple[PlannedRule, ...]
     split: Split | None = None
     schemas: MessageSchemas | None = None
-    _sieve: Sieve[PlannedRule] = field(init=False, repr=False, compare=False)
+    _index: PathIndex = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_sieve", Sieve(self.rules))
+        object.__setattr__(self, "_index", PathIndex(rule.lookup for rule in self.rules))
 
     def apply(self, document: Document, message: Message) -> Mapped:
         """Apply the rules to the message (paper, section 4.1: on event if condition then action).
@@ -221,8 +225,12 @@ class MappingPlan:
         )
 
     def _run(self, root: Element, harvest: Harvest) -> tuple[str, ...]:
-        rules = self._sieve.may_match(root)
-        return tuple(rule.name for rule in rules if rule.run(root, harvest))
+        rules = self.rules
+        return tuple(
+            rules[number].name
+            for number, nodes in self._index.find(root)
+            if rules[number].run(root, harvest, nodes)
+        )
 
     def _hint(self, root: Element) -> str:
         return why_unmatched(root, [rule.landmarks for rule in self.rules])

@@ -40,7 +40,7 @@ def yields(rules: Iterable[PlannedRule], root: Element, message: Message) -> tup
 def _yield(rule: PlannedRule, root: Element, message: Message) -> Yield:
     harvest, matched, error = Harvest(message), True, ""
     try:
-        matched = rule.run(root, harvest)
+        matched = rule.run(root, harvest, None)
     except MappingError as fault:
         error = str(fault)
     triples = 0 if error else sum(len(said.merged()) for said in harvest.by_time.values())
