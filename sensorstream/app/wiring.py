@@ -83,8 +83,14 @@ def read_rules(files: Sequence[Path]) -> list[RuleFile]:
     return parsed
 
 
-def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Deployment:
-    """Read and compile all files that the settings name; ``ontology`` replaces theirs.
+def read_deployment(
+    settings: Settings,
+    ontology: Ontology | None = None,
+    rules: Sequence[RuleFile] | None = None,
+) -> Deployment:
+    """Read and compile all files that the settings name.
+
+    ``ontology`` and ``rules`` replace theirs; with ``rules`` no rule file is read.
 
     Raises:
         SettingsError: a setting is not valid.
@@ -95,7 +101,8 @@ def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Dep
     window = window_spec(settings.window, timeline)
     if ontology is None:
         ontology = load_ontology(settings.ontology.files)
-    files = read_rules(settings.rules.files)
+    paths = settings.rules.files if rules is None else ()
+    files = read_rules(paths) if rules is None else rules
     plan = compile_mapping(
         files,
         ontology.schema,
@@ -106,7 +113,7 @@ def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Dep
     return Deployment(
         settings=settings,
         ontology=ontology,
-        mapping=with_mapping_files(plan, files, settings.rules.files, ontology.schema, timeline),
+        mapping=with_mapping_files(plan, files, paths, ontology.schema, timeline),
         rules=compile_rules(files, ontology.schema, timeline),
         window=window,
         partition=window_partition(settings.window, ontology.schema),
@@ -149,8 +156,15 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
     )
 
 
-def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machine:
+def build_machine(
+    deployment: Deployment,
+    counter: Callable[[], float],
+    reasoner: Reasoner | None = None,
+) -> Machine:
     """A new engine with an empty window, its reasoner started.
+
+    ``reasoner`` is one of an engine that is not used any more, of the same profile and ontology:
+    its process is used again.
 
     Raises:
         ReasonerError: the reasoner does not start.
@@ -159,7 +173,8 @@ def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machi
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, deployment.ontology.triples)
     snapshot = Snapshot(knowledge)
-    reasoner = reasoner_of(deployment)
+    if reasoner is None:
+        reasoner = reasoner_of(deployment)
     try:
         engine = Engine(
             knowledge=knowledge,
