@@ -39,6 +39,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "replay": "Send recorded messages again.",
         "query": "Query a running server's knowledge base in SPARQL.",
         "run": "Evaluate continuous queries and semantic rules over events or messages.",
+        "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Query the history in SQL, on PostgreSQL or on Spark.",
         "demo": "See the main job live, in about a minute.",
