@@ -16,8 +16,9 @@ from sensorstream.errors import (
 )
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import Document, parse_document
+from sensorstream.mapping.functions import NO_LIBRARY, Library
 from sensorstream.mapping.plan import MappingPlan, PlannedRule
-from sensorstream.mapping.rml import compile_maps, compile_rml, joined_files, read_rml
+from sensorstream.mapping.rml import Surroundings, compile_maps, compile_rml, joined_files, read_rml
 from sensorstream.mapping.rml.model import LogicalSource, RmlMapping
 from sensorstream.mapping.rml.rml_check import faults as rml_faults
 from sensorstream.mapping.stylesheet import read_stylesheet
@@ -43,10 +44,12 @@ def with_mapping_files(
     schema: Schema,
     timeline: Timeline,
     base: str = "",
+    library: Library = NO_LIBRARY,
 ) -> MappingPlan:
     """The plan of the rule files, followed by the RML files and stylesheets.
 
-    ``base`` completes the IRIs that RML makes from values.
+    ``base`` completes the IRIs that RML makes from values, ``library`` holds the functions that RML
+    may name.
 
     Raises:
         LanguageError: a file cannot be compiled, or two rules share a name.
@@ -55,7 +58,7 @@ def with_mapping_files(
     added: list[PlannedRule] = []
     for file in files:
         if not is_rule_file(file):
-            compiled = _compiled(file, schema, timeline, base)
+            compiled = _compiled(file, schema, timeline, base, library)
             for clash in _clashes(file, compiled, rules, added):
                 raise clash
             added += compiled
@@ -63,7 +66,11 @@ def with_mapping_files(
 
 
 def single_maps(
-    files: Sequence[Path], schema: Schema, timeline: Timeline, base: str = ""
+    files: Sequence[Path],
+    schema: Schema,
+    timeline: Timeline,
+    base: str = "",
+    library: Library = NO_LIBRARY,
 ) -> tuple[PlannedRule, ...]:
     """Each triples map and each stylesheet as a separate rule, to report its results.
 
@@ -74,10 +81,10 @@ def single_maps(
     found: list[PlannedRule] = []
     for file in files:
         if _is_rml(file):
-            mapping = read_rml(_text(file), str(file), base)
-            found += compile_maps(mapping, timeline, _documents(mapping, file))
+            mapping = read_rml(_text(file), str(file), base, library)
+            found += compile_maps(mapping, timeline, _surroundings(mapping, file, library))
         elif not is_rule_file(file):
-            found += _compiled(file, schema, timeline, base)
+            found += _compiled(file, schema, timeline, base, library)
     return tuple(found)
 
 
@@ -87,6 +94,7 @@ def mapping_file_faults(
     schema: Schema,
     timeline: Timeline,
     base: str = "",
+    library: Library = NO_LIBRARY,
 ) -> Iterator[SensorStreamError]:
     """All faults of the RML files and stylesheets."""
     added: list[PlannedRule] = []
@@ -96,23 +104,25 @@ def mapping_file_faults(
         try:
             found: list[LanguageError] = []
             if _is_rml(file):
-                mapping = read_rml(_text(file), str(file), base)
-                found = [*rml_faults(mapping, schema), *_absent(mapping, file)]
+                mapping = read_rml(_text(file), str(file), base, library)
+                found = [*rml_faults(mapping, schema, library), *_absent(mapping, file)]
             yield from found
             if not found:
-                compiled = _compiled(file, schema, timeline, base)
+                compiled = _compiled(file, schema, timeline, base, library)
                 yield from _clashes(file, compiled, rules, added)
                 added += compiled
         except SensorStreamError as error:
             yield error
 
 
-def _compiled(file: Path, schema: Schema, timeline: Timeline, base: str) -> tuple[PlannedRule, ...]:
+def _compiled(
+    file: Path, schema: Schema, timeline: Timeline, base: str, library: Library
+) -> tuple[PlannedRule, ...]:
     if _is_rml(file):
-        mapping = read_rml(_text(file), str(file), base)
+        mapping = read_rml(_text(file), str(file), base, library)
         for fault in _absent(mapping, file):
             raise fault
-        return compile_rml([mapping], schema, timeline, _documents(mapping, file))
+        return compile_rml([mapping], schema, timeline, _surroundings(mapping, file, library))
     return (compile_stylesheet(read_stylesheet(_content(file), str(file)), timeline),)
 
 
@@ -129,8 +139,8 @@ def _absent(mapping: RmlMapping, file: Path) -> Iterator[LanguageError]:
             )
 
 
-def _documents(mapping: RmlMapping, file: Path) -> dict[str, Document]:
-    """The files that messages are joined with."""
+def _surroundings(mapping: RmlMapping, file: Path, library: Library) -> Surroundings:
+    """The functions, and the files that messages are joined with."""
     found: dict[str, Document] = {}
     for source in joined_files(mapping):
         path = _path(source, file)
@@ -139,7 +149,7 @@ def _documents(mapping: RmlMapping, file: Path) -> dict[str, Document]:
             found[source.name] = parse_document(_content(path), max_depth=_MAX_DEPTH)
         except MalformedMessage as error:
             raise SettingsError(f"rules.files: {path}, joined by {file}: {error.message}") from None
-    return found
+    return Surroundings(library, found)
 
 
 def _path(source: LogicalSource, file: Path) -> Path | None:

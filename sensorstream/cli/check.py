@@ -141,7 +141,12 @@ def faults(
     yield from mapping_faults(files, schema, reference)
     yield from rule_faults(files, schema, settings.time.timeline)
     yield from mapping_file_faults(
-        files, settings.rules.files, schema, settings.time.timeline, settings.rules.base
+        files,
+        settings.rules.files,
+        schema,
+        settings.time.timeline,
+        settings.rules.base,
+        reference.library_of(""),
     )
 
 

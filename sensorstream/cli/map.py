@@ -74,9 +74,16 @@ def command(
         schema,
         timeline,
         settings.rules.base,
+        reference.library_of(""),
     )
     others = (
-        single_maps(settings.rules.files, schema, timeline, settings.rules.base)
+        single_maps(
+            settings.rules.files,
+            schema,
+            timeline,
+            settings.rules.base,
+            reference.library_of(""),
+        )
         if explained
         else ()
     )

@@ -30,8 +30,10 @@ INVALID: Final = IRI(f"{SENSORSTREAM}invalid")
 XPATH, XPATH_CLASS, DEFAULT_GRAPH = rml("XPath", "XPathReferenceFormulation", "defaultGraph")
 
 EXPRESSION: Final = rml("constant", "reference", "template")
+FUNCTIONS: Final = rml("functionExecution", "functionValue", "return", "returnMap")
 GRAPHS: Final = rml("graph", "graphMap")
-TERM: Final = (*EXPRESSION, *rml("termType"))
+VALUES: Final = (*EXPRESSION, *FUNCTIONS)
+TERM: Final = (*VALUES, *rml("termType"))
 LITERALS: Final = rml("datatype", "datatypeMap", "language", "languageMap")
 _ALLOWED: Final = {
     "triples map": (
@@ -54,10 +56,14 @@ _ALLOWED: Final = {
     ),
     "datatype map": TERM,
     "graph map": (*TERM, MISSING, INVALID),
-    "language map": EXPRESSION,
+    "language map": VALUES,
     "join condition": rml("child", "childMap", "parent", "parentMap"),
-    "child map": EXPRESSION,
-    "parent map": EXPRESSION,
+    "child map": VALUES,
+    "parent map": VALUES,
+    "function execution": rml("function", "functionMap", "input"),
+    "input": rml("parameter", "parameterMap", "inputValue", "inputValueMap"),
+    "input value map": VALUES,
+    "function value": rml("predicateObjectMap", "logicalSource"),
 }
 
 

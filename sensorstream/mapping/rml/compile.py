@@ -7,12 +7,14 @@ lose their outer white space, and an invalid term rejects the message.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Final, TypeAlias, cast
 
 from sensorstream.errors import LanguageError, MappingError, TermError
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.document import Document, Element
+from sensorstream.mapping.functions import NO_LIBRARY, Library
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
@@ -38,8 +40,21 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
 Files: TypeAlias = Mapping[str, Document]
-"""The documents of files by the names of their sources."""
-_NO_FILES: Final[Files] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a mapping uses besides the message.
+
+    ``library`` holds the functions, ``files`` the documents of the sources that
+    :func:`joined_files` names.
+    """
+
+    library: Library = NO_LIBRARY
+    files: Files = field(default_factory=dict)
+
+
+ALONE: Final = Surroundings()
 _Index: TypeAlias = dict[tuple[str, ...], list[Subject]]
 _Said: TypeAlias = tuple[Sequence[tuple[IRI, Term]], Sequence[IRI | None]]
 """Predicates with objects, and the graphs that they are said in."""
@@ -51,11 +66,9 @@ def compile_rml(
     mappings: Iterable[RmlMapping],
     schema: Schema,
     timeline: Timeline,
-    files: Files = _NO_FILES,
+    surroundings: Surroundings = ALONE,
 ) -> tuple[PlannedRule, ...]:
     """The triples maps of several documents; maps that share a rule's name are one rule.
-
-    ``files`` holds what :func:`joined_files` names.
 
     Raises:
         LanguageError: the first of the faults that ``rml_check.faults`` lists, or a value of a file
@@ -63,12 +76,14 @@ def compile_rml(
     """
     rules: list[PlannedRule] = []
     for mapping in mappings:
-        for fault in faults(mapping, schema):
+        for fault in faults(mapping, schema, surroundings.library):
             raise fault
         named: dict[str, list[TriplesMap]] = {}
         for each in mapping.maps:
             named.setdefault(each.rule, []).append(each)
-        rules += (_planned(name, maps, mapping, timeline, files) for name, maps in named.items())
+        rules += (
+            _planned(name, maps, mapping, timeline, surroundings) for name, maps in named.items()
+        )
     return tuple(rules)
 
 
@@ -83,7 +98,7 @@ def joined_files(mapping: RmlMapping) -> tuple[LogicalSource, ...]:
 
 
 def compile_maps(
-    mapping: RmlMapping, timeline: Timeline, files: Files = _NO_FILES
+    mapping: RmlMapping, timeline: Timeline, surroundings: Surroundings = ALONE
 ) -> tuple[PlannedRule, ...]:
     """Each triples map of a document without faults as a separate rule, to report its results."""
     shared = {each.rule: 0 for each in mapping.maps}
@@ -95,7 +110,7 @@ def compile_maps(
             [each],
             mapping,
             timeline,
-            files,
+            surroundings,
         )
         for each in mapping.maps
     )
@@ -119,10 +134,11 @@ def _planned(
     maps: Sequence[TriplesMap],
     mapping: RmlMapping,
     timeline: Timeline,
-    files: Files,
+    surroundings: Surroundings,
 ) -> PlannedRule:
     parts = tuple(
-        (each.source.name, _MapCompiler(each, mapping, timeline, files).run()) for each in maps
+        (each.source.name, _MapCompiler(each, mapping, timeline, surroundings).run())
+        for each in maps
     )
     logical = maps[0].source
     sources = frozenset(each.source.name for each in mapping.maps)
@@ -142,13 +158,17 @@ class _MapCompiler:
     """Compiles one triples map; its methods return closures."""
 
     def __init__(
-        self, triples_map: TriplesMap, mapping: RmlMapping, timeline: Timeline, files: Files
+        self,
+        triples_map: TriplesMap,
+        mapping: RmlMapping,
+        timeline: Timeline,
+        surroundings: Surroundings,
     ) -> None:
-        self._files = files
+        self._surroundings = surroundings
         self._map = triples_map
         self._mapping = mapping
         self._timeline = timeline
-        self._expressions = RmlExpressions(triples_map)
+        self._expressions = RmlExpressions(triples_map, surroundings.library)
         self._terms = TermCompiler(triples_map, self._expressions)
 
     def run(self) -> Callable[[Element, Harvest], bool]:
@@ -262,14 +282,14 @@ class _MapCompiler:
     def _parent(self, value: ParentMap) -> Terms:
         parent = self._mapping.named(value.parent)
         assert parent is not None
-        other = _MapCompiler(parent, self._mapping, self._timeline, self._files)
+        other = _MapCompiler(parent, self._mapping, self._timeline, self._surroundings)
         if not value.joins:
             return other.subject()
         child_key = self._key(value.joins, lambda join: join.child)
         index_of = other.index(value.joins)
         fixed: _Index | None = None
         if parent.source.name != self._map.source.name:
-            fixed = _index_of_file(value, parent, index_of, self._files)
+            fixed = _index_of_file(value, parent, index_of, self._surroundings.files)
 
         def joined(row: Row) -> Iterable[Term]:
             index = row.parents.get(value) if fixed is None else fixed

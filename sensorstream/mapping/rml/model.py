@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sensorstream.errors import Position
-from sensorstream.language.syntax import NOWHERE, Hole, Part
+from sensorstream.language.syntax import NOWHERE, Call, Hole, Part
 from sensorstream.model.terms import IRI
 from sensorstream.model.terms import Literal as LiteralTerm
 
@@ -36,10 +36,24 @@ class StringTemplate:
     parts: tuple[Part, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionValue:
+    """``rml:functionExecution``: the values of an expression, changed by a value function.
+
+    ``arguments`` are names and texts of the other parameters, and ``function`` is its IRI: as
+    written, while ``call`` is what they mean.
+    """
+
+    value: Expression
+    call: Call
+    function: str
+    arguments: tuple[tuple[str, str], ...] = ()
+
+
 Missing: TypeAlias = Literal["skip", "skip individual", "reject"]
 """The effect of a term map without a term: nothing, no subject, or a rejected message."""
 
-Expression: TypeAlias = ConstantTerm | Reference | StringTemplate
+Expression: TypeAlias = "ConstantTerm | Reference | StringTemplate | FunctionValue"
 
 
 @dataclass(frozen=True, slots=True)

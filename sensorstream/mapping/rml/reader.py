@@ -11,6 +11,7 @@ from typing import Final, get_args
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Hole
+from sensorstream.mapping.functions import NO_LIBRARY, Library
 from sensorstream.mapping.rml.block import (
     AT,
     INVALID,
@@ -48,11 +49,13 @@ _MARKS: Final = rml("logicalSource", "subjectMap", "subject", "logicalTable")
 """Properties that only triples maps have, to find triples maps without a type."""
 
 
-def read_rml(text: str, file: str = "", base: str = "") -> RmlMapping:
+def read_rml(
+    text: str, file: str = "", base: str = "", library: Library = NO_LIBRARY
+) -> RmlMapping:
     """The mapping that a Turtle document describes; ``file`` names it in errors.
 
     ``base`` is the base IRI of triples maps without an ``rml:baseIRI``; if it is empty, that is the
-    ``@base`` of the document.
+    ``@base`` of the document. ``library`` holds the functions that it may name.
 
     Raises:
         LanguageError: not Turtle, or a map that violates RML-Core or needs an unsupported feature
@@ -64,7 +67,9 @@ def read_rml(text: str, file: str = "", base: str = "") -> RmlMapping:
         listed.update(dict.fromkeys(graph.subjects(mark)))
     if not listed:
         raise LanguageError("there is no rml:TriplesMap here", position=Position(file, 1, 1))
-    maps = tuple(_Reader(graph, node, base).triples_map(n) for n, node in enumerate(listed, 1))
+    maps = tuple(
+        _Reader(graph, node, base, library).triples_map(n) for n, node in enumerate(listed, 1)
+    )
     mapping = RmlMapping(maps, graph.prefixes, file)
     for each in maps:
         for values in each.properties:
@@ -77,11 +82,11 @@ def read_rml(text: str, file: str = "", base: str = "") -> RmlMapping:
 class _Reader:
     """Reads one triples map."""
 
-    def __init__(self, graph: MappingGraph, node: Subject, base: str) -> None:
+    def __init__(self, graph: MappingGraph, node: Subject, base: str, library: Library) -> None:
         self._node = node
         self._default_base = base or graph.base
         self._block = Block(graph, node, graph.position_of(node))
-        self._terms = TermReader(self._block)
+        self._terms = TermReader(self._block, library)
 
     def triples_map(self, number: int) -> TriplesMap:
         graph, node = self._block.graph, self._node

@@ -10,8 +10,11 @@ from sensorstream.language.ontology_names import unknown_names
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place
 from sensorstream.mapping import xpath
+from sensorstream.mapping.function_chain import call_faults
+from sensorstream.mapping.functions import NO_LIBRARY, Library
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
+    FunctionValue,
     RmlMapping,
     TermMap,
     TriplesMap,
@@ -23,12 +26,15 @@ from sensorstream.model.terms import IRI, Literal, iri
 from sensorstream.model.vocabulary import RDF_TYPE
 
 
-def faults(mapping: RmlMapping, schema: Schema) -> list[LanguageError]:
+def faults(
+    mapping: RmlMapping, schema: Schema, library: Library = NO_LIBRARY
+) -> list[LanguageError]:
     """All faults of a mapping, each with its position in the document."""
     found: list[LanguageError] = []
     for each in mapping.maps:
         found += _xpaths(each)
         found += _constants(each)
+        found += _functions(each, library)
         found += unknown_names(_as_rules(mapping, each), schema)
     return sorted(found, key=place)
 
@@ -62,6 +68,27 @@ def _at(triples_map: TriplesMap, found: Iterator[LanguageError]) -> Iterator[Lan
         hint = ": expected an rml:namespace of the reference formulation"
         message = what + hint if what != fault.message else what
         yield LanguageError(f"rule {triples_map.rule}: {message}", position=fault.position)
+
+
+def _functions(triples_map: TriplesMap, library: Library) -> Iterator[LanguageError]:
+    """Functions that do not take what comes before them, or give what the datatype is not."""
+    parts = (triples_map.subject, triples_map.graphs, triples_map.properties)
+    datatypes = {
+        id(each.expression): _constant(each.datatype)
+        for each in nodes(parts, TermMap)
+        if each.datatype is not None
+    }
+    inner = {id(each.value) for each in nodes(parts, FunctionValue)}
+    for each in nodes(parts, FunctionValue):
+        if id(each) not in inner:
+            calls = tuple(reversed(tuple(_chain(each))))
+            yield from call_faults(calls, library, datatypes.get(id(each)))
+
+
+def _chain(value: FunctionValue) -> Iterator[syntax.Call]:
+    yield value.call
+    if isinstance(value.value, FunctionValue):
+        yield from _chain(value.value)
 
 
 def _constants(triples_map: TriplesMap) -> Iterator[LanguageError]:

@@ -11,12 +11,13 @@ from functools import lru_cache
 from itertools import product
 from typing import Final, cast
 
-from sensorstream.errors import MappingError, TermError
+from sensorstream.errors import InvalidValue, MappingError, TermError
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.rml.block import DEFAULT_GRAPH
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
+    FunctionValue,
     Reference,
     StringTemplate,
     TermMap,
@@ -134,7 +135,13 @@ class TermCompiler:
 
         def terms(row: Row) -> Iterable[Term]:
             made: list[Term] = []
-            for text in find(row):
+            try:
+                texts = find(row)
+            except InvalidValue:  # a function refuses a value
+                if term_map.if_valid:
+                    return ()
+                raise
+            for text in texts:
                 try:
                     made += make(row, text)
                 except TermError as error:
@@ -174,6 +181,8 @@ def _first_hole(expression: Expression | None) -> Hole | None:
             return hole
         case StringTemplate(parts=parts):
             return next((part for part in parts if isinstance(part, Hole)), None)
+        case FunctionValue(value=value):
+            return _first_hole(value)
         case _:
             return None
 

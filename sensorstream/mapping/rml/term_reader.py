@@ -8,10 +8,13 @@ from __future__ import annotations
 from typing import Final, cast, get_args
 
 from sensorstream.errors import LanguageError
+from sensorstream.mapping.functions import Library
 from sensorstream.mapping.rml.block import EXPRESSION, GRAPHS, INVALID, MISSING, Block, rml
+from sensorstream.mapping.rml.executions import ExecutionReader
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
+    FunctionValue,
     Missing,
     Reference,
     StringTemplate,
@@ -21,7 +24,9 @@ from sensorstream.mapping.rml.model import (
 from sensorstream.mapping.rml.template import parse_template
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 
-ONE_EXPRESSION: Final = "expected one of rml:constant, rml:reference and rml:template"
+ONE_EXPRESSION: Final = (
+    "expected one of rml:constant, rml:reference, rml:template and rml:functionExecution"
+)
 _TERM_TYPES: Final = {
     "subject map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI", "BlankNode"),
     "predicate map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI"),
@@ -34,8 +39,9 @@ _TERM_TYPES: Final = {
 class TermReader:
     """Reads the term maps of one triples map."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, library: Library) -> None:
         self._block = block
+        self._executions = ExecutionReader(block, library, self.expression)
 
     def constant(self, term: Term, kind: str, where: str) -> TermMap:
         where = f"{where}, {kind}"
@@ -67,7 +73,9 @@ class TermReader:
         if len(written) > 1:
             raise self._block.error(where, "two term types: expected one rml:termType")
         is_literal = kind == "object map" and (
-            isinstance(expression, Reference) or datatype is not None or language is not None
+            isinstance(expression, Reference | FunctionValue)
+            or datatype is not None
+            or language is not None
         )
         wanted = graph.shown(written[0]) if written else "rml:Literal" if is_literal else "rml:IRI"
         allowed = _TERM_TYPES[kind]
@@ -132,8 +140,11 @@ class TermReader:
         constant, reference, template = (
             self._block.graph.values(node, each) for each in EXPRESSION
         )
-        if len(constant) + len(reference) + len(template) > 1:
+        executed = self._executions.value(node, where)
+        if len(constant) + len(reference) + len(template) + (executed is not None) > 1:
             raise self._block.error(where, ONE_EXPRESSION)
+        if executed is not None:
+            return executed
         for term in constant:
             if isinstance(term, BlankNode):
                 raise self._block.error(

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sensorstream.language.syntax import Hole
+from sensorstream.mapping.functions import VALUE
+from sensorstream.mapping.functions.definition import PARAMETER
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
+    FunctionValue,
     JoinCondition,
     LogicalSource,
     ParentMap,
@@ -157,6 +160,19 @@ class _Writer:
                 return f"rml:reference {_text(text)}"
             case StringTemplate(parts=parts):
                 return f"rml:template {_text(print_template(parts))}"
+            case FunctionValue():
+                return f"rml:functionExecution {self._execution(expression)}"
+
+    def _execution(self, value: FunctionValue) -> str:
+        inputs = [
+            f"rml:input [ rml:parameter <{PARAMETER}{VALUE}> ; "
+            f"rml:inputValueMap [ {self._expression(value.value)} ] ]",
+            *(
+                f"rml:input [ rml:parameter <{PARAMETER}{name}> ; rml:inputValue {_text(text)} ]"
+                for name, text in value.arguments
+            ),
+        ]
+        return _node([f"rml:function {self._iri(IRI(value.function))}", *inputs])
 
     def _term(self, term: IRI | Literal) -> str:
         if isinstance(term, IRI):
@@ -190,7 +206,7 @@ def _is_literal(what: str, term_map: TermMap) -> bool:
     return what == "language" or (
         what == "object"
         and (
-            isinstance(term_map.expression, Reference)
+            isinstance(term_map.expression, Reference | FunctionValue)
             or term_map.datatype is not None
             or term_map.language is not None
         )
