@@ -225,14 +225,14 @@ def clark(name: str, namespaces: Mapping[str, str]) -> str:
 
 
 def line_of(
-    hole: Hole, namespaces: Mapping[str, str], context: Element, variables: Nodes, text: str
+    expression: str, namespaces: Mapping[str, str], context: Element, variables: Nodes, text: str
 ) -> int | None:
     """The line of the document where an expression finds ``text`` (any text, if it is empty).
 
     For error messages: it evaluates again, with strings that have a parent element.
     """
-    engine = etree.XPath(hole.text, namespaces=dict(namespaces) or None)
-    used = {match["variable"] for match in TOKEN.finditer(hole.text)}
+    engine = etree.XPath(expression, namespaces=dict(namespaces) or None)
+    used = {match["variable"] for match in TOKEN.finditer(expression)}
     bound: dict[str, Any] = {name: node for name, node in variables.items() if name in used}
     try:
         result = engine(context, **bound)
