@@ -42,6 +42,7 @@ _TOKEN: Final = re.compile(
             ("NAME", r"[^\W\d][\w-]*"),
             ("VARIABLE", r"\?[^\W\d]\w*"),
             ("NODE_VARIABLE", r"\$[^\W\d][\w-]*"),
+            ("LANGUAGE_HOLE", rf"@{_HOLE}"),
             ("LANGUAGE", r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"),
             ("_DATATYPE", r"\^\^"),
             ("COMPARISON", r"!=|<=|>=|<|>"),
@@ -62,6 +63,7 @@ _SILENT: Final = (
     *("prefix", "xmlns", "mapping", "rule", "on", "for", "each", "in", "if", "and", "then"),
     *("individual", "a", "at", "as", "key", "table", "from", "value", "valid", "or", "with"),
     "base",
+    "let",
 )
 _KEPT: Final = (
     *("message", "change", "insert", "update", "expire", "every", "not", "exists", "count"),

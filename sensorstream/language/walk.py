@@ -26,7 +26,7 @@ def nodes(tree: object, kind: type[_Node]) -> Iterator[_Node]:
         if isinstance(node, tuple):
             left += node[::-1]
         else:
-            left += [getattr(node, name) for name in _parts(type(node))]
+            left += [getattr(node, name) for name in _parts(type(node))]  # type: ignore[arg-type]
 
 
 @cache

@@ -24,7 +24,6 @@ from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Subject
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 
 
 def compile_mapping(
@@ -119,10 +118,13 @@ class _Compiler:
         return each
 
     def _body(self) -> Act:
+        lets = tuple((each.variable, self._expressions.value(each)) for each in self._rule.lets)
         guards = tuple(self._expressions.condition(hole) for hole in self._rule.guards)
         actions = tuple(self._action(action) for action in self._rule.actions)
 
         def body(scope: Scope) -> None:
+            for variable, value in lets:
+                scope.variables[variable] = value(scope)
             for holds in guards:
                 if not holds(scope):
                     return
@@ -137,14 +139,12 @@ class _Compiler:
     def _action(self, action: syntax.IndividualAction) -> Act:
         name = self._subject(action.name)
         time = self._time(action.at)
-        classes = tuple(self._file.resolve(each) for each in action.classes)
+        classify = self._values.classes(action.classes)
         update, named = action.kind == "update", not isinstance(action.name, syntax.BlankName)
         say = tuple(self._values.property(each, update=update) for each in action.properties)
 
         def state(subject: Subject, scope: Scope, statements: Statements) -> None:
-            said = bool(classes)
-            for each in classes:
-                statements.triples[subject, RDF_TYPE, each] = None
+            said = classify(scope, subject, statements)
             for tell in say:
                 said |= tell(scope, subject, statements)
             if said and named:

@@ -39,15 +39,48 @@ class Mapped:
 
 @dataclass(slots=True)
 class Statements:
-    """The statements of a message for one time, in order."""
+    """The statements of a message for one time, in order.
+
+    ``triples`` are those of the default graph, ``named`` those of named graphs; a triple may be in
+    several graphs.
+    """
 
     triples: dict[Triple, None] = field(default_factory=dict)
     replaces: set[tuple[Subject, IRI]] = field(default_factory=set)
+    named: dict[IRI, dict[Triple, None]] = field(default_factory=dict)
 
-    def add(self, more: Statements) -> None:
-        """Add other statements."""
-        self.triples |= more.triples
+    def add(self, more: Statements, graph: IRI | None = None) -> None:
+        """Add other statements; what they say in the default graph is said in ``graph``.
+
+        None is the default graph; a named one has passed :func:`.check_graph_name`.
+        """
+        self.graph(graph).update(more.triples)
+        for name, triples in more.named.items():
+            self.graph(name).update(triples)
         self.replaces |= more.replaces
+
+    def graph(self, name: IRI | None) -> dict[Triple, None]:
+        """The statements of one graph, to be added to; None is the default graph."""
+        return self.triples if name is None else self.named.setdefault(name, {})
+
+    def merged(self) -> dict[Triple, None]:
+        """The statements of all graphs, each once."""
+        if not self.named:
+            return self.triples
+        found = dict(self.triples)
+        for triples in self.named.values():
+            found |= triples
+        return found
+
+    def graphs(self) -> tuple[tuple[Triple, IRI | None], ...]:
+        """The graphs of the triples of named graphs, as :class:`.Event` has them."""
+        listed: dict[tuple[Triple, IRI | None], None] = {}
+        for name, triples in self.named.items():
+            for triple in triples:
+                if triple in self.triples:
+                    listed[triple, None] = None
+                listed[triple, name] = None
+        return tuple(listed)
 
 
 @dataclass(slots=True)
@@ -71,9 +104,16 @@ class Harvest:
         """One event for each time, in time order."""
         message = self.message
         return tuple(
-            Event(tuple(said.triples), time, message.id, frozenset(said.replaces), message.source)
+            Event(
+                tuple(triples),
+                time,
+                message.id,
+                frozenset(said.replaces),
+                message.source,
+                graphs=said.graphs() if said.named else (),
+            )
             for time, said in sorted(self.by_time.items(), key=itemgetter(0))
-            if said.triples
+            if (triples := said.merged())
         )
 
     def blank_node(self) -> BlankNode:

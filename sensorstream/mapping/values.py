@@ -7,9 +7,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
+from sensorstream.errors import TermError
 from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.model.terms import IRI, Literal, iri, literal
-from sensorstream.model.vocabulary import RDF, RDFS
+from sensorstream.model.vocabulary import RDF, RDFS, RESERVED
 from sensorstream.sparql.iris import resolve
 
 # RFC 3987, section 2.2: all but iunreserved, which is what R2RML and RML encode in templates.
@@ -64,3 +65,16 @@ def literal_maker(datatype: str | None, language: str | None) -> Callable[[str],
         return literal(lexical, kind, language)
 
     return make
+
+
+def check_graph_name(name: IRI) -> IRI:
+    """The name, if a message may say statements in a graph of that name.
+
+    Raises:
+        TermError: the name is reserved for the graphs of the system.
+    """
+    if name.startswith(RESERVED):
+        raise TermError(
+            f"<{name}> cannot name a graph: names that begin with '{RESERVED}' are reserved"
+        )
+    return name

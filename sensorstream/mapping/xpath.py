@@ -6,16 +6,20 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
 from lxml import etree
 
 from sensorstream.errors import LanguageError, Position
-from sensorstream.language.syntax import Hole
+from sensorstream.language.syntax import XML_SCHEMA_INSTANCE, Hole
 from sensorstream.mapping.document import Element
 
-Nodes: TypeAlias = Mapping[str, Element | str]
-"""What the variables of ``for each`` are bound to: elements, or the text of attributes."""
+Bound: TypeAlias = Element | str | float | bool | list[Element]
+"""What a variable is bound to: a node or the text of an attribute; by ``let``, any value."""
+
+Nodes: TypeAlias = Mapping[str, Bound]
+"""The variables of ``for each`` and ``let``."""
 
 Evaluation: TypeAlias = Callable[[Element, Nodes], object]
 """From context node and variables to lxml's result: list of nodes, str, float or bool."""
@@ -41,6 +45,9 @@ _FUNCTIONS: Final = frozenset(
     )
 )
 
+_NIL: Final = f"{{{XML_SCHEMA_INSTANCE}}}nil"
+_TRUE: Final = frozenset(("true", "1"))
+
 # Paths of names need no XPath engine.
 _QUALIFIED: Final = rf"{_NC}(?::{_NC})?"
 _NAMES: Final = re.compile(
@@ -50,18 +57,25 @@ _NAMES: Final = re.compile(
 
 
 def faults(
-    hole: Hole, namespaces: Mapping[str, str], variables: Collection[str], *, nodes: bool = False
+    hole: Hole,
+    namespaces: Mapping[str, str],
+    variables: Collection[str],
+    *,
+    nodes: bool = False,
+    samples: Mapping[str, object] = MappingProxyType({}),
 ) -> Iterator[LanguageError]:
     """The faults of an expression; ``nodes``: it must find nodes.
 
-    ``variables`` are those in scope. Positions point into the rule file.
+    ``variables`` are those in scope; they are bound to nodes, or to their ``samples``. Positions
+    point into the rule file.
     """
     names = _NAMES.match(hole.text)
-    if names and names["variable"] is None and ":" not in hole.text:
+    plain = names is not None and names["variable"] is None
+    if plain and ":" not in hole.text:
         return
     found = list(_name_faults(hole, namespaces, variables))
     yield from found
-    if found or names:
+    if found or plain:
         return
     try:
         compiled = etree.XPath(hole.text, namespaces=dict(namespaces) or None)
@@ -71,8 +85,9 @@ def faults(
         return
     # A wrong number or kind of arguments is only found when an expression runs.
     element = etree.Element("any")
+    bound = cast(dict[str, Any], dict.fromkeys(variables, element) | dict(samples))
     try:
-        result = compiled(element, **cast(dict[str, Any], dict.fromkeys(variables, element)))
+        result = compiled(element, **bound)
     except etree.XPathEvalError as error:
         yield LanguageError(f"not XPath 1.0: {error}", position=hole.position)
         return
@@ -80,6 +95,21 @@ def faults(
         yield LanguageError(
             f"'{hole.text}' finds no nodes but a value: expected a path", position=hole.position
         )
+
+
+def sample(
+    hole: Hole,
+    namespaces: Mapping[str, str],
+    variables: Collection[str],
+    samples: Mapping[str, object],
+) -> object:
+    """A value of the kind that an expression without :func:`faults` has: a node, text, …"""
+    element = etree.Element("any")
+    if hole.calls:
+        return element
+    bound = cast(dict[str, Any], dict.fromkeys(variables, element) | dict(samples))
+    result = etree.XPath(hole.text, namespaces=dict(namespaces) or None)(element, **bound)
+    return element if isinstance(result, list) else result
 
 
 def _name_faults(
@@ -153,7 +183,7 @@ def compile_xpath(text: str, namespaces: Mapping[str, str]) -> Evaluation:
 
     def evaluate(context: Element, variables: Nodes) -> object:
         node = variables[variable]
-        return general(context, variables) if isinstance(node, str) else find(node)
+        return find(node) if isinstance(node, Element) else general(context, variables)
 
     return evaluate
 
@@ -194,7 +224,9 @@ def _general(text: str, namespaces: Mapping[str, str]) -> Evaluation:
         nonlocal engine, used
         if engine is None:
             used = tuple({m["variable"] for m in TOKEN.finditer(text) if m["variable"]})
-            engine = etree.XPath(text, namespaces=dict(namespaces) or None, smart_strings=False)
+            # Every evaluation registers them again.
+            spaces = {prefix: uri for prefix, uri in namespaces.items() if f"{prefix}:" in text}
+            engine = etree.XPath(text, namespaces=spaces or None, smart_strings=False)
         if not used:
             return engine(context)
         bound: dict[str, Any] = {name: variables[name] for name in used}
@@ -241,8 +273,9 @@ def _nothing() -> None:
 def texts(result: object) -> list[str]:
     """The string of every node found, or of the one value; outer white space is cut.
 
-    An empty text then counts as missing and is left out; so is NaN, the result of arithmetic over a
-    missing value. Numbers come as in XPath's ``string()``: ``72``, not ``72.0``.
+    An empty text then counts as missing and is left out; so is an element with ``xsi:nil``, and
+    NaN, the result of arithmetic over a missing value. Numbers come as in XPath's ``string()``:
+    ``72``, not ``72.0``.
     """
     if isinstance(result, list | tuple):
         return [text for node in result if (text := _text(node).strip())]
@@ -258,6 +291,8 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return _number(value)
     assert isinstance(value, Element)
+    if value.get(_NIL) in _TRUE:
+        return ""
     return (value.text or "") if len(value) == 0 else "".join(cast(Iterator[str], value.itertext()))
 
 

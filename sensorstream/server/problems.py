@@ -34,6 +34,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.RepeatedMessage: (409, "The message is in the journal already"),
     errors.InvalidMessage: (422, "The message is not valid against its schema"),
     errors.MappingError: (422, "A mapping rule matched, but a value is missing or invalid"),
+    errors.InvalidTerm: (422, "A statement is not RDF"),
     errors.Inconsistent: (422, "The message contradicts the ontology"),
     errors.RuleError: (422, "A semantic rule's action cannot be carried out"),
     errors.RuleCycle: (422, "The semantic rules did not stop changing the knowledge base"),
