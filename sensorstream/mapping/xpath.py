@@ -55,6 +55,8 @@ _NAMES: Final = re.compile(
     rf"(?:@(?P<attribute>{_QUALIFIED})|(?P<element>{_QUALIFIED}))\Z"
 )
 
+_ATTRIBUTE: Final = re.compile(rf"@{_QUALIFIED}\Z")
+
 
 def faults(
     hole: Hole,
@@ -186,6 +188,37 @@ def compile_xpath(text: str, namespaces: Mapping[str, str]) -> Evaluation:
         return find(node) if isinstance(node, Element) else general(context, variables)
 
     return evaluate
+
+
+def is_attribute(hole: Hole) -> bool:
+    """Whether a hole is one attribute of its context: finding it again costs nothing."""
+    return not hole.calls and _ATTRIBUTE.match(hole.text) is not None
+
+
+def compile_texts(
+    text: str, namespaces: Mapping[str, str]
+) -> Callable[[Element, Nodes], list[str]]:
+    """The :func:`texts` of what :func:`compile_xpath` finds; attributes, the commonest, at once."""
+    evaluate = compile_xpath(text, namespaces)
+    names = _NAMES.match(text)
+    if names is None or names["steps"] or names["attribute"] is None:
+        return lambda context, variables: texts(evaluate(context, variables))
+    name, variable = clark(names["attribute"], namespaces), names["variable"]
+
+    def of_context(context: Element, variables: Nodes) -> list[str]:
+        value = (context.get(name) or "").strip()
+        return [value] if value else []
+
+    if variable is None:
+        return of_context
+
+    def of_variable(context: Element, variables: Nodes) -> list[str]:
+        node = variables[variable]
+        if isinstance(node, Element):
+            return of_context(node, variables)
+        return texts(evaluate(context, variables))
+
+    return of_variable
 
 
 def _elements(steps: Sequence[str]) -> Callable[[Element], Sequence[Element]]:
