@@ -38,6 +38,7 @@ class RuleSettings:
 
     files: tuple[Path, ...] = _setting((), "Rule files; also RML (.ttl) and stylesheets (.xsl).")
     max_rounds: int = _setting(16, "Rounds of semantic rules per message before it is a cycle.")
+    base: str = _setting("", "The base IRI of RML files: completes the IRIs made from values.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,8 +73,20 @@ def command(
         settings.rules.files,
         schema,
         timeline,
+        settings.rules.base,
+        reference.library_of(""),
     )
-    others = single_maps(settings.rules.files, schema, timeline) if explained else ()
+    others = (
+        single_maps(
+            settings.rules.files,
+            schema,
+            timeline,
+            settings.rules.base,
+            reference.library_of(""),
+        )
+        if explained
+        else ()
+    )
     prefixes = {"xsd": XSD} | {each.name: each.iri for file in files for each in file.prefixes}
     arrival = timeline.of(SystemClock().now())
     answers: list[dict[str, object]] = []
