@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,6 +52,7 @@ def command(
     from sensorstream.cli.console import print_json
     from sensorstream.cli.explanation import lines_of
     from sensorstream.cli.sources import sources
+    from sensorstream.cli.turtle import turtle
     from sensorstream.mapping.compile import compile_mapping
     from sensorstream.mapping.document import parse_document
     from sensorstream.mapping.rule_report import Explanation, explain
@@ -97,7 +96,10 @@ def command(
         for told in [fault] if fault else mapped.warnings if mapped is not None else ():
             faulty = True
             click.echo(f"{source.name}: {told}", err=True)
-        head, body = ("", "") if mapped is None else turtle(mapped, prefixes)
+        head, body = "", ""
+        if mapped is not None:
+            made = (triple for event in mapped.events for triple in event.triples)
+            head, body = turtle(made, prefixes)
         if as_json:
             answer: dict[str, object] = {"message": source.name}
             if mapped is None:
@@ -130,23 +132,3 @@ def command(
 def _heading(name: str, mapped: Mapped, timeline: Timeline) -> str:
     times = ", ".join(timeline.format(event.time) for event in mapped.events)
     return f"# {name}: {', '.join(mapped.matched)}; time {times}"
-
-
-def turtle(mapped: Mapped, prefixes: Mapping[str, str]) -> tuple[str, str]:
-    """The statements of a message in Turtle: the prefix lines, and all the rest."""
-    lines = _serialize(
-        (f"{s.n3} {p.n3} {o.n3} ." for event in mapped.events for s, p, o in event.triples),
-        prefixes,
-    ).splitlines()
-    head = [line for line in lines if line.startswith("@prefix")]
-    return "\n".join(head), "\n".join(line for line in lines if not line.startswith("@prefix"))
-
-
-def _serialize(ntriples: Iterable[str], prefixes: Mapping[str, str]) -> str:
-    import pyoxigraph
-
-    statements = pyoxigraph.parse("\n".join(ntriples), format=pyoxigraph.RdfFormat.N_TRIPLES)
-    triples = [quad.triple for quad in statements]
-    text = io.BytesIO()
-    pyoxigraph.serialize(triples, text, format=pyoxigraph.RdfFormat.TURTLE, prefixes=dict(prefixes))
-    return text.getvalue().decode()
