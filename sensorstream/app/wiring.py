@@ -192,5 +192,6 @@ def build_machine(
     except BaseException:
         reasoner.close()
         raise
-    mapper = Mapper(deployment.mapping, settings.server.max_depth, counter)
+    limits = settings.server
+    mapper = Mapper(deployment.mapping, limits.max_depth, counter, limits.max_message_bytes)
     return Machine(engine, mapper, snapshot)

@@ -18,6 +18,7 @@ import click
 from sensorstream.errors import (
     AddressUnavailable,
     HistoryError,
+    MissingExtra,
     ReasonerError,
     SensorStreamError,
     ServerUnreachable,
@@ -29,6 +30,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "init": "Make a working folder: settings, ontology, rules and sample messages.",
         "check": "Check the settings, the ontology and the rules.",
+        "fmt": "Lay out rule files: line breaks, indentation and spaces.",
         "map": "Show what the mapping rules make of messages, as Turtle.",
         "rml": "Turn mapping rules into RML, and RML into mapping rules.",
         "serve": "Run the server.",
@@ -48,6 +50,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
 SYSTEM_FAILURES: Final = (
     AddressUnavailable,
     HistoryError,
+    MissingExtra,
     ReasonerError,
     ServerUnreachable,
     SparkError,

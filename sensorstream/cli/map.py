@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def command(
     messages: tuple[str, ...], config: Path, explained: bool, name: str, as_json: bool
 ) -> None:
-    """Show what the mapping rules make of messages, as Turtle.
+    """Show what the mapping rules make of messages, as Turtle (TriG, where there are named graphs).
 
     A MESSAGE is a file, a folder or ZIP archive of *.xml files, or "-" for standard input. No
     server is needed and nothing is stored. Exits with 1 if no rule matches a message, or a
@@ -52,7 +52,7 @@ def command(
     from sensorstream.cli.console import print_json
     from sensorstream.cli.explanation import lines_of
     from sensorstream.cli.sources import sources
-    from sensorstream.cli.turtle import turtle
+    from sensorstream.cli.turtle import mapped_turtle
     from sensorstream.mapping.compile import compile_mapping
     from sensorstream.mapping.document import parse_document
     from sensorstream.mapping.rule_report import Explanation, explain
@@ -98,8 +98,7 @@ def command(
             click.echo(f"{source.name}: {told}", err=True)
         head, body = "", ""
         if mapped is not None:
-            made = (triple for event in mapped.events for triple in event.triples)
-            head, body = turtle(made, prefixes)
+            head, body = mapped_turtle(mapped, prefixes)
         if as_json:
             answer: dict[str, object] = {"message": source.name}
             if mapped is None:
@@ -109,8 +108,10 @@ def command(
                     "matched": mapped.matched,
                     "individuals": mapped.individuals,
                     "warnings": mapped.warnings,
-                    "turtle": f"{head}\n{body}",
+                    "turtle": "\n".join(mapped_turtle(mapped, prefixes, merged=True)),
                 }
+                if any(event.graphs for event in mapped.events):
+                    answer["trig"] = f"{head}\n{body}"
             if explained:
                 answer["explanation"] = [asdict(each) for each in explanations]
             answers.append(answer)
