@@ -72,6 +72,11 @@ def compile_call(call: Call, tables: Tables) -> Function:
     return entry.compiled(call, tables)
 
 
+def usages() -> dict[str, str]:
+    """How each function is called, by its name."""
+    return {name: entry.usage for name, entry in _entries().items()}
+
+
 _SHAPES: Final = {"text": "T", "number": "N"}
 
 
