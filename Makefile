@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint conformance grammars bench clean
+.PHONY: demo test lint packages conformance grammars bench clean
 
 demo: $(READY)  ## the main job, live, on embedded defaults; ends by itself
 	$(BIN)/sensorstream demo
@@ -17,6 +17,9 @@ lint: $(READY)  ## format, style, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+packages: $(READY)  ## the wheel, installed and run with every Python here; fetches dependencies
+	$(BIN)/python -m tests.package.every_python
 
 conformance: $(READY)  ## the W3C suites, category by category, into docs/conformance.md
 	$(BIN)/python -m tests.w3c.conformance

@@ -32,6 +32,7 @@
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
     ├── WebhookError             a webhook that cannot be registered
+    ├── MissingExtra             an optional part of the package is not installed
     ├── SparkError               Spark could not be started or used
     ├── SimulationError          recorded data that cannot be read
     ├── AddressUnavailable       an address that the server cannot listen on
@@ -312,6 +313,12 @@ class Unavailable(SensorStreamError):
     """The system is stopping, overloaded or broken; the message may be sent again later."""
 
     code = "unavailable"
+
+
+class MissingExtra(SensorStreamError):
+    """An optional part of the package is not installed; the message says how to install it."""
+
+    code = "missing-extra"
 
 
 class WebhookError(SensorStreamError):

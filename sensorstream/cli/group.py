@@ -18,6 +18,7 @@ import click
 from sensorstream.errors import (
     AddressUnavailable,
     HistoryError,
+    MissingExtra,
     ReasonerError,
     SensorStreamError,
     ServerUnreachable,
@@ -48,6 +49,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
 SYSTEM_FAILURES: Final = (
     AddressUnavailable,
     HistoryError,
+    MissingExtra,
     ReasonerError,
     ServerUnreachable,
     SparkError,

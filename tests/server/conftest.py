@@ -273,7 +273,7 @@ def listen() -> Callable[[Application], Iterator[str]]:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             thread = threading.Thread(target=server.run, args=([listener],))
             thread.start()
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while not server.started:
                 assert time.monotonic() < deadline, "the server did not start"
                 time.sleep(0.005)
@@ -325,7 +325,7 @@ def eventually() -> Callable[[Callable[[], object]], None]:
     """Poll a condition until it holds; fail when it does not within the deadline."""
 
     def wait(condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not condition():
             assert time.monotonic() < deadline, "did not happen in time"
             time.sleep(0.005)
