@@ -31,6 +31,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "init": "Make a working folder: settings, ontology, rules and sample messages.",
         "check": "Check the settings, the ontology and the rules.",
         "fmt": "Lay out rule files: line breaks, indentation and spaces.",
+        "language-server": "Help editors with rules and queries: faults, completion, layout.",
         "map": "Show what the mapping rules make of messages, as Turtle.",
         "rml": "Turn mapping rules into RML, and RML into mapping rules.",
         "serve": "Run the server.",
@@ -83,7 +84,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"sensorstream.cli.{cmd_name}").command
+        command = importlib.import_module(f"sensorstream.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 
