@@ -33,7 +33,7 @@ class Editor:
         self.capabilities: types.ServerCapabilities
         self.exit_code: int | None = None
 
-        @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)  # type: ignore[untyped-decorator]
         def published(params: types.PublishDiagnosticsParams) -> None:
             self._found[params.uri] = list(params.diagnostics)
             self._changed.set()
@@ -62,7 +62,7 @@ class Editor:
         try:
             return self.wait(stop())
         finally:
-            self.wait(self.client.stop())
+            self.wait(self.client.stop())  # type: ignore[no-untyped-call]
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
