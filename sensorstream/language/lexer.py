@@ -38,6 +38,7 @@ _TOKENS: Final = tuple(
         ("NAME", r"[^\W\d][\w-]*"),
         ("VARIABLE", r"\?[^\W\d]\w*"),
         ("NODE_VARIABLE", r"\$[^\W\d][\w-]*"),
+        ("LANGUAGE_HOLE", rf"@{_HOLE}"),
         ("LANGUAGE", r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"),
         ("_DATATYPE", r"\^\^"),
         ("COMPARISON", r"!=|<=|>=|<|>"),
@@ -56,6 +57,8 @@ _TOKENS: Final = tuple(
 _SILENT: Final = (
     *("prefix", "xmlns", "mapping", "rule", "on", "for", "each", "in", "if", "and", "then"),
     *("individual", "a", "at", "as", "key", "table", "from", "value", "valid", "or", "with"),
+    "base",
+    "let",
 )
 _KEPT: Final = (
     *("message", "change", "insert", "update", "expire", "every", "not", "exists", "count"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from lark import Token, Transformer
 from lark.exceptions import UnexpectedToken, VisitError
@@ -93,6 +93,7 @@ _PLAIN: Final = {
     "VARIABLE": "a ?variable",
     "NODE_VARIABLE": "a $variable",
     "LANGUAGE": "a language such as @en",
+    "LANGUAGE_HOLE": "a language such as @{lang}",
     "COMPARISON": "a comparison such as >",
     "EQUALS": "'='",
     "_DATATYPE": "'^^'",
@@ -131,6 +132,9 @@ def _unexpected(source: RuleText, error: UnexpectedToken) -> LanguageError:
 
 _HOLE_IN_TEXT: Final = re.compile(r"""\{\{|\}\}|\\(?:.|\n)|\{((?:[^{}'"]|'[^']*'|"[^"]*")*)\}""")
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+
+
+_Language: TypeAlias = str | syntax.Hole | None
 
 
 class _Builder(Transformer[Token, Any]):
@@ -244,13 +248,22 @@ class _Builder(Transformer[Token, Any]):
             file=self._source.file,
             tables=of(syntax.Table),
             parts=of(syntax.MessageEach),
+            bases=of(syntax.Base),
         )
+
+    def base(self, children: list[Token]) -> syntax.Base:
+        (iri,) = children
+        return syntax.Base(self._without_holes(iri, "a base"), self._at(iri))
 
     def prefix(self, children: list[Token]) -> syntax.Prefix:
         namespace, iri = children
+        written = self._without_holes(iri, "a prefix's IRI")
+        return syntax.Prefix(namespace.value[:-1], written, self._at(namespace))
+
+    def _without_holes(self, iri: Token, what: str) -> str:
         if "{" in iri.value:
-            raise LanguageError("a prefix's IRI has no holes", position=self._at(iri))
-        return syntax.Prefix(namespace.value[:-1], iri.value[1:-1], self._at(namespace))
+            raise LanguageError(f"{what} has no holes", position=self._at(iri))
+        return str(iri.value[1:-1])
 
     def xmlns(self, children: list[Token]) -> syntax.XmlNamespace:
         name, _, uri = children
@@ -276,14 +289,19 @@ class _Builder(Transformer[Token, Any]):
     def mapping_rule(self, children: list[Any]) -> syntax.MappingRule:
         name, _, message, *rest = children
         loops = tuple(child for child in rest if isinstance(child, syntax.ForEach))
-        guards, *actions = rest[len(loops) :]
+        lets = tuple(child for child in rest if isinstance(child, syntax.Let))
+        guards, *actions = rest[len(loops) + len(lets) :]
         return syntax.MappingRule(
-            name.value, self._hole(message), loops, guards, tuple(actions), self._at(name)
+            name.value, self._hole(message), loops, guards, tuple(actions), self._at(name), lets
         )
 
     def for_each(self, children: list[Token]) -> syntax.ForEach:
         variable, xpath = children
         return syntax.ForEach(variable.value[1:], self._hole(xpath), self._at(variable))
+
+    def let(self, children: list[Token]) -> syntax.Let:
+        variable, _, value = children
+        return syntax.Let(variable.value[1:], self._hole(value), self._at(variable))
 
     def guards(self, children: list[Token]) -> tuple[syntax.Hole, ...]:
         return tuple(self._hole(token) for token in children)
@@ -397,13 +415,15 @@ class _Builder(Transformer[Token, Any]):
         token, (datatype, language) = children
         return syntax.TextValue(self._template(token), datatype, language, self._at(token))
 
-    def annotation(self, children: list[Any]) -> tuple[syntax.Name | None, str | None]:
+    def annotation(self, children: list[Any]) -> tuple[syntax.Name | None, _Language]:
         if not children:
             return None, None
         (written,) = children
-        if isinstance(written, Token):
-            return None, written.value[1:]
-        return written, None
+        if not isinstance(written, Token):
+            return written, None
+        if written.type == "LANGUAGE":
+            return None, str(written.value[1:])
+        return None, self._hole_at((written.start_pos or 0) + 2, written.value[2:-1])
 
     def number(self, children: list[Token]) -> syntax.Number:
         return syntax.Number(children[0].value, self._at(children[0]))

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language import syntax
-from sensorstream.language.ontology_names import shown, unknown_names
+from sensorstream.language.ontology_names import alternatives, shown, unknown_names
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
@@ -19,7 +19,7 @@ from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.similar import similar
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import RDF_FIRST
+from sensorstream.model.vocabulary import RDF_FIRST, RDF_TYPE
 
 LiteralValue: TypeAlias = syntax.XPathValue | syntax.TextValue | syntax.Number
 
@@ -40,6 +40,7 @@ def check(
         tables = reference.tables_of(file.file)
         for rule in file.mapping_rules:
             found += _xpaths(rule, file.namespace_map)
+            found += _types(file, rule)
             found += _literals(file, rule, schema, tables)
             found += _unknown_individuals(file, rule, reference)
     return sorted(found, key=place)
@@ -51,9 +52,16 @@ def _xpaths(rule: syntax.MappingRule, namespaces: dict[str, str]) -> Iterator[La
     for loop in rule.for_each:
         yield from xpath.faults(loop.xpath, namespaces, bound, nodes=True)
         bound.append(loop.variable)
+    samples: dict[str, object] = {}
+    for let in rule.lets:
+        found = list(xpath.faults(let.value, namespaces, bound, samples=samples))
+        yield from found
+        bound.append(let.variable)
+        if not found:
+            samples[let.variable] = xpath.sample(let.value, namespaces, bound[:-1], samples)
     for part in (*rule.guards, *rule.actions):
         for hole in nodes(part, syntax.Hole):
-            yield from xpath.faults(hole, namespaces, bound)
+            yield from xpath.faults(hole, namespaces, bound, samples=samples)
 
 
 def _literals(
@@ -65,6 +73,9 @@ def _literals(
         for name, value in _stated(file, file.resolve(values.property), values.values):
             kind = datatype_of(file, name, value, schema)
             language = None if isinstance(value, syntax.Number) else value.language
+            if isinstance(language, syntax.Hole):
+                # Any language: which one it is, only a message tells.
+                language = "en"
             try:
                 make = literal_maker(kind, language)
                 match value:
@@ -80,9 +91,22 @@ def _literals(
             if (hole := _only_hole(value)) is not None:
                 typed.add(id(hole))
                 yield from call_faults(hole.calls, tables, kind, make)
-    for hole in nodes((rule.guards, rule.actions), syntax.Hole):
+    for hole in nodes((rule.lets, rule.guards, rule.actions), syntax.Hole):
         if id(hole) not in typed:
             yield from call_faults(hole.calls, tables)
+
+
+def _types(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterator[LanguageError]:
+    """Values of rdf:type that are no classes; a variable of a semantic rule may be one."""
+    for values in nodes(rule.actions, syntax.PropertyValues):
+        if file.resolve(values.property) != RDF_TYPE:
+            continue
+        for value in alternatives(values.values):
+            if not isinstance(value, syntax.Name):
+                yield LanguageError(
+                    "rdf:type takes a class: expected its name, such as :Room or :{@kind}",
+                    position=value.position,
+                )
 
 
 def _only_hole(value: LiteralValue) -> syntax.Hole | None:

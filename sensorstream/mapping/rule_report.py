@@ -36,7 +36,8 @@ _SHOWN: Final = 3
 class ExpressionReport:
     """One hole of a rule: how often it was evaluated, and what it found.
 
-    ``role`` is ``on message``, ``for each $x``, ``if``, ``at``, ``name`` or the property. Of a
+    ``role`` is ``on message``, ``for each $x``, ``let $x``, ``if``, ``name``, ``a`` (a class),
+    ``at`` or the property. Of a
     condition ``found`` counts how often it held, of all others the nodes or values. ``missed``
     counts the times it found nothing; ``cause`` is then the likely reason, if known.
     """
@@ -272,11 +273,15 @@ def _holes(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterable[tuple[st
     told: dict[tuple[str, str], syntax.Hole] = {("on message", ""): rule.message}
     for loop in rule.for_each:
         told["for each", f" ${loop.variable}"] = loop.xpath
+    for let in rule.lets:
+        told["let", f" ${let.variable}"] = let.value
     for guard in rule.guards:
         told.setdefault(("if", print_hole(guard)), guard)
     for action in rule.actions:
         for hole in nodes(action.name, syntax.Hole):
             told.setdefault(("name", print_hole(hole)), hole)
+        for hole in nodes(action.classes, syntax.Hole):
+            told.setdefault(("a", print_hole(hole)), hole)
         if action.at is not None:
             told.setdefault(("at", print_hole(action.at)), action.at)
         for values in nodes(action.properties, syntax.PropertyValues):
@@ -288,7 +293,7 @@ def _holes(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterable[tuple[st
                 for hole in _own_holes(value):
                     told.setdefault((written, print_hole(hole)), hole)
     for (role, more), hole in told.items():
-        yield role + more if role == "for each" else role, hole
+        yield role + more if role in ("for each", "let") else role, hole
 
 
 def _own_holes(value: object) -> Iterable[syntax.Hole]:

@@ -6,16 +6,20 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
 from lxml import etree
 
 from sensorstream.errors import LanguageError, Position
-from sensorstream.language.syntax import Hole
+from sensorstream.language.syntax import XML_SCHEMA_INSTANCE, Hole
 from sensorstream.mapping.document import Element
 
-Nodes: TypeAlias = Mapping[str, Element | str]
-"""What the variables of ``for each`` are bound to: elements, or the text of attributes."""
+Bound: TypeAlias = Element | str | float | bool | list[Element]
+"""What a variable is bound to: a node or the text of an attribute; by ``let``, any value."""
+
+Nodes: TypeAlias = Mapping[str, Bound]
+"""The variables of ``for each`` and ``let``."""
 
 Evaluation: TypeAlias = Callable[[Element, Nodes], object]
 """From context node and variables to lxml's result: list of nodes, str, float or bool."""
@@ -41,6 +45,9 @@ FUNCTIONS: Final = frozenset(
 )
 """XPath 1.0, section 4."""
 
+_NIL: Final = f"{{{XML_SCHEMA_INSTANCE}}}nil"
+_TRUE: Final = frozenset(("true", "1"))
+
 # Forms that need no XPath engine, or less of it.
 _ATTRIBUTE: Final = re.compile(rf"(?:\$(?P<variable>{_NC})/)?@(?P<name>{_NC}(?::{_NC})?)\Z")
 _FROM_VARIABLE: Final = re.compile(
@@ -49,11 +56,17 @@ _FROM_VARIABLE: Final = re.compile(
 
 
 def faults(
-    hole: Hole, namespaces: Mapping[str, str], variables: Collection[str], *, nodes: bool = False
+    hole: Hole,
+    namespaces: Mapping[str, str],
+    variables: Collection[str],
+    *,
+    nodes: bool = False,
+    samples: Mapping[str, object] = MappingProxyType({}),
 ) -> Iterator[LanguageError]:
     """The faults of an expression; ``nodes``: it must find nodes.
 
-    ``variables`` are those in scope. Positions point into the rule file.
+    ``variables`` are those in scope; they are bound to nodes, or to their ``samples``. Positions
+    point into the rule file.
     """
     found = list(_name_faults(hole, namespaces, variables))
     yield from found
@@ -67,8 +80,9 @@ def faults(
         return
     # A wrong number or kind of arguments is only found when an expression runs.
     element = etree.Element("any")
+    bound = cast(dict[str, Any], dict.fromkeys(variables, element) | dict(samples))
     try:
-        result = compiled(element, **cast(dict[str, Any], dict.fromkeys(variables, element)))
+        result = compiled(element, **bound)
     except etree.XPathEvalError as error:
         yield LanguageError(f"not XPath 1.0: {error}", position=hole.position)
         return
@@ -76,6 +90,21 @@ def faults(
         yield LanguageError(
             f"'{hole.text}' finds no nodes but a value: expected a path", position=hole.position
         )
+
+
+def sample(
+    hole: Hole,
+    namespaces: Mapping[str, str],
+    variables: Collection[str],
+    samples: Mapping[str, object],
+) -> object:
+    """A value of the kind that an expression without :func:`faults` has: a node, text, …"""
+    element = etree.Element("any")
+    if hole.calls:
+        return element
+    bound = cast(dict[str, Any], dict.fromkeys(variables, element) | dict(samples))
+    result = etree.XPath(hole.text, namespaces=dict(namespaces) or None)(element, **bound)
+    return element if isinstance(result, list) else result
 
 
 def _name_faults(
@@ -135,7 +164,7 @@ def compile_xpath(text: str, namespaces: Mapping[str, str]) -> Evaluation:
     """
     if match := _ATTRIBUTE.match(text):
         general = _general(text, namespaces)
-        return _attribute(match["variable"], _clark(match["name"], namespaces), general)
+        return _attribute(match["variable"], clark(match["name"], namespaces), general)
     if match := _FROM_VARIABLE.match(text):
         general = _general(text, namespaces)
         return _relative(match["variable"], _engine(match["rest"], namespaces), general)
@@ -143,7 +172,9 @@ def compile_xpath(text: str, namespaces: Mapping[str, str]) -> Evaluation:
 
 
 def _engine(text: str, namespaces: Mapping[str, str]) -> etree.XPath:
-    return etree.XPath(text, namespaces=dict(namespaces) or None, smart_strings=False)
+    # Every evaluation registers them again.
+    used = {prefix: uri for prefix, uri in namespaces.items() if f"{prefix}:" in text}
+    return etree.XPath(text, namespaces=used or None, smart_strings=False)
 
 
 def _general(text: str, namespaces: Mapping[str, str]) -> Evaluation:
@@ -168,7 +199,7 @@ def _attribute(variable: str | None, name: str, general: Evaluation) -> Evaluati
 
     def of_variable(context: Element, variables: Nodes) -> object:
         node = variables[variable or ""]
-        if isinstance(node, str):
+        if not isinstance(node, Element):
             return general(context, variables)
         value = node.get(name)
         return () if value is None else (value,)
@@ -179,12 +210,13 @@ def _attribute(variable: str | None, name: str, general: Evaluation) -> Evaluati
 def _relative(variable: str, engine: etree.XPath, general: Evaluation) -> Evaluation:
     def evaluate(context: Element, variables: Nodes) -> object:
         node = variables[variable]
-        return general(context, variables) if isinstance(node, str) else engine(node)
+        return engine(node) if isinstance(node, Element) else general(context, variables)
 
     return evaluate
 
 
-def _clark(name: str, namespaces: Mapping[str, str]) -> str:
+def clark(name: str, namespaces: Mapping[str, str]) -> str:
+    """An XPath name in lxml's notation, ``{namespace}local``."""
     prefix, colon, local = name.partition(":")
     if not colon:
         return name
@@ -221,8 +253,9 @@ def _nothing() -> None:
 def texts(result: object) -> list[str]:
     """The string of every node found, or of the one value; outer white space is cut.
 
-    An empty text then counts as missing and is left out; so is NaN, the result of arithmetic over a
-    missing value. Numbers come as in XPath's ``string()``: ``72``, not ``72.0``.
+    An empty text then counts as missing and is left out; so is an element with ``xsi:nil``, and
+    NaN, the result of arithmetic over a missing value. Numbers come as in XPath's ``string()``:
+    ``72``, not ``72.0``.
     """
     if isinstance(result, list | tuple):
         return [text for node in result if (text := _text(node).strip())]
@@ -238,6 +271,8 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return _number(value)
     assert isinstance(value, Element)
+    if value.get(_NIL) in _TRUE:
+        return ""
     return (value.text or "") if len(value) == 0 else "".join(cast(Iterator[str], value.itertext()))
 
 
