@@ -112,7 +112,7 @@ class TermError(SensorStreamError):
 
 
 class LanguageError(SensorStreamError):
-    """A rule file that cannot be read or compiled."""
+    """A rule file, or a file of functions for rules, that cannot be read or compiled."""
 
     code = "language"
 

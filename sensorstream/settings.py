@@ -41,6 +41,15 @@ class RuleSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionSettings:
+    """``[functions]``."""
+
+    files: tuple[Path, ...] = _setting(
+        (), "Python files whose functions rules may call; see docs/rule-language.md."
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class TimeSettings:
     """``[time]``."""
 
@@ -223,6 +232,7 @@ class Settings:
     path: Path
     ontology: OntologySettings = OntologySettings()
     rules: RuleSettings = RuleSettings()
+    functions: FunctionSettings = FunctionSettings()
     time: TimeSettings = TimeSettings()
     messages: MessageSettings = MessageSettings()
     window: WindowSettings = WindowSettings()
@@ -245,6 +255,7 @@ class Settings:
 SECTIONS: Final[Mapping[str, type[Any]]] = {
     "ontology": OntologySettings,
     "rules": RuleSettings,
+    "functions": FunctionSettings,
     "time": TimeSettings,
     "messages": MessageSettings,
     "window": WindowSettings,

@@ -24,6 +24,7 @@ from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.plan import MappingPlan
+from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
@@ -42,6 +43,7 @@ class Deployment:
 
     settings: Settings
     ontology: Ontology
+    reference: ReferenceData
     mapping: MappingPlan
     rules: tuple[CompiledRule, ...]
     window: WindowSpec
@@ -96,16 +98,12 @@ def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Dep
     if ontology is None:
         ontology = load_ontology(settings.ontology.files)
     files = read_rules(settings.rules.files)
-    plan = compile_mapping(
-        files,
-        ontology.schema,
-        timeline,
-        read_reference(files, ontology.triples),
-        read_schemas(settings),
-    )
+    reference = read_reference(files, ontology.triples, settings.functions.files)
+    plan = compile_mapping(files, ontology.schema, timeline, reference, read_schemas(settings))
     return Deployment(
         settings=settings,
         ontology=ontology,
+        reference=reference,
         mapping=with_mapping_files(plan, files, settings.rules.files, ontology.schema, timeline),
         rules=compile_rules(files, ontology.schema, timeline),
         window=window,

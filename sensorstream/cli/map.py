@@ -65,7 +65,8 @@ def command(
     timeline = settings.time.timeline
     files = read_rules(settings.rules.files)
     ontology = load_ontology(settings.ontology.files)
-    schema, reference = ontology.schema, read_reference(files, ontology.triples)
+    schema = ontology.schema
+    reference = read_reference(files, ontology.triples, settings.functions.files)
     plan = with_mapping_files(
         compile_mapping(files, schema, timeline, reference, read_schemas(settings)),
         files,

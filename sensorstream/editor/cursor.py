@@ -53,7 +53,7 @@ _WORDS: Final = frozenset(
 _QUOTED: Final = re.compile(r"""\{\{|\}\}|\\.|\{(?:[^{}'"]|'[^']*'|"[^"]*")*\}""", re.S)
 # A brace that is open on an earlier line, before one of these, was not finished.
 _NEXT_LINE: Final = re.compile(
-    r"\n[ \t]*(?:;|then\b|if\b|for\s+each\b|on\s+message\b|(?:insert|update)\s+individual\b)"
+    r"\n[ \t]*(?:;|then\b|if\b|for\s+each\b|let\b|on\s+message\b|(?:insert|update)\s+individual\b)"
 )
 
 
@@ -119,6 +119,8 @@ def _after_tokens(found: list[Token], start: int) -> Cursor:
 def _inside(found: list[Token], start: int, rest: str) -> Cursor:
     """The place is behind something that cannot be read to its end."""
     before = tuple(found)
+    if rest.startswith("@{"):  # a language
+        rest = rest[1:]
     if rest.startswith("{"):
         sparql = _kind(found) in rule_lexer.SPARQL_WORDS
         return Cursor(Inside.SPARQL if sparql else Inside.HOLE, before, start, inner=rest[1:])

@@ -72,7 +72,7 @@ class Ontologies:
         return names
 
     def _load(self, files: Sequence[Path]) -> tuple[Ontology, Vocabulary]:
-        key = tuple(map(_state, files))
+        key = tuple(map(state_of, files))
         if key not in self._kept:
             ontology = load_ontology(files)
             if len(self._kept) >= _MOST:
@@ -81,7 +81,7 @@ class Ontologies:
         return self._kept[key]
 
 
-def _state(file: Path) -> tuple[Path, int, int]:
+def state_of(file: Path) -> tuple[Path, int, int]:
     """A file, and what changes with its content."""
     try:
         found = file.stat()

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 
 from sensorstream.editor.cursor import cursor_in_sparql
-from sensorstream.editor.functions import FunctionInfo
 from sensorstream.editor.samples import read_samples, sample_files
 from sensorstream.editor.text import SourceText
 from sensorstream.editor.vocabulary import Vocabulary
@@ -17,6 +16,7 @@ from sensorstream.language.parser import syntax_tree
 from sensorstream.language.recovery import rule_starts
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import Element
+from sensorstream.mapping.functions import Definition
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class OpenDocument:
     text: str
     folder: Path
     names: Vocabulary = field(default_factory=Vocabulary)
-    functions: Mapping[str, FunctionInfo] = field(default_factory=dict)
+    functions: Mapping[str, Definition] = field(default_factory=dict)
 
     @property
     def is_query(self) -> bool:

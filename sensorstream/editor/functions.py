@@ -1,22 +1,26 @@
-"""The value functions that rules may call, as an editor shows them."""
+"""The value functions that rules may call, read again only after a file has changed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from sensorstream.mapping.functions.registry import usages
-from sensorstream.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionInfo:
-    """A function: how it is called, and what it gives."""
-
-    usage: str
-    meaning: str = ""
+from sensorstream.app.function_files import read_functions
+from sensorstream.editor.deployment import state_of
+from sensorstream.mapping.functions import Definition, Library, definitions
 
 
-def functions_of(settings: Settings) -> Mapping[str, FunctionInfo]:
-    """The functions that the rules of a deployment may call, by name."""
-    return {name: FunctionInfo(usage) for name, usage in usages().items()}
+class Functions:
+    """The functions that are built in, and those of the user's own."""
+
+    def __init__(self) -> None:
+        self._states: object = None
+        self._found: Mapping[str, Definition] = {}
+
+    def known(self, files: Sequence[Path]) -> Mapping[str, Definition]:
+        """All functions by name; ``files`` are those of the user. Those with faults are missing."""
+        states = tuple(map(state_of, files))
+        if states != self._states:
+            own, _ = read_functions(files)
+            self._found, self._states = definitions(Library(own=own)), states
+        return self._found

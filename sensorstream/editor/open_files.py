@@ -9,7 +9,7 @@ from pygls import uris
 
 from sensorstream.editor.deployment import Ontologies, deployment_of
 from sensorstream.editor.document import OpenDocument
-from sensorstream.editor.functions import functions_of
+from sensorstream.editor.functions import Functions
 from sensorstream.editor.text import SourceText
 
 
@@ -18,6 +18,7 @@ class OpenFiles:
 
     def __init__(self) -> None:
         self.ontologies = Ontologies()
+        self._functions = Functions()
         self._texts: dict[Path, str] = {}
         self._uris: dict[Path, str] = {}
 
@@ -51,7 +52,8 @@ class OpenFiles:
             return None
         settings = deployment_of(path).settings
         names = self.ontologies.names(settings.ontology.files)
-        return OpenDocument(path, text, settings.folder, names, functions_of(settings))
+        functions = self._functions.known(settings.functions.files)
+        return OpenDocument(path, text, settings.folder, names, functions)
 
     def source(self, path: Path) -> SourceText:
         """The text of a file, open or not; empty if it cannot be read."""

@@ -13,7 +13,7 @@ from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
 from sensorstream.mapping.function_chain import call_faults
-from sensorstream.mapping.functions import Tables
+from sensorstream.mapping.functions import Library
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
@@ -37,11 +37,11 @@ def check(
         found += unknown_names(file, schema)
         for part in file.parts:
             found += xpath.faults(part.xpath, file.namespace_map, (), nodes=True)
-        tables = reference.tables_of(file.file)
+        library = reference.library_of(file.file)
         for rule in file.mapping_rules:
             found += _xpaths(rule, file.namespace_map)
             found += _types(file, rule)
-            found += _literals(file, rule, schema, tables)
+            found += _literals(file, rule, schema, library)
             found += _unknown_individuals(file, rule, reference)
     return sorted(found, key=place)
 
@@ -65,7 +65,7 @@ def _xpaths(rule: syntax.MappingRule, namespaces: dict[str, str]) -> Iterator[La
 
 
 def _literals(
-    file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, tables: Tables
+    file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, library: Library
 ) -> Iterator[LanguageError]:
     """Constants and results of value functions must be valid for their datatype."""
     typed: set[int] = set()
@@ -90,10 +90,10 @@ def _literals(
                 continue
             if (hole := _only_hole(value)) is not None:
                 typed.add(id(hole))
-                yield from call_faults(hole.calls, tables, kind, make)
+                yield from call_faults(hole.calls, library, kind, make)
     for hole in nodes((rule.lets, rule.guards, rule.actions), syntax.Hole):
         if id(hole) not in typed:
-            yield from call_faults(hole.calls, tables)
+            yield from call_faults(hole.calls, library)
 
 
 def _types(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterator[LanguageError]:

@@ -77,8 +77,8 @@ class _Compiler:
         self._timeline = timeline
         self._namespaces = file.namespace_map
         self._recorder = recorder
-        tables = reference.tables_of(file.file)
-        self._expressions = Expressions(file, rule, tables, recorder)
+        library = reference.library_of(file.file)
+        self._expressions = Expressions(file, rule, library, recorder)
         self._values = ValueCompiler(file, schema, reference, self._expressions)
 
     def planned(self) -> PlannedRule:

@@ -15,7 +15,7 @@ from sensorstream.language.printer import print_hole
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.function_chain import compile_calls
-from sensorstream.mapping.functions import Tables
+from sensorstream.mapping.functions import Library
 from sensorstream.mapping.scope import Scope, Texts
 from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import encode_segment, iri_maker
@@ -33,12 +33,12 @@ class Expressions:
         self,
         file: syntax.RuleFile,
         rule: syntax.MappingRule,
-        tables: Tables,
+        library: Library,
         recorder: ExpressionRecorder | None,
     ) -> None:
         self._file = file
         self._rule = rule
-        self._tables = tables
+        self._library = library
         self._recorder = recorder
         self._namespaces = file.namespace_map
         uses = Counter(nodes(rule.actions, syntax.Hole))
@@ -154,7 +154,7 @@ class Expressions:
         return lambda scope: texts(find(scope))
 
     def _changed(self, hole: syntax.Hole) -> Texts:
-        find, change = self._xpath(hole), compile_calls(hole.calls, self._tables)
+        find, change = self._xpath(hole), compile_calls(hole.calls, self._library)
 
         def changed(scope: Scope) -> list[str]:
             found = texts(find(scope))
