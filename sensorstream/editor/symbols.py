@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal
 
 from sensorstream.editor.text import Span
@@ -25,8 +26,8 @@ class Symbol:
 def symbols(text: str) -> list[Symbol]:
     """The rules of a file, also those with faults."""
     found: list[Symbol] = []
-    starts = rule_starts(text)
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+    starts = [*rule_starts(text), len(text)]
+    for start, end in pairwise(starts):
         match = _NAMED.match(text, start)
         assert match is not None
         whole = Span(start, start + len(text[start:end].rstrip()))

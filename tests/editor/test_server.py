@@ -142,7 +142,7 @@ def test_classes_follow_a_and_properties_a_semicolon(editor: Editor, path: Path)
 def test_only_the_words_that_may_follow_are_offered(editor: Editor, path: Path) -> None:
     text, line, character = at(HEAD + "mapping a on message {/a} ¦")
     editor.open(path, text)
-    assert labels(editor.completions(path, line, character)) == ["for", "if", "then"]
+    assert labels(editor.completions(path, line, character)) == ["for", "if", "then", "let"]
     text, line, character = at(HEAD + "rule a on change then alert ¦")
     editor.change(path, text)
     assert labels(editor.completions(path, line, character)) == ["info", "warning", "critical"]
