@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 _Node = TypeVar("_Node")
 
@@ -23,7 +23,7 @@ def nodes(tree: object, kind: type[_Node]) -> Iterator[_Node]:
         if isinstance(node, tuple):
             left += node[::-1]
         else:
-            for name in _parts(type(node)):
+            for name in _parts(cast(Hashable, type(node))):
                 left.append(getattr(node, name))
 
 

@@ -31,7 +31,7 @@ OPTIONAL = {
 
 def named(*requirements: Requirement) -> set[str]:
     """The names of outside packages, as registries write them."""
-    return {canonicalize_name(each.name) for each in requirements} - {"sensorstream"}
+    return {str(canonicalize_name(each.name)) for each in requirements} - {"sensorstream"}
 
 
 def whole(extra: str) -> set[str]:
@@ -62,13 +62,14 @@ def modules_named(tree: ast.AST) -> Iterator[str]:
 def distributions_used() -> tuple[set[str], set[str]]:
     """The packages that SensorStream imports, and those that it imports or names in a text."""
     homes = packages_distributions()
-    imported, named_too = set(), set()
+    imported: set[str] = set()
+    named_too: set[str] = set()
     for file in (ROOT / "sensorstream").rglob("*.py"):
         if file.name == "extras.py":  # names modules without using them
             continue
         for module in modules_named(ast.parse(file.read_text(encoding="utf-8"))):
             name = module.removeprefix("text:")
-            found = {canonicalize_name(each) for each in homes.get(name, [])}
+            found = {str(canonicalize_name(each)) for each in homes.get(name, [])}
             if name in sys.stdlib_module_names or not found:
                 continue
             named_too |= found
@@ -79,7 +80,7 @@ def distributions_used() -> tuple[set[str], set[str]]:
 
 def pins(name: str) -> dict[str, Version]:
     """The exact versions in a file of requirements."""
-    found = {}
+    found: dict[str, Version] = {}
     for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             requirement = Requirement(line)
