@@ -9,8 +9,8 @@ READY := $(VENV)/.ready
 demo: $(READY)  ## the main job, live, on embedded defaults; ends by itself
 	$(BIN)/sensorstream demo
 
-test: $(READY)  ## the whole test suite
-	$(BIN)/python -m pytest
+test: $(READY)  ## the whole test suite, on all cores (at most four)
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile
 
 lint: $(READY)  ## format, style, types and layers
 	$(BIN)/ruff format --check .

@@ -11,9 +11,11 @@
     ├── MessageError             one message; the system goes on
     │   ├── MalformedMessage     not well-formed XML, or XML that is refused (DOCTYPE, depth)
     │   ├── MessageTooLarge      more bytes than the limit
+    │   ├── RepeatedMessage      it is in the journal already, from the same place of an input
     │   ├── InvalidMessage       not valid against the XML Schema of its source
     │   ├── MappingError         a rule matched, but a value is missing or invalid
     │   │   └── InvalidValue     the value is there, but is not valid
+    │   ├── InvalidTerm          a statement with a name or literal that RDF does not have
     │   ├── Inconsistent         the message contradicts the ontology
     │   ├── RuleError            a semantic rule's action cannot be carried out
     │   └── RuleCycle            semantic rules kept changing the knowledge base
@@ -160,6 +162,12 @@ class MessageTooLarge(MessageError):
     code = "message-too-large"
 
 
+class RepeatedMessage(MessageError):
+    """An input delivered a message again that is in the journal already."""
+
+    code = "repeated-message"
+
+
 class InvalidMessage(MessageError):
     """The message does not conform to the XML Schema of its source."""
 
@@ -174,6 +182,12 @@ class MappingError(MessageError):
 
 class InvalidValue(MappingError):
     """A value is there but is not valid; ``if valid`` treats it as a missing value."""
+
+
+class InvalidTerm(MessageError):
+    """A statement has a name or literal that RDF does not have, whatever made it."""
+
+    code = "invalid-term"
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,9 @@ class MemoryStore:
         """What became of each entry whose effects are stored, by id."""
         return {name: each.status for name, each in self._statuses.items()}
 
+    def origins(self, asked: Collection[str]) -> frozenset[str]:
+        return frozenset(each.origin for each in self.records if each.origin in asked)
+
     def last_seq(self) -> int:
         return max((each.seq for each in self.records), default=0)
 

@@ -94,6 +94,7 @@ class Application:
         self._clock = clock
         self._stack = stack
         self._metrics = Metrics()
+        self._probes: list[Callable[[], Sequence[Part]]] = []
         deployment = read_deployment(settings)
         audit_every = audit_period(settings)
         self._timeline = deployment.timeline
@@ -203,6 +204,18 @@ class Application:
         if len(self._sources) < _MOST_SOURCES:
             self._sources.add(source)
         return self._pipeline.submit(content, source)
+
+    def take(
+        self, content: bytes, source: str, origin: str = "", *, repeated: bool = True
+    ) -> Future[Outcome]:
+        """Take a message of an input in; see :meth:`.Pipeline.take`."""
+        if len(self._sources) < _MOST_SOURCES:
+            self._sources.add(source)
+        return self._pipeline.take(content, source, origin, repeated=repeated)
+
+    def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
+        """Tell further parts in :meth:`ready`."""
+        self._probes.append(probe)
 
     def query(
         self, text: str, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()
@@ -335,6 +348,7 @@ class Application:
             Part("reasoner", ready=True, detail=away and f"the plain profile stands in: {away}"),
             history if trouble is None else Part("history", ready=False, detail=str(trouble)),
             Part("deliveries", self._dispatcher.running),
+            *(part for probe in self._probes for part in probe()),
         )
 
     def _check(self, name: str, probe: Callable[[], object]) -> Part:

@@ -22,7 +22,8 @@ from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import (
     HistoryError,
     InternalFault,
-    MalformedMessage,
+    MessageError,
+    RepeatedMessage,
     SensorStreamError,
     Unavailable,
 )
@@ -52,6 +53,8 @@ _NONE: Final[frozenset[str]] = frozenset()
 class _Waiting:
     entry: Entry
     future: Future[Outcome] = field(default_factory=Future)
+    origin: str = ""
+    """Of a message that the journal may have already: it is looked for there."""
 
 
 class Pipeline:
@@ -142,9 +145,30 @@ class Pipeline:
         """
         try:
             reading = self._target.mapper.read(content)
-        except MalformedMessage as error:
+        except MessageError as error:
             return _failed(error)
         return self._enqueue(TakeMessage(content, source, reading))
+
+    def take(
+        self, content: bytes, source: str, origin: str = "", *, repeated: bool = True
+    ) -> Future[Outcome]:
+        """Accept a message of an input, which has no sender who could be told of a fault.
+
+        So it enters the journal in any case: what :meth:`submit` refuses is quarantined.
+
+        Args:
+            content: the message, XML or not.
+            source: the name of its source.
+            origin: names the message among all that inputs have delivered; empty: nothing does.
+            repeated: whether it may have been delivered before. Then it is looked for in the
+                journal, and the future raises :class:`RepeatedMessage` if it is there.
+        """
+        try:
+            reading = self._target.mapper.read(content)
+        except MessageError:
+            reading = None
+        entry = TakeMessage(content, source, reading, origin)
+        return self._enqueue(entry, origin if repeated else "")
 
     def change(self, entry: Entry) -> Future[Outcome]:
         """Carry out an entry that is not a message, between two messages.
@@ -154,8 +178,8 @@ class Pipeline:
         """
         return self._enqueue(entry)
 
-    def _enqueue(self, entry: Entry) -> Future[Outcome]:
-        waiting = _Waiting(entry)
+    def _enqueue(self, entry: Entry, origin: str = "") -> Future[Outcome]:
+        waiting = _Waiting(entry, origin=origin)
         # A sender that disconnects cannot cancel an entry that may be in the journal already.
         waiting.future.set_running_or_notify_cancel()
         with self._gate:
@@ -173,7 +197,7 @@ class Pipeline:
         try:
             while (group := self._take()) is not None:
                 if group:
-                    self._work(group)
+                    self._work_new(group)
                 alone, self._next = self._next, None
                 if alone is not None:
                     self._work_alone(alone)
@@ -215,6 +239,35 @@ class Pipeline:
             return None
         left = due - self._timeline.of(self._clock.now())
         return min(max(left / self._timeline.of_wall_time(1), 0.0), _NAP)
+
+    def _work_new(self, group: Sequence[_Waiting]) -> None:
+        """:meth:`_work` for those messages that are not in the journal yet."""
+        try:
+            known = self._known({waiting.origin for waiting in group if waiting.origin})
+        except BaseException as error:
+            for waiting in group:
+                waiting.future.set_exception(Unavailable(f"it could not be processed: {error}"))
+            raise
+        new: list[_Waiting] = []
+        again: list[_Waiting] = []
+        for waiting in group:
+            (again if waiting.origin in known else new).append(waiting)
+            known.update({waiting.origin} - {""})
+        try:
+            if new:
+                self._work(new)
+        except BaseException as error:
+            for waiting in again:
+                waiting.future.set_exception(Unavailable(f"it could not be processed: {error}"))
+            raise
+        for waiting in again:
+            waiting.future.set_exception(RepeatedMessage("it is in the journal already"))
+
+    def _known(self, origins: set[str]) -> set[str]:
+        known: set[str] = set()
+        if origins:
+            self._durably(lambda store, _: known.update(store.origins(origins)))
+        return known
 
     def _work(self, group: Sequence[_Waiting]) -> None:
         """Write entries to the journal, apply them, store their effects, answer: for all kinds."""

@@ -177,5 +177,6 @@ def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machi
     except BaseException:
         reasoner.close()
         raise
-    mapper = Mapper(deployment.mapping, settings.server.max_depth, counter)
+    limits = settings.server
+    mapper = Mapper(deployment.mapping, limits.max_depth, counter, limits.max_message_bytes)
     return Machine(engine, mapper, snapshot)

@@ -30,6 +30,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "init": "Make a working folder: settings, ontology, rules and sample messages.",
         "check": "Check the settings, the ontology and the rules.",
+        "fmt": "Lay out rule files: line breaks, indentation and spaces.",
         "map": "Show what the mapping rules make of messages, as Turtle.",
         "rml": "Turn mapping rules into RML, and RML into mapping rules.",
         "serve": "Run the server.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from sensorstream.settings import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.mapping.plan import Mapped
+    from sensorstream.model.terms import Triple
     from sensorstream.model.timeline import Timeline
 
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 def command(
     messages: tuple[str, ...], config: Path, explained: bool, name: str, as_json: bool
 ) -> None:
-    """Show what the mapping rules make of messages, as Turtle.
+    """Show what the mapping rules make of messages, as Turtle (TriG, where there are named graphs).
 
     A MESSAGE is a file, a folder or ZIP archive of *.xml files, or "-" for standard input. No
     server is needed and nothing is stored. Exits with 1 if no rule matches a message, or a
@@ -107,8 +108,10 @@ def command(
                     "matched": mapped.matched,
                     "individuals": mapped.individuals,
                     "warnings": mapped.warnings,
-                    "turtle": f"{head}\n{body}",
+                    "turtle": "\n".join(turtle(mapped, prefixes, merged=True)),
                 }
+                if any(event.graphs for event in mapped.events):
+                    answer["trig"] = f"{head}\n{body}"
             if explained:
                 answer["explanation"] = [asdict(each) for each in explanations]
             answers.append(answer)
@@ -132,21 +135,34 @@ def _heading(name: str, mapped: Mapped, timeline: Timeline) -> str:
     return f"# {name}: {', '.join(mapped.matched)}; time {times}"
 
 
-def turtle(mapped: Mapped, prefixes: Mapping[str, str]) -> tuple[str, str]:
-    """The statements of a message in Turtle: the prefix lines, and all the rest."""
-    lines = _serialize(
-        (f"{s.n3} {p.n3} {o.n3} ." for event in mapped.events for s, p, o in event.triples),
-        prefixes,
-    ).splitlines()
+def turtle(mapped: Mapped, prefixes: Mapping[str, str], *, merged: bool = False) -> tuple[str, str]:
+    """The statements of a message in Turtle: the prefix lines, and all the rest.
+
+    With named graphs it is TriG, or the merge of all graphs, if ``merged``.
+    """
+    lines = _serialize(_nquads(mapped, merged=merged), prefixes).splitlines()
     head = [line for line in lines if line.startswith("@prefix")]
     return "\n".join(head), "\n".join(line for line in lines if not line.startswith("@prefix"))
 
 
-def _serialize(ntriples: Iterable[str], prefixes: Mapping[str, str]) -> str:
+def _nquads(mapped: Mapped, *, merged: bool) -> Iterator[str]:
+    for event in mapped.events:
+        graphs: dict[Triple, list[str]] = {}
+        for triple, graph in () if merged else event.graphs:
+            graphs.setdefault(triple, []).append("" if graph is None else f" {graph.n3}")
+        for triple in event.triples:
+            s, p, o = triple
+            for place in graphs.get(triple, ("",)):
+                yield f"{s.n3} {p.n3} {o.n3}{place} ."
+
+
+def _serialize(nquads: Iterable[str], prefixes: Mapping[str, str]) -> str:
     import pyoxigraph
 
-    statements = pyoxigraph.parse("\n".join(ntriples), format=pyoxigraph.RdfFormat.N_TRIPLES)
-    triples = [quad.triple for quad in statements]
+    statements = pyoxigraph.parse("\n".join(nquads), format=pyoxigraph.RdfFormat.N_QUADS)
     text = io.BytesIO()
-    pyoxigraph.serialize(triples, text, format=pyoxigraph.RdfFormat.TURTLE, prefixes=dict(prefixes))
+    # Turtle is TriG without named graphs.
+    pyoxigraph.serialize(
+        statements, text, format=pyoxigraph.RdfFormat.TRIG, prefixes=dict(prefixes)
+    )
     return text.getvalue().decode()

@@ -12,6 +12,7 @@ from typing import Final
 
 from lxml import etree
 
+from sensorstream.errors import MessageTooLarge
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.plan import Mapped, MappingPlan
 from sensorstream.model.events import Event, Message
@@ -77,8 +78,11 @@ class Mapper:
         plan: MappingPlan,
         max_depth: int = DEEPEST,
         counter: Callable[[], float] = _no_time,
+        max_bytes: int | None = None,
     ) -> None:
+        """Messages of more than ``max_bytes`` are refused; None: no limit."""
         self.plan = plan
+        self._max_bytes = max_bytes
         self._max_depth = max_depth
         self._counter = counter
 
@@ -87,8 +91,13 @@ class Mapper:
 
         Raises:
             MalformedMessage: not well-formed XML, or XML that is refused.
+            MessageTooLarge: more bytes than the limit.
         """
         start = self._counter()
+        if self._max_bytes is not None and len(content) > self._max_bytes:
+            raise MessageTooLarge(
+                f"the message holds {len(content)} bytes, the limit is {self._max_bytes}"
+            )
         document = parse_document(content, max_depth=self._max_depth)
         return Reading(document, self._counter() - start)
 

@@ -30,6 +30,7 @@ MESSAGE_COLUMNS: Final = (
     "received_at",
     "received",
     "content",
+    "origin",
 )
 INDIVIDUAL_COLUMNS: Final = ("stay", "name", "entered", "time", "expired_at", "message_id")
 STATEMENT_COLUMNS: Final = (
@@ -70,6 +71,7 @@ def message_rows(records: Iterable[Record]) -> Iterator[Row]:
             record.received_at,
             message.received,
             message.content,
+            record.origin or None,
         )
 
 

@@ -154,6 +154,18 @@ class PostgresStore:
             _move_watermark(cursor, watermark, effects.watermark)
         return queued
 
+    def origins(self, asked: Collection[str]) -> frozenset[str]:
+        """Those of the given origins that the journal has a message of.
+
+        Raises:
+            HistoryError: the journal cannot be read.
+        """
+        with self._transaction("cannot read the journal") as cursor:
+            cursor.execute(
+                "select origin from store.messages where origin = any(%s)", (list(asked),)
+            )
+            return frozenset(row[0] for row in cursor)
+
     def last_seq(self) -> int:
         """The journal's last sequence number; 0 while it is empty."""
         with self._transaction("cannot read the journal") as cursor:
@@ -176,11 +188,22 @@ class PostgresStore:
                 cursor.itersize = _REPLAY_BATCH
                 cursor.execute(
                     "select seq, id, source, received_at, received, content, status, kind, "
-                    "degraded from store.messages where seq > %s order by seq",
+                    "degraded, origin from store.messages where seq > %s order by seq",
                     (after,),
                 )
                 for row in cursor:
-                    seq, name, source, received_at, received, content, status, kind, away = row
+                    (
+                        seq,
+                        name,
+                        source,
+                        received_at,
+                        received,
+                        content,
+                        status,
+                        kind,
+                        away,
+                        origin,
+                    ) = row
                     yield Record(
                         seq,
                         Message(name, bytes(content), received, source),
@@ -188,6 +211,7 @@ class PostgresStore:
                         None if status is None else Status(status),
                         kind,
                         away,
+                        origin or "",
                     )
         finally:
             connection.close()

@@ -55,6 +55,9 @@ messages: Final = Table(
     Column("kind", Text, nullable=False, server_default=text("'message'")),
     Column("contradiction", JSONB),
     Column("degraded", Boolean, nullable=False, server_default=text("false")),
+    # Of a message that an input took: what names it among all that inputs have delivered.
+    Column("origin", Text),
+    Index("messages_origin_idx", "origin", postgresql_where=text("origin is not null")),
     # The kinds are those of sensorstream.journal.kinds.
     Index("messages_ontology_idx", "seq", postgresql_where=text("kind = 'ontology'::text")),
     CheckConstraint(

@@ -35,7 +35,8 @@ def new_record(entry: Entry, seq: int, now: datetime, timeline: Timeline) -> Rec
     """The record of a new entry, with number ``seq``."""
     content, source = entry.encode()
     message = Message(f"m{seq}", content, timeline.of(now), source)
-    return Record(seq, message, now, kind=entry.kind)
+    origin = entry.origin if isinstance(entry, TakeMessage) else ""
+    return Record(seq, message, now, kind=entry.kind, origin=origin)
 
 
 def entry_of(record: Record) -> Entry:

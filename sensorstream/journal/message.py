@@ -14,13 +14,18 @@ from sensorstream.journal.records import Record
 
 @dataclass(frozen=True, slots=True)
 class TakeMessage(Entry):
-    """A message is processed; ``reading`` is its document if that has been read already."""
+    """A message is processed; ``reading`` is its document if that has been read already.
+
+    ``origin`` names the message among all that inputs have delivered, so that a second delivery of
+    the same message is recognised; empty: it came another way, such as HTTP.
+    """
 
     kind: ClassVar[str] = "message"
 
     content: bytes
     source: str = ""
     reading: Reading | None = field(default=None, compare=False, repr=False)
+    origin: str = field(default="", compare=False)
 
     def encode(self) -> tuple[bytes, str]:
         return self.content, self.source

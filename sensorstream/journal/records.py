@@ -17,7 +17,7 @@ class Record:
 
     ``message`` has the entry's id, content, source and time of arrival. ``kind`` is the name of its
     class. ``status`` is known once the effects are stored; None before. ``degraded``: the plain
-    profile replaced the reasoner then.
+    profile replaced the reasoner then. ``origin`` is that of :class:`.TakeMessage`.
     """
 
     seq: int
@@ -26,6 +26,7 @@ class Record:
     status: Status | None = None
     kind: str = "message"
     degraded: bool = False
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,9 @@ class Store(Protocol):
                 entry, or holds one that is not in the journal.
         """
 
+    def origins(self, asked: Collection[str]) -> frozenset[str]:
+        """Those of the given origins that the journal has a message of."""
+
     def last_seq(self) -> int:
         """The number of the journal's last entry; 0 while it is empty."""
 

@@ -56,6 +56,7 @@ _TOKENS: Final = tuple(
 _SILENT: Final = (
     *("prefix", "xmlns", "mapping", "rule", "on", "for", "each", "in", "if", "and", "then"),
     *("individual", "a", "at", "as", "key", "table", "from", "value", "valid", "or", "with"),
+    "base",
 )
 _KEPT: Final = (
     *("message", "change", "insert", "update", "expire", "every", "not", "exists", "count"),
@@ -70,7 +71,7 @@ KEYWORDS: Final = {word: f"_{word.upper()}" for word in _SILENT} | {
 _NAMING_WORDS: Final = frozenset(("_MAPPING", "_RULE", "_XMLNS", "_TABLE"))
 # A brace that follows one of these opens SPARQL.
 _SPARQL_WORDS: Final = frozenset(("SELECT", "ASK", "SPARQL", "DELETE"))
-_SPARQL_SKIP: Final = re.compile(
+SPARQL_SKIP: Final = re.compile(
     r'"""(?:\\.|"{1,2}(?!")|[^"\\])*"""'
     r"|'''(?:\\.|'{1,2}(?!')|[^'\\])*'''"
     r'|"(?:\\.|[^"\\\n])*"'
@@ -79,6 +80,7 @@ _SPARQL_SKIP: Final = re.compile(
     r"|\#[^\n\r]*",
     re.S,
 )
+"""Strings, IRIs and comments of SPARQL: braces in them do not count."""
 
 
 class RuleText:
@@ -137,7 +139,7 @@ def _end_of_sparql(source: RuleText, start: int) -> int:
     """The offset behind the brace that closes the one at ``start``."""
     text, offset, depth = source.text, start, 0
     while offset < len(text):
-        if skipped := _SPARQL_SKIP.match(text, offset):
+        if skipped := SPARQL_SKIP.match(text, offset):
             offset = skipped.end()
             continue
         depth += {"{": 1, "}": -1}.get(text[offset], 0)

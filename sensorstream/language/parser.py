@@ -40,19 +40,29 @@ def parse_with_faults(
     After a syntax error, which is then the only fault, the tree is empty. A tree with faults can
     only be printed.
     """
+    try:
+        parsed = syntax_tree(text, file)
+    except LanguageError as error:
+        return syntax.RuleFile((), (), (), file), (error,)
+    return parsed, tuple(sorted(faults(parsed), key=place))
+
+
+def syntax_tree(text: str, file: str = "") -> syntax.RuleFile:
+    """The tree of a rule file, which may still lack a meaning.
+
+    Raises:
+        LanguageError: at the first unexpected token.
+    """
     source = RuleText(text, file)
     try:
         tree = _lark().parse(cast(str, source))
-        parsed = cast(syntax.RuleFile, _Builder(source).transform(tree))
+        return cast(syntax.RuleFile, _Builder(source).transform(tree))
     except UnexpectedToken as error:
-        return syntax.RuleFile((), (), (), file), (_unexpected(source, error),)
-    except LanguageError as error:
-        return syntax.RuleFile((), (), (), file), (error,)
+        raise _unexpected(source, error) from None
     except VisitError as error:
         if isinstance(error.orig_exc, LanguageError):
-            return syntax.RuleFile((), (), (), file), (error.orig_exc,)
+            raise error.orig_exc from None
         raise
-    return parsed, tuple(sorted(faults(parsed), key=place))
 
 
 GRAMMAR: Final = Grammar("sensorstream.language", RuleLexer)
@@ -222,13 +232,22 @@ class _Builder(Transformer[Token, Any]):
             file=self._source.file,
             tables=of(syntax.Table),
             parts=of(syntax.MessageEach),
+            bases=of(syntax.Base),
         )
+
+    def base(self, children: list[Token]) -> syntax.Base:
+        (iri,) = children
+        return syntax.Base(self._without_holes(iri, "a base"), self._at(iri))
 
     def prefix(self, children: list[Token]) -> syntax.Prefix:
         namespace, iri = children
+        written = self._without_holes(iri, "a prefix's IRI")
+        return syntax.Prefix(namespace.value[:-1], written, self._at(namespace))
+
+    def _without_holes(self, iri: Token, what: str) -> str:
         if "{" in iri.value:
-            raise LanguageError("a prefix's IRI has no holes", position=self._at(iri))
-        return syntax.Prefix(namespace.value[:-1], iri.value[1:-1], self._at(namespace))
+            raise LanguageError(f"{what} has no holes", position=self._at(iri))
+        return str(iri.value[1:-1])
 
     def xmlns(self, children: list[Token]) -> syntax.XmlNamespace:
         name, _, uri = children

@@ -23,7 +23,7 @@ _INDENT: Final = "  "
 
 def print_rules(file: syntax.RuleFile) -> str:
     """The text of a rule file; ``parse`` of it gives an equal tree. Comments are not kept."""
-    blocks = []
+    blocks = ["".join(f"base <{base.iri}>\n" for base in file.bases)] if file.bases else []
     if file.prefixes:
         blocks.append("".join(f"prefix {p.name}: <{p.iri}>\n" for p in file.prefixes))
     if file.xml_namespaces:

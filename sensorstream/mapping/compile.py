@@ -12,16 +12,17 @@ from sensorstream.mapping.check import check
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.hint import Landmarks
+from sensorstream.mapping.location_path import lookup_of, only_root
+from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.scope import Scope
-from sensorstream.mapping.sieve import Mark
 from sensorstream.mapping.split import compile_split
 from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
 from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Subject
+from sensorstream.model.terms import Subject
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
@@ -84,12 +85,11 @@ class _Compiler:
     def planned(self) -> PlannedRule:
         path = self._rule.message.text
         landmarks = Landmarks(self._rule.name, path, self._namespaces)
-        mark = Mark.of(path, self._namespaces)
-        if mark is not None and self._recorder is not None:
-            # With a recorder, all rules for this kind of message are tried, to record what they
-            # find.
-            mark = Mark(mark.root)
-        return PlannedRule(self._rule.name, mark, self._run(), landmarks)
+        lookup = lookup_of(path, self._namespaces)
+        if self._recorder is not None:
+            # All rules for this kind of message are tried, to record what they find.
+            lookup = only_root(lookup)
+        return PlannedRule(self._rule.name, self._run(), landmarks, lookup)
 
     # The rule as a whole
 
@@ -99,8 +99,8 @@ class _Compiler:
         for loop in reversed(self._rule.for_each):
             body = self._loop(loop, body)
 
-        def run(root: Element, harvest: Harvest) -> bool:
-            selected = find(Scope(root, harvest))
+        def run(root: Element, harvest: Harvest, nodes: Nodes | None) -> bool:
+            selected = find(Scope(root, harvest)) if nodes is None else nodes
             for node in selected:
                 # An attribute or a text has no children: the root is the context then.
                 body(Scope(node if isinstance(node, Element) else root, harvest))
@@ -191,7 +191,7 @@ class _Compiler:
             found = fill(scope)
             if len(found) != 1:
                 raise not_one(scope, holes, missing)
-            return IRI(found[0])
+            return found[0]
 
         return one
 

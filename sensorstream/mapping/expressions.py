@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Final, cast
 
 from lxml import etree
 
@@ -17,8 +18,12 @@ from sensorstream.mapping.function_chain import compile_calls
 from sensorstream.mapping.functions import Tables
 from sensorstream.mapping.scope import Scope, Texts
 from sensorstream.mapping.trace import ExpressionRecorder
-from sensorstream.mapping.values import encode_segment
+from sensorstream.mapping.values import encode_segment, iri_maker
 from sensorstream.mapping.xpath import compile_xpath, line_of, texts
+from sensorstream.model.terms import IRI
+
+# The beginning of an IRI, up to somewhere behind its host.
+_IN_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?!//[^/?#]*\Z)")
 
 
 class Expressions:
@@ -136,10 +141,31 @@ class Expressions:
 
         return changed
 
-    def iris(self, name: syntax.Name) -> Texts:
-        """The IRIs of a name with holes."""
-        head = () if name.prefix is None else (self._file.prefix_map[name.prefix],)
-        return self.fill((*head, *name.parts), encode_segment)
+    def iris(self, name: syntax.Name) -> Callable[[Scope], list[IRI]]:
+        """The IRIs of a name with holes.
+
+        It raises :class:`InvalidValue` for a whole IRI that is none, or that is relative where the
+        file has no base, and for a value that spoils the host of an IRI.
+        """
+        if name.whole is not None:
+            find, hole, make = self.texts(name.whole), name.whole, iri_maker(self._file.base)
+        else:
+            parts = self._file.head(name)
+            find, hole, make = self.fill(parts, encode_segment), name.holes[0], iri_maker(None)
+            if _IN_PATH.match(str(parts[0])):
+                # There no percent-encoded value can make an IRI invalid.
+                return lambda scope: [IRI(text) for text in find(scope)]
+
+        def checked(scope: Scope) -> list[IRI]:
+            made, text = [], ""
+            try:
+                for text in find(scope):
+                    made.append(make(text))
+            except TermError as fault:
+                raise self.error(scope, hole, fault.message, text, InvalidValue) from None
+            return made
+
+        return checked
 
     def fill(self, parts: Sequence[syntax.Part], change: Callable[[str], str] = str) -> Texts:
         """The texts of a template: empty if a hole finds nothing; several from a single hole."""

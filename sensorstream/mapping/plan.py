@@ -10,7 +10,8 @@ from typing import TypeAlias
 from sensorstream.errors import MappingError
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_unmatched
-from sensorstream.mapping.sieve import Mark, Sieve
+from sensorstream.mapping.location_path import EVERY_MESSAGE, Lookup
+from sensorstream.mapping.path_index import Nodes, PathIndex
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.events import Event, Message
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
@@ -38,15 +39,48 @@ class Mapped:
 
 @dataclass(slots=True)
 class Statements:
-    """The statements of a message for one time, in order."""
+    """The statements of a message for one time, in order.
+
+    ``triples`` are those of the default graph, ``named`` those of named graphs; a triple may be in
+    several graphs.
+    """
 
     triples: dict[Triple, None] = field(default_factory=dict)
     replaces: set[tuple[Subject, IRI]] = field(default_factory=set)
+    named: dict[IRI, dict[Triple, None]] = field(default_factory=dict)
 
-    def add(self, more: Statements) -> None:
-        """Add other statements."""
-        self.triples |= more.triples
+    def add(self, more: Statements, graph: IRI | None = None) -> None:
+        """Add other statements; what they say in the default graph is said in ``graph``.
+
+        None is the default graph; a named one has passed :func:`.check_graph_name`.
+        """
+        self.graph(graph).update(more.triples)
+        for name, triples in more.named.items():
+            self.graph(name).update(triples)
         self.replaces |= more.replaces
+
+    def graph(self, name: IRI | None) -> dict[Triple, None]:
+        """The statements of one graph, to be added to; None is the default graph."""
+        return self.triples if name is None else self.named.setdefault(name, {})
+
+    def merged(self) -> dict[Triple, None]:
+        """The statements of all graphs, each once."""
+        if not self.named:
+            return self.triples
+        found = dict(self.triples)
+        for triples in self.named.values():
+            found |= triples
+        return found
+
+    def graphs(self) -> tuple[tuple[Triple, IRI | None], ...]:
+        """The graphs of the triples of named graphs, as :class:`.Event` has them."""
+        listed: dict[tuple[Triple, IRI | None], None] = {}
+        for name, triples in self.named.items():
+            for triple in triples:
+                if triple in self.triples:
+                    listed[triple, None] = None
+                listed[triple, name] = None
+        return tuple(listed)
 
 
 @dataclass(slots=True)
@@ -70,9 +104,16 @@ class Harvest:
         """One event for each time, in time order."""
         message = self.message
         return tuple(
-            Event(tuple(said.triples), time, message.id, frozenset(said.replaces), message.source)
+            Event(
+                tuple(triples),
+                time,
+                message.id,
+                frozenset(said.replaces),
+                message.source,
+                graphs=said.graphs() if said.named else (),
+            )
             for time, said in sorted(self.by_time.items(), key=itemgetter(0))
-            if said.triples
+            if (triples := said.merged())
         )
 
     def blank_node(self) -> BlankNode:
@@ -88,8 +129,11 @@ class Harvest:
         return node
 
 
-RunRule: TypeAlias = Callable[[Element, Harvest], bool]
-"""Apply a rule to a document; False if ``on message`` found nothing."""
+RunRule: TypeAlias = Callable[[Element, Harvest, Nodes | None], bool]
+"""Apply a rule to a document; False if ``on message`` found nothing.
+
+The nodes are those that the rule's path finds; None: they are not known yet.
+"""
 
 
 Split: TypeAlias = Callable[[Element], Sequence[Element]]
@@ -98,12 +142,12 @@ Split: TypeAlias = Callable[[Element], Sequence[Element]]
 
 @dataclass(frozen=True, slots=True)
 class PlannedRule:
-    """A compiled rule. ``mark`` is what a matching message must contain; None: no condition."""
+    """A compiled rule. ``lookup`` is what of its paths tells which messages it may match."""
 
     name: str
-    mark: Mark | None
     run: RunRule
     landmarks: Landmarks
+    lookup: Lookup = EVERY_MESSAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +161,10 @@ class MappingPlan:
     rules: tuple[PlannedRule, ...]
     split: Split | None = None
     schemas: MessageSchemas | None = None
-    _sieve: Sieve[PlannedRule] = field(init=False, repr=False, compare=False)
+    _index: PathIndex = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_sieve", Sieve(self.rules))
+        object.__setattr__(self, "_index", PathIndex(rule.lookup for rule in self.rules))
 
     def apply(self, document: Document, message: Message) -> Mapped:
         """Apply the rules to the message (paper, section 4.1: on event if condition then action).
@@ -181,8 +225,12 @@ class MappingPlan:
         )
 
     def _run(self, root: Element, harvest: Harvest) -> tuple[str, ...]:
-        rules = self._sieve.may_match(root)
-        return tuple(rule.name for rule in rules if rule.run(root, harvest))
+        rules = self.rules
+        return tuple(
+            rules[number].name
+            for number, nodes in self._index.find(root)
+            if rules[number].run(root, harvest, nodes)
+        )
 
     def _hint(self, root: Element) -> str:
         return why_unmatched(root, [rule.landmarks for rule in self.rules])

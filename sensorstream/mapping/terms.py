@@ -125,8 +125,8 @@ class ValueCompiler:
         if name.is_constant:
             constant = (self._file.resolve(name),)
             return lambda scope, statements: constant
-        fill = self._expressions.iris(name)
-        return lambda scope, statements: [IRI(text) for text in fill(scope)]
+        find = self._expressions.iris(name)
+        return lambda scope, statements: find(scope)
 
     def _known(self, value: syntax.KnownName) -> Terms:
         find, known = self._links(value.name), self._reference.types

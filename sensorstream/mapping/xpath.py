@@ -135,7 +135,7 @@ def compile_xpath(text: str, namespaces: Mapping[str, str]) -> Evaluation:
     """
     if match := _ATTRIBUTE.match(text):
         general = _general(text, namespaces)
-        return _attribute(match["variable"], _clark(match["name"], namespaces), general)
+        return _attribute(match["variable"], clark(match["name"], namespaces), general)
     if match := _FROM_VARIABLE.match(text):
         general = _general(text, namespaces)
         return _relative(match["variable"], _engine(match["rest"], namespaces), general)
@@ -184,7 +184,8 @@ def _relative(variable: str, engine: etree.XPath, general: Evaluation) -> Evalua
     return evaluate
 
 
-def _clark(name: str, namespaces: Mapping[str, str]) -> str:
+def clark(name: str, namespaces: Mapping[str, str]) -> str:
+    """An XPath name in lxml's notation, ``{namespace}local``."""
     prefix, colon, local = name.partition(":")
     if not colon:
         return name

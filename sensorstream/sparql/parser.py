@@ -109,6 +109,7 @@ def read_deletion(
     *,
     start: Position,
     prefixes: Mapping[str, str] = NO_PREFIXES,
+    base: str | None = None,
 ) -> Parsed[Update]:
     """The update ``DELETE WHERE { text }``; see :func:`read_query`.
 
@@ -116,7 +117,7 @@ def read_deletion(
         QueryError: as for :func:`parse_query`.
     """
     source = Source(text, start)
-    builder = UpdateBuilder(source, None, prefixes)
+    builder = UpdateBuilder(source, base, prefixes)
     meaning = cast(Update, _parse(source, "deletion", builder))
     return Parsed(meaning, start, builder.places(), builder.declared())
 

@@ -21,8 +21,11 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import (
     HistoryError,
     InternalFault,
+    MalformedMessage,
+    MessageTooLarge,
     QueryConflict,
     QueryError,
+    RepeatedMessage,
     SensorStreamError,
     Unavailable,
     UnknownQuery,
@@ -35,7 +38,13 @@ from sensorstream.journal.store import Store
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.model.events import Message
 from sensorstream.resources import bundled
-from sensorstream.settings import OntologySettings, RuleSettings, Settings, WindowSettings
+from sensorstream.settings import (
+    OntologySettings,
+    RuleSettings,
+    ServerSettings,
+    Settings,
+    WindowSettings,
+)
 from sensorstream.simulation.tracker import tracker_messages
 from sensorstream.testing import ListSink, ManualClock, MemoryStore
 
@@ -193,6 +202,63 @@ def test_a_fault_of_ours_in_a_check_refuses_the_entry_and_nothing_else(
                 run.change(RegisterQuery("people", PEOPLE))
         assert run.pipeline.running
         assert run.change(RegisterQuery("people", PEOPLE)) is Status.ACCEPTED
+
+
+def test_a_message_that_an_input_delivers_again_is_taken_once(deployment: Deployment) -> None:
+    first, second, third = (bytes(each) for each in tracker_messages(3))
+    with running(deployment, MemoryStore()) as run:
+        taken = [
+            run.pipeline.take(content, "hall", origin)
+            for content, origin in [(first, "1"), (second, "2"), (first, "1"), (second, "2")]
+        ]
+        assert [each.result(30).status for each in taken[:2]] == [Status.ACCEPTED] * 2
+        for again in taken[2:]:
+            with pytest.raises(RepeatedMessage):
+                again.result(30)
+    store = without_checkpoints(run.store)
+    with running(deployment, store) as run:
+        with pytest.raises(RepeatedMessage):
+            run.pipeline.take(second, "hall", "2").result(30)
+        # Packet numbers of MQTT come round again: only what says that it may be a repeat is one.
+        new = run.pipeline.take(third, "hall", "2", repeated=False).result(30)
+        assert new.status is Status.ACCEPTED
+        assert run.pipeline.take(second, "hall").result(30).status is Status.ACCEPTED
+    assert [each.message.content for each in store.records] == [first, second, third, second]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"<open>", MalformedMessage), (b"\x00\xff", MalformedMessage), (b"", MalformedMessage)],
+)
+def test_what_an_input_delivers_is_quarantined_where_a_sender_would_be_told(
+    deployment: Deployment, content: bytes, reason: type[SensorStreamError]
+) -> None:
+    with running(deployment, MemoryStore()) as run:
+        with pytest.raises(reason):
+            run.pipeline.submit(content, "hall").result(30)
+        assert run.store.records == []
+        with pytest.raises(reason) as caught:
+            run.pipeline.take(content, "hall", "1").result(30)
+        assert caught.value.message_id == "m1"
+        assert run.store.statuses() == {"m1": Status.REJECTED}
+        state = run.engine.state()
+    with running(deployment, without_checkpoints(run.store)) as again:
+        assert again.engine.state() == state
+
+
+def test_a_message_over_the_limit_is_refused_whatever_way_it_came(deployment: Deployment) -> None:
+    narrow = ServerSettings(max_message_bytes=1000)
+    deployment = replace(deployment, settings=replace(deployment.settings, server=narrow))
+    with running(deployment, MemoryStore()) as run:
+        for way in (run.pipeline.submit, run.pipeline.take):
+            assert way(b"<a>" + b"x" * 993 + b"</a>", "hall").result(30).status is Status.UNMATCHED
+            with pytest.raises(MessageTooLarge, match="holds 1001 bytes, the limit is 1000"):
+                way(b"<a>" + b"x" * 994 + b"</a>", "hall").result(30)
+        assert [each.value for each in run.store.statuses().values()] == [
+            "unmatched",
+            "unmatched",
+            "rejected",
+        ]
 
 
 class LosesAnswers(MemoryStore):

@@ -192,3 +192,15 @@ def test_tables_and_schemas_that_cannot_be_read_are_told_together(
     assert told[2] == (
         f"{folder}/rules/b.rules:1:7: table t, t.csv: there is no column 'b': expected one of a, c"
     )
+
+
+def test_a_syntax_error_hides_no_fault_of_another_rule(check: Check, folder: Path) -> None:
+    file = folder / "rules" / "more.rules"
+    file.write_text(
+        "prefix : <http://sensorstream.example/tracking#>\n"
+        'rule one\non chance then reply "<x/>"\n'
+        'rule two\non insert :Humann as ?x then reply "<x/>"\n'
+    )
+    first, second = check().stdout.splitlines()
+    assert first.startswith(f"{file}:3:4: unexpected 'chance': expected ")
+    assert second == f"{file}:5:11: unknown class :Humann: did you mean :Human?"

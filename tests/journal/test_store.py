@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -52,6 +53,15 @@ def effects(
 def test_a_new_store_is_empty(store: Store) -> None:
     assert (store.last_seq(), store.watermark(), store.checkpoints()) == (0, 0, [])
     assert (list(store.replay(0)), store.whole()) == ([], True)
+
+
+def test_a_journal_knows_the_origins_of_its_messages(store: Store) -> None:
+    assert store.origins({"a", "b"}) == frozenset()
+    store.append([replace(record(1), origin="a"), record(2), replace(record(3), origin="c")])
+    # The packet numbers of a broker come round again.
+    store.append([replace(record(4), origin="a")])
+    assert store.origins({"a", "b", "c"}) == {"a", "c"}
+    assert [each.origin for each in store.replay(0)] == ["a", "", "c", "a"]
 
 
 def test_a_journal_gives_back_what_it_was_given_above_a_number(store: Store) -> None:

@@ -274,7 +274,7 @@ def test_nodes_know_their_place() -> None:
     [
         (
             "map",
-            "1:1: unexpected 'map': expected 'mapping', 'message', 'prefix', 'rule', ",
+            "1:1: unexpected 'map': expected 'base', 'mapping', 'message', 'prefix', ",
         ),
         ("mapping m on message {/a} insert", "1:27: unexpected 'insert': expected 'for', 'if' or"),
         ("mapping m on message {/a}\n", "1:26: the file ends here: expected 'for', 'if' or 'then'"),

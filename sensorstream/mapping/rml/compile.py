@@ -14,6 +14,7 @@ from sensorstream.errors import TermError
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.hint import Landmarks
+from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
 from sensorstream.mapping.rml.model import (
     Expression,
@@ -75,12 +76,12 @@ def _planned(
     parts = tuple(_MapCompiler(each, mapping, timeline).run() for each in maps)
     source = maps[0].source
 
-    def run(root: Element, harvest: Harvest) -> bool:
+    def run(root: Element, harvest: Harvest, nodes: Nodes | None) -> bool:
         found = [part(root, harvest) for part in parts]
         return any(found)
 
     path = absolute(source.iterator.text)
-    return PlannedRule(name, None, run, Landmarks(name, path, dict(source.namespaces)))
+    return PlannedRule(name, run, Landmarks(name, path, dict(source.namespaces)))
 
 
 class _MapCompiler:

@@ -160,8 +160,11 @@ class _Exporter:
             return TermMap(StringTemplate(self._parts(name.parts)), "BlankNode")
         if name.is_constant:
             return TermMap(ConstantTerm(self._file.resolve(name)), "IRI")
-        head = "" if name.prefix is None else self._file.prefix_map[name.prefix]
-        return TermMap(StringTemplate(self._parts((head, *name.parts))), "IRI")
+        if name.whole is not None:
+            if self._file.base is not None:
+                _refuse("a whole IRI that may be relative to 'base'", name.position)
+            return TermMap(Reference(self._expression(name.whole)), "IRI")
+        return TermMap(StringTemplate(self._parts(self._file.head(name))), "IRI")
 
     def _parts(self, parts: Sequence[syntax.Part]) -> tuple[syntax.Part, ...]:
         """The parts with their XPaths moved; no part is empty and no two texts are adjacent."""

@@ -206,6 +206,8 @@ class _Importer:
                 return self._constant_name(term)
             case TermMap(expression=StringTemplate(parts=parts), type="IRI"):
                 return self._name_of_parts(self._with_base(self._parts(parts)))
+            case TermMap(expression=Reference(xpath=hole), type="IRI") if self._map.base is None:
+                return syntax.Name(None, (self._hole(hole),))
             case TermMap(expression=StringTemplate(parts=parts), type="BlankNode"):
                 if not all(_LABEL_PART.match(part) for part in parts if isinstance(part, str)):
                     self._refuse("such a label of a blank node")

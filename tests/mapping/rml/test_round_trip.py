@@ -97,9 +97,16 @@ LOOPS = (
 
 
 def names(holes: st.SearchStrategy[syntax.Hole]) -> st.SearchStrategy[syntax.Name]:
-    return st.builds(lambda hole: syntax.Name("", ("i-", hole)), holes) | st.just(
-        syntax.Name(None, (f"{E}fixed",))
+    return st.one_of(
+        st.builds(lambda hole: syntax.Name("", ("i-", hole)), holes),
+        st.builds(lambda hole: syntax.Name(None, (whole(hole),)), holes),
+        st.just(syntax.Name(None, (f"{E}fixed",))),
     )
+
+
+def whole(hole: syntax.Hole) -> syntax.Hole:
+    """A hole whose value is often an IRI."""
+    return syntax.Hole(f"concat('urn:x:', {hole.text})")
 
 
 def labels(holes: st.SearchStrategy[syntax.Hole]) -> st.SearchStrategy[syntax.BlankName]:
@@ -278,7 +285,7 @@ MAP = """:M rml:logicalSource [ rml:referenceFormulation rml:XPath ; rml:iterato
     ("old", "new", "reason"),
     [
         ("rml:predicate :t", 'rml:predicateMap [ rml:reference "p" ]', "whose name the message gi"),
-        ('"y"', '"y" ; rml:termType rml:IRI', "of term type rml:IRI that is not an encoded"),
+        ('"y"', '"y" ; rml:termType rml:URI', "of term type rml:URI that is not an encoded"),
         ('"y"', '"y" ; rml:datatypeMap [ rml:reference "d" ]', "a datatype that the message gives"),
         ('"y"', '"y" ; rml:languageMap [ rml:reference "d" ]', "a language that the message gives"),
         ('rml:reference "y"', "rml:termType rml:BlankNode", "a blank node without an expression"),
