@@ -44,6 +44,8 @@ class _Client(aiomqtt.Client):
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._client.manual_ack_set(True)
+        # Where the loss of the connection is seen elsewhere first, nobody asks for this error.
+        self._disconnected.add_done_callback(lambda lost: lost.cancelled() or lost.exception())
         self._waiting: asyncio.Queue[MQTTMessage] = asyncio.Queue()
         self._bytes = 0
         self._paused = False

@@ -132,7 +132,7 @@ def bench(tmp_path: Path) -> Bench:
 def eventually() -> Callable[..., None]:
     """Poll a condition until it holds; fail when it does not within the deadline."""
 
-    def wait(condition: Callable[[], object], seconds: float = 30.0) -> None:
+    def wait(condition: Callable[[], object], seconds: float = 12.0) -> None:
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, "did not happen in time"
