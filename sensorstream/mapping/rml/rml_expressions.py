@@ -131,7 +131,9 @@ class RmlExpressions:
         return find
 
     def error(self, row: Row, hole: Hole, what: str, found: str = "") -> MappingError:
-        line = xpath.line_of(hole, self._namespaces, row.node, {}, found) or row.node.sourceline
+        line = (
+            xpath.line_of(hole.text, self._namespaces, row.node, {}, found) or row.node.sourceline
+        )
         return MappingError(
             f"rule {self._map.rule}, {{{hole.text}}}, message line {line}: {what}",
             position=hole.position,
