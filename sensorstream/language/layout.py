@@ -21,13 +21,15 @@ _STEP: Final = 2
 """Columns of a level of indentation."""
 
 _RULES: Final = frozenset(("_MAPPING", "_RULE"))
-_LINES: Final = _RULES | {"_PREFIX", "_XMLNS", "_TABLE", "_ON", "EVERY", "_THEN"}
+_LINES: Final = _RULES | {
+    *("_BASE", "_PREFIX", "_XMLNS", "_TABLE", "_ON", "_LET", "EVERY", "_THEN")
+}
 """Tokens that always begin a line at the margin."""
 
 _ACTIONS: Final = frozenset(("INSERT", "UPDATE", "DELETE", "ALERT", "SPARQL", "REPLY"))
 _OPENING: Final = frozenset(("OPEN", "OPEN_LIST"))
 _CLOSING: Final = frozenset(("_CLOSE", "_CLOSE_LIST"))
-_CLOSE_TO_THE_LEFT: Final = frozenset(("_COMMA", "_DATATYPE", "LANGUAGE"))
+_CLOSE_TO_THE_LEFT: Final = frozenset(("_COMMA", "_DATATYPE", "LANGUAGE", "LANGUAGE_HOLE"))
 _NEVER_FIRST: Final = _CLOSE_TO_THE_LEFT | {"_DOT", "SPARQL_TEXT"}
 
 
@@ -184,8 +186,9 @@ class _Layout:
     # Tokens that are not kept as they are
 
     def _written(self, token: Token) -> str:
-        if token.type == "HOLE":
-            return f"{{{' |> '.join(part.text.strip() for part in split(token.value[1:-1]))}}}"
+        if token.type in ("HOLE", "LANGUAGE_HOLE"):
+            start, brace, inside = token.value[:-1].partition("{")
+            return f"{start}{brace}{' |> '.join(part.text.strip() for part in split(inside))}}}"
         if token.type == "SPARQL_TEXT":
             return self._break.join(_indented(token.value, self._indent))
         return str(token.value)

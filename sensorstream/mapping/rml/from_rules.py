@@ -142,6 +142,8 @@ class _Exporter:
 
     def _map(self, key: str, source: LogicalSource, action: syntax.IndividualAction) -> TriplesMap:
         assert not isinstance(action.name, syntax.Variable)
+        if action.graph is not None:
+            _refuse("'in graph' here", action.graph.position)
         subject = self._named(action.name)
         if any(nodes(action.name, syntax.Hole)):
             # A rule does not ignore an individual without a name.
