@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from sensorstream.errors import LanguageError, NotMovable, TermError
 from sensorstream.language import syntax
@@ -13,7 +13,7 @@ from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
 from sensorstream.mapping.function_chain import call_faults
-from sensorstream.mapping.functions import Tables
+from sensorstream.mapping.functions import Library
 from sensorstream.mapping.part_paths import at_part
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import check_graph_name, literal_maker
@@ -39,7 +39,7 @@ def check(
         found += unknown_names(file, schema)
         for part in file.parts:
             found += xpath.faults(part.xpath, file.namespace_map, (), nodes=True)
-        tables = reference.tables_of(file.file)
+        library = reference.library_of(file.file)
         for rule in file.mapping_rules:
             invalid = list(_xpaths(rule, file.namespace_map))
             found += invalid
@@ -47,7 +47,7 @@ def check(
                 found += _not_at_part(rule)
             found += _types(file, rule)
             found += _reserved_graphs(file, rule)
-            found += _literals(file, rule, schema, tables)
+            found += _literals(file, rule, schema, library)
             found += _unknown_individuals(file, rule, reference)
     return sorted(found, key=place)
 
@@ -80,7 +80,7 @@ def _not_at_part(rule: syntax.MappingRule) -> Iterator[LanguageError]:
 
 
 def _literals(
-    file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, tables: Tables
+    file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, library: Library
 ) -> Iterator[LanguageError]:
     """Constants and results of value functions must be valid for their datatype."""
     typed: set[int] = set()
@@ -97,7 +97,7 @@ def _literals(
                     case syntax.Number():
                         make(value.text)
                     case syntax.TextValue() if not any(nodes(value.text, syntax.Hole)):
-                        make("".join(nodes(value.text.parts, str)))
+                        make("".join(cast(tuple[str, ...], value.text.parts)))
                     case syntax.TextValue() | syntax.XPathValue() if language is not None:
                         make("")
             except TermError as error:
@@ -105,10 +105,10 @@ def _literals(
                 continue
             if (hole := _only_hole(value)) is not None:
                 typed.add(id(hole))
-                yield from call_faults(hole.calls, tables, kind, make)
+                yield from call_faults(hole.calls, library, kind, make)
     for hole in nodes((rule.lets, rule.guards, rule.actions), syntax.Hole):
         if id(hole) not in typed:
-            yield from call_faults(hole.calls, tables)
+            yield from call_faults(hole.calls, library)
 
 
 def _reserved_graphs(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterator[LanguageError]:

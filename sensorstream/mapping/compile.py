@@ -81,8 +81,8 @@ class _Compiler:
         self._timeline = timeline
         self._namespaces = file.namespace_map
         self._recorder = recorder
-        tables = reference.tables_of(file.file)
-        self._expressions = Expressions(file, rule, tables, recorder, in_parts)
+        library = reference.library_of(file.file)
+        self._expressions = Expressions(file, rule, library, recorder, in_parts)
         self._in_parts = in_parts
         self._values = ValueCompiler(file, schema, reference, self._expressions)
 

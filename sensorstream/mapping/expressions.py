@@ -15,12 +15,19 @@ from sensorstream.language.printer import print_hole
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.function_chain import compile_calls
-from sensorstream.mapping.functions import Tables
+from sensorstream.mapping.functions import Library
 from sensorstream.mapping.part_paths import ROOT, at_part
 from sensorstream.mapping.scope import Scope, Texts
 from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import encode_segment, iri_maker
-from sensorstream.mapping.xpath import Bound, compile_xpath, line_of, texts
+from sensorstream.mapping.xpath import (
+    Bound,
+    compile_texts,
+    compile_xpath,
+    is_attribute,
+    line_of,
+    texts,
+)
 from sensorstream.model.terms import IRI
 
 # The beginning of an IRI, up to somewhere behind its host.
@@ -34,13 +41,13 @@ class Expressions:
         self,
         file: syntax.RuleFile,
         rule: syntax.MappingRule,
-        tables: Tables,
+        library: Library,
         recorder: ExpressionRecorder | None,
         in_parts: bool,
     ) -> None:
         self._file = file
         self._rule = rule
-        self._tables = tables
+        self._library = library
         self._recorder = recorder
         self._in_parts = in_parts
         self._namespaces = file.namespace_map
@@ -89,8 +96,7 @@ class Expressions:
             try:
                 return evaluate(scope.context, scope.variables)
             except etree.XPathError as error:
-                what = f"not possible on this message: {error}"
-                raise self.error(scope, hole, what) from None
+                raise self._impossible(scope, hole, error) from None
 
         return find
 
@@ -121,7 +127,7 @@ class Expressions:
     def texts(self, hole: syntax.Hole) -> Texts:
         """The values of a hole, after its value functions."""
         find = self._values(hole)
-        if hole not in self._shared:
+        if hole not in self._shared or (self._recorder is None and is_attribute(hole)):
             return find
 
         # A string caches its hash.
@@ -154,11 +160,18 @@ class Expressions:
         if hole.text.removeprefix("$") in self._lets and hole.text.startswith("$"):
             variable = hole.text[1:]
             return lambda scope: texts(scope.variables[variable])
-        find = self._xpath(hole)
-        return lambda scope: texts(find(scope))
+        find = compile_texts(hole.text, self._namespaces)
+
+        def plain(scope: Scope) -> list[str]:
+            try:
+                return find(scope.context, scope.variables)
+            except etree.XPathError as error:
+                raise self._impossible(scope, hole, error) from None
+
+        return plain
 
     def _changed(self, hole: syntax.Hole) -> Texts:
-        find, change = self._xpath(hole), compile_calls(hole.calls, self._tables)
+        find, change = self._xpath(hole), compile_calls(hole.calls, self._library)
 
         def changed(scope: Scope) -> list[str]:
             found = texts(find(scope))
@@ -240,6 +253,9 @@ class Expressions:
                 found = "nothing" if count == 0 else f"{count} values"
                 return self.error(scope, hole, f"found {found}, {expected}")
         raise AssertionError("every hole found one value")
+
+    def _impossible(self, scope: Scope, hole: syntax.Hole, error: etree.XPathError) -> MappingError:
+        return self.error(scope, hole, f"not possible on this message: {error}")
 
     def error(
         self,
