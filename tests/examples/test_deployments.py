@@ -83,7 +83,8 @@ def test_every_file_is_told_of(name: str) -> None:
             """@prefix : <http://example.org/transit#> .
             <http://example.org/transit#vehicle-BUS%20102> a :Vehicle ; :onLine :line-5A ;
               :onJourney <http://example.org/transit#journey-2024-03-04-5A%2F0722> ;
-              :direction "outbound" ; :position "POINT(10.2031 56.1618)"^^geo:wktLiteral ;
+              :direction "outbound" ; :producer "AARHUS-AVL" ;
+              :position "POINT(10.2031 56.1618)"^^geo:wktLiteral ;
               :delay "-PT1M5S"^^xsd:dayTimeDuration ; :delaySeconds "-65"^^xsd:decimal ;
               :occupancy "unknown" ; :inCongestion false ; :atStop false ;
               :validUntil "2024-03-04T06:35:50Z"^^xsd:dateTime ; :nextStop :stop-751400200 .
@@ -114,12 +115,13 @@ def test_every_file_is_told_of(name: str) -> None:
               sosa:observedProperty <http://example.org/property/water%20level> ;
               sosa:hasFeatureOfInterest <http://example.org/site/bridge> ;
               sosa:resultTime "2024-01-05T10:20:00.5Z"^^xsd:dateTime ;
-              :value 4.68 ; :unit "m" .
+              :offering <http://example.org/offering/river> ; :value 4.68 ; :unit "m" .
             <http://example.org/observation/1005> a sosa:Observation, :Category ;
               sosa:madeBySensor <http://example.org/sensor/camera-1> ;
               sosa:observedProperty <http://example.org/property/ice> ;
               sosa:hasFeatureOfInterest <http://example.org/site/reach> ;
               sosa:resultTime "2024-01-05T10:21:00Z"^^xsd:dateTime ;
+              :offering <http://example.org/offering/river> ;
               :category <http://example.org/ice/thin> .
             <http://example.org/site/reach> a sosa:FeatureOfInterest, geo:Feature ;
               :name "Reach above the weir" ;
