@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from sensorstream.errors import LanguageError, NotMovable, TermError
 from sensorstream.language import syntax
@@ -96,7 +96,7 @@ def _literals(
                     case syntax.Number():
                         make(value.text)
                     case syntax.TextValue() if not any(nodes(value.text, syntax.Hole)):
-                        make("".join(nodes(value.text.parts, str)))
+                        make("".join(cast(tuple[str, ...], value.text.parts)))
                     case syntax.TextValue() | syntax.XPathValue() if language is not None:
                         make("")
             except TermError as error:

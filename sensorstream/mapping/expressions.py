@@ -20,7 +20,14 @@ from sensorstream.mapping.part_paths import ROOT, at_part
 from sensorstream.mapping.scope import Scope, Texts
 from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import encode_segment, iri_maker
-from sensorstream.mapping.xpath import Bound, compile_xpath, line_of, texts
+from sensorstream.mapping.xpath import (
+    Bound,
+    compile_texts,
+    compile_xpath,
+    is_attribute,
+    line_of,
+    texts,
+)
 from sensorstream.model.terms import IRI
 
 # The beginning of an IRI, up to somewhere behind its host.
@@ -89,8 +96,7 @@ class Expressions:
             try:
                 return evaluate(scope.context, scope.variables)
             except etree.XPathError as error:
-                what = f"not possible on this message: {error}"
-                raise self.error(scope, hole, what) from None
+                raise self._impossible(scope, hole, error) from None
 
         return find
 
@@ -121,7 +127,7 @@ class Expressions:
     def texts(self, hole: syntax.Hole) -> Texts:
         """The values of a hole, after its value functions."""
         find = self._values(hole)
-        if hole not in self._shared:
+        if hole not in self._shared or (self._recorder is None and is_attribute(hole)):
             return find
 
         # A string caches its hash.
@@ -154,8 +160,15 @@ class Expressions:
         if hole.text.removeprefix("$") in self._lets and hole.text.startswith("$"):
             variable = hole.text[1:]
             return lambda scope: texts(scope.variables[variable])
-        find = self._xpath(hole)
-        return lambda scope: texts(find(scope))
+        find = compile_texts(hole.text, self._namespaces)
+
+        def plain(scope: Scope) -> list[str]:
+            try:
+                return find(scope.context, scope.variables)
+            except etree.XPathError as error:
+                raise self._impossible(scope, hole, error) from None
+
+        return plain
 
     def _changed(self, hole: syntax.Hole) -> Texts:
         find, change = self._xpath(hole), compile_calls(hole.calls, self._library)
@@ -240,6 +253,9 @@ class Expressions:
                 found = "nothing" if count == 0 else f"{count} values"
                 return self.error(scope, hole, f"found {found}, {expected}")
         raise AssertionError("every hole found one value")
+
+    def _impossible(self, scope: Scope, hole: syntax.Hole, error: etree.XPathError) -> MappingError:
+        return self.error(scope, hole, f"not possible on this message: {error}")
 
     def error(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TypeAlias
 
 from sensorstream.errors import MappingError
@@ -103,19 +103,17 @@ class Harvest:
 
     def events(self) -> tuple[Event, ...]:
         """One event for each time, in time order."""
-        message = self.message
-        return tuple(
-            Event(
-                tuple(triples),
-                time,
-                message.id,
-                frozenset(said.replaces),
-                message.source,
-                graphs=said.graphs() if said.named else (),
-            )
-            for time, said in sorted(self.by_time.items(), key=itemgetter(0))
-            if (triples := said.merged())
-        )
+        message, by_time = self.message, self.by_time
+        events = []
+        for time in sorted(by_time) if len(by_time) > 1 else by_time:
+            said = by_time[time]
+            if triples := said.merged():
+                replaces = frozenset(said.replaces)
+                graphs = said.graphs() if said.named else ()
+                events.append(
+                    Event(tuple(triples), time, message.id, replaces, message.source, graphs=graphs)
+                )
+        return tuple(events)
 
     def blank_node(self) -> BlankNode:
         """A label that is the same each time the message is mapped, and unique to the message."""

@@ -18,10 +18,10 @@ from sensorstream.model.events import Alert
 from sensorstream.model.terms import Term, Triple
 from sensorstream.stories.graphs import absent, difference, turtle_triples
 from sensorstream.stories.reading import STATUSES
+from sensorstream.stories.rows import Row, rows_of
 from sensorstream.stories.story import Amount, Expectation
 from sensorstream.stories.verdict import Difference
-from sensorstream.stories.wording import alert_text, row_text, triple_text, triple_texts
-from sensorstream.streams.report import Report
+from sensorstream.stories.wording import alert_text, triple_text, triple_texts
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
@@ -57,28 +57,7 @@ class Since:
     def reports(self) -> list[Row]:
         """Each row, graph or answer that a query has reported."""
         reports = (told.report for each in self.outcomes for told in each.reports)
-        return [row for report in reports for row in _rows(report)]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What a query has reported: the values of a row, a graph, or an answer."""
-
-    query: str
-    sign: str
-    values: Mapping[str, Term] | None = None
-    graph: tuple[Triple, ...] = ()
-    answer: bool | None = None
-
-    def fits(self, other: Row) -> bool:
-        """Whether this is what a story expects as ``other``: variables that it leaves out count
-        for nothing.
-        """
-        if (self.query, self.sign, self.answer) != (other.query, other.sign, other.answer):
-            return False
-        if self.values is None or other.values is None:
-            return self.values is other.values and difference(other.graph, self.graph) == ([], [])
-        return all(self.values.get(name) == value for name, value in other.values.items())
+        return [row for report in reports for row in rows_of(report)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +105,8 @@ class Scene:
             rows,
             self.since.reports,
             lambda want, got: got.fits(want),
-            self._row_text,
-            self._row_text,
+            lambda row: row.text(self.prefixes),
+            lambda row: row.text(self.prefixes),
         )
 
     def _graph(
@@ -247,14 +226,6 @@ class Scene:
                 raise StoryError(f"?{name}: expected one value", position=where)
             yield name, triples[0][2]
 
-    def _row_text(self, row: Row) -> str:
-        head = f"{row.query} {row.sign}"
-        if row.answer is not None:
-            return f"{head} {str(row.answer).lower()}"
-        if row.values is None:
-            return f"{head} {{ {' '.join(triple_texts(row.graph, self.prefixes))} }}"
-        return f"{head} {row_text(row.values, self.prefixes)}"
-
 
 def status_text(outcome: Outcome) -> str:
     """A message's status, with the reason if it was not accepted."""
@@ -350,15 +321,3 @@ def _documents(expected: Expectation) -> Iterator[tuple[bytes, str]]:
 
 def _canonical_xml(text: str) -> bytes:
     return str(etree.canonicalize(text, strip_text=True)).encode()
-
-
-def _rows(report: Report) -> Iterator[Row]:
-    sign = report.operation.value
-    if report.answer is not None:
-        yield Row(report.query, sign, answer=report.answer)
-    elif report.triples is not None:
-        yield Row(report.query, sign, graph=tuple(report.triples))
-    else:
-        for row in report.rows:
-            pairs = zip(report.variables, row, strict=True)
-            yield Row(report.query, sign, {name: v for name, v in pairs if v is not None})

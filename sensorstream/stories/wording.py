@@ -1,4 +1,4 @@
-"""Terms, triples, alerts and rows as a story writes them."""
+"""Terms, triples and alerts as a story writes them."""
 
 from __future__ import annotations
 
@@ -54,8 +54,3 @@ def alert_text(alert: Alert) -> str:
     if alert.key != alert.text:
         text += f" key {json.dumps(alert.key, ensure_ascii=False)}"
     return text
-
-
-def row_text(row: Mapping[str, Term], prefixes: Mapping[str, str]) -> str:
-    """The values of a row by variable: ``?room :lab ?n 2``."""
-    return " ".join(f"?{name} {term_text(value, prefixes)}" for name, value in row.items())
