@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from lxml import etree
 
@@ -94,9 +94,10 @@ def _by(plan: MappingPlan) -> Callable[[bytes], int]:
 def lxml_alone(content: bytes) -> int:
     """The number of triples, as tuples of strings, made with compiled XPaths."""
     root = etree.fromstring(content)
-    find, identity = etree.XPath("/Events/Event"), etree.XPath("string(@id)")
+    find: Any = etree.XPath("/Events/Event")
+    identity: Any = etree.XPath("string(@id)")
     paths = ("@sensor", "place/@x", "place/@y", "value/text()", "name/text()")
-    values = [
+    values: list[tuple[str, Any]] = [
         (f"http://example.org/{name}", etree.XPath(path, smart_strings=False))
         for name, path in zip(_VALUES, paths, strict=True)
     ]

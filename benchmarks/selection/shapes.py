@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Final
+from typing import Any, Final
 
 from lxml import etree
 
@@ -101,7 +101,9 @@ def _mapping(mapping: MappingPlan, content: bytes) -> Callable[[], None]:
 
 
 def _floor(path: str, content: bytes) -> Callable[[], None]:
-    find, identity, value, name = map(etree.XPath, (path, "string(@id)", "string(@v)", "n/text()"))
+    paths = (path, "string(@id)", "string(@v)", "n/text()")
+    compiled: list[Any] = [etree.XPath(each) for each in paths]
+    find, identity, value, name = compiled
 
     def run() -> None:
         for _ in range(MESSAGES):
