@@ -76,8 +76,8 @@ KEYWORDS: Final = {word: f"_{word.upper()}" for word in _SILENT} | {
 
 # A word after one of these is a name, even if it is a keyword.
 _NAMING_WORDS: Final = frozenset(("_MAPPING", "_RULE", "_XMLNS", "_TABLE"))
-# A brace that follows one of these opens SPARQL.
-_SPARQL_WORDS: Final = frozenset(("SELECT", "ASK", "SPARQL", "DELETE"))
+SPARQL_WORDS: Final = frozenset(("SELECT", "ASK", "SPARQL", "DELETE"))
+"""A brace that follows one of these opens SPARQL."""
 SPARQL_SKIP: Final = re.compile(
     r'"""(?:\\.|"{1,2}(?!")|[^"\\])*"""'
     r"|'''(?:\\.|'{1,2}(?!')|[^'\\])*'''"
@@ -132,7 +132,7 @@ def tokens(source: RuleText) -> Iterator[Token]:
 def _next(source: RuleText, offset: int, before: str) -> tuple[str, int]:
     text = source.text
     if text[offset] == "{":
-        if before in _SPARQL_WORDS:
+        if before in SPARQL_WORDS:
             return "SPARQL_TEXT", _end_of_sparql(source, offset)
         if match := _HOLE_PATTERN.match(text, offset):
             return "HOLE", match.end()

@@ -18,7 +18,7 @@ from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE, RDFS
 
 _BUILT_IN: Final = (RDF, RDFS, OWL)
 # RDF 1.1 Concepts, section 5.1, and two newer datatypes of XSD 1.1.
-_XSD_TYPES: Final = (
+XSD_TYPES: Final = (
     *("string", "boolean", "decimal", "integer", "double", "float", "date", "time"),
     *("dateTime", "dateTimeStamp", "gYear", "gMonth", "gDay", "gYearMonth", "gMonthDay"),
     *("duration", "yearMonthDuration", "dayTimeDuration", "byte", "short", "int", "long"),
@@ -96,8 +96,8 @@ def _datatypes(file: syntax.RuleFile) -> Iterator[LanguageError]:
             continue
         iri = file.resolve(node.datatype)
         name = iri.removeprefix(XSD)
-        if iri.startswith(XSD) and name not in _XSD_TYPES:
-            close = get_close_matches(name, _XSD_TYPES, n=1)
+        if iri.startswith(XSD) and name not in XSD_TYPES:
+            close = get_close_matches(name, XSD_TYPES, n=1)
             hint = (
                 f"did you mean {shown(file, XSD + close[0])}?"
                 if close

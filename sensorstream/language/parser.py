@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias, cast
 
@@ -16,7 +17,7 @@ from sensorstream.language.hole import call, split
 from sensorstream.language.lexer import KEYWORDS, RuleLexer, RuleText
 from sensorstream.language.wellformed import faults, place
 
-_SEVERITIES: Final = ("info", "warning", "critical")
+SEVERITIES: Final = ("info", "warning", "critical")
 
 
 def parse(text: str, file: str = "") -> syntax.RuleFile:
@@ -63,6 +64,17 @@ def syntax_tree(text: str, file: str = "") -> syntax.RuleFile:
         if isinstance(error.orig_exc, LanguageError):
             raise error.orig_exc from None
         raise
+
+
+def expected_after(before: Iterable[Token]) -> frozenset[str]:
+    """The kinds of token that may follow the tokens of a file so far; none if these do not fit."""
+    parser = _lark().parse_interactive()
+    try:
+        for token in before:
+            parser.feed_token(token)
+    except UnexpectedToken:
+        return frozenset()
+    return frozenset(parser.accepts())  # type: ignore[no-untyped-call]
 
 
 GRAMMAR: Final = Grammar("sensorstream.language", RuleLexer)
@@ -350,7 +362,7 @@ class _Builder(Transformer[Token, Any]):
 
     def alert(self, children: list[Any]) -> syntax.AlertAction:
         word, severity, text, key, duration = children
-        if severity.value not in _SEVERITIES:
+        if severity.value not in SEVERITIES:
             raise LanguageError(
                 f"unknown severity '{severity.value}': expected info, warning or critical",
                 position=self._at(severity),

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TypeAlias, cast
 
-from sensorstream.errors import LanguageError, TermError
+from sensorstream.errors import LanguageError, NotMovable, TermError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import alternatives, shown, unknown_names
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
 from sensorstream.mapping.function_chain import call_faults
-from sensorstream.mapping.functions import Tables
+from sensorstream.mapping.functions import Library
+from sensorstream.mapping.part_paths import at_part
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
@@ -33,15 +34,19 @@ def check(
     """
     listed = list(files)
     found = list(same_names(listed))
+    in_parts = any(file.parts for file in listed)
     for file in listed:
         found += unknown_names(file, schema)
         for part in file.parts:
             found += xpath.faults(part.xpath, file.namespace_map, (), nodes=True)
-        tables = reference.tables_of(file.file)
+        library = reference.library_of(file.file)
         for rule in file.mapping_rules:
-            found += _xpaths(rule, file.namespace_map)
+            invalid = list(_xpaths(rule, file.namespace_map))
+            found += invalid
+            if in_parts and not invalid:
+                found += _not_at_part(rule)
             found += _types(file, rule)
-            found += _literals(file, rule, schema, tables)
+            found += _literals(file, rule, schema, library)
             found += _unknown_individuals(file, rule, reference)
     return sorted(found, key=place)
 
@@ -64,8 +69,17 @@ def _xpaths(rule: syntax.MappingRule, namespaces: dict[str, str]) -> Iterator[La
             yield from xpath.faults(hole, namespaces, bound, samples=samples)
 
 
+def _not_at_part(rule: syntax.MappingRule) -> Iterator[LanguageError]:
+    """Paths that a message cannot have which is a part of a document."""
+    for hole in nodes(rule, syntax.Hole):
+        try:
+            at_part(hole.text)
+        except NotMovable as error:
+            yield LanguageError(f"with 'message each', {error.message}", position=hole.position)
+
+
 def _literals(
-    file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, tables: Tables
+    file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, library: Library
 ) -> Iterator[LanguageError]:
     """Constants and results of value functions must be valid for their datatype."""
     typed: set[int] = set()
@@ -90,10 +104,10 @@ def _literals(
                 continue
             if (hole := _only_hole(value)) is not None:
                 typed.add(id(hole))
-                yield from call_faults(hole.calls, tables, kind, make)
+                yield from call_faults(hole.calls, library, kind, make)
     for hole in nodes((rule.lets, rule.guards, rule.actions), syntax.Hole):
         if id(hole) not in typed:
-            yield from call_faults(hole.calls, tables)
+            yield from call_faults(hole.calls, library)
 
 
 def _types(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterator[LanguageError]:

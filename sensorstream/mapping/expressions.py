@@ -15,7 +15,8 @@ from sensorstream.language.printer import print_hole
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.function_chain import compile_calls
-from sensorstream.mapping.functions import Tables
+from sensorstream.mapping.functions import Library
+from sensorstream.mapping.part_paths import ROOT, at_part
 from sensorstream.mapping.scope import Scope, Texts
 from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import encode_segment, iri_maker
@@ -40,13 +41,15 @@ class Expressions:
         self,
         file: syntax.RuleFile,
         rule: syntax.MappingRule,
-        tables: Tables,
+        library: Library,
         recorder: ExpressionRecorder | None,
+        in_parts: bool,
     ) -> None:
         self._file = file
         self._rule = rule
-        self._tables = tables
+        self._library = library
         self._recorder = recorder
+        self._in_parts = in_parts
         self._namespaces = file.namespace_map
         uses = Counter(nodes(rule.actions, syntax.Hole))
         self._lets = {let.variable for let in rule.lets}
@@ -86,7 +89,8 @@ class Expressions:
         return recorded
 
     def _xpath(self, hole: syntax.Hole, text: str = "") -> Callable[[Scope], object]:
-        evaluate = compile_xpath(text or hole.text, self._namespaces)
+        text = text or hole.text
+        evaluate = compile_xpath(at_part(text) if self._in_parts else text, self._namespaces)
 
         def find(scope: Scope) -> object:
             try:
@@ -167,7 +171,7 @@ class Expressions:
         return plain
 
     def _changed(self, hole: syntax.Hole) -> Texts:
-        find, change = self._xpath(hole), compile_calls(hole.calls, self._tables)
+        find, change = self._xpath(hole), compile_calls(hole.calls, self._library)
 
         def changed(scope: Scope) -> list[str]:
             found = texts(find(scope))
@@ -262,7 +266,8 @@ class Expressions:
         kind: type[MappingError] = MappingError,
     ) -> MappingError:
         """An error at the place in the message that a hole found (at ``found``, if several)."""
-        line = line_of(hole, self._namespaces, scope.context, scope.variables, found)
+        text = at_part(hole.text) if self._in_parts else hole.text
+        line = line_of(text, self._namespaces, scope.context, scope.variables, found)
         return self.error_at(scope, hole.position, print_hole(hole), what, line, kind)
 
     def error_at(
@@ -275,7 +280,11 @@ class Expressions:
         kind: type[MappingError] = MappingError,
     ) -> MappingError:
         """An error of the message, for a part of the rule."""
-        around = [node for node in scope.variables.values() if isinstance(node, Element)]
+        around = [
+            node
+            for name, node in scope.variables.items()
+            if name != ROOT and isinstance(node, Element)
+        ]
         nearest = around[-1] if around else scope.context
         return kind(
             f"rule {self._rule.name}, {written}, message line {line or nearest.sourceline}: {what}",

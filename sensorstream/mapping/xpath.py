@@ -35,8 +35,7 @@ TOKEN: Final = re.compile(
     re.X,
 )
 NODE_TYPES: Final = frozenset(("comment", "text", "processing-instruction", "node"))
-# XPath 1.0, section 4.
-_FUNCTIONS: Final = frozenset(
+FUNCTIONS: Final = frozenset(
     (
         *("last", "position", "count", "id", "local-name", "namespace-uri", "name", "string"),
         *("concat", "starts-with", "contains", "substring-before", "substring-after"),
@@ -44,6 +43,7 @@ _FUNCTIONS: Final = frozenset(
         *("true", "false", "lang", "number", "sum", "floor", "ceiling", "round"),
     )
 )
+"""XPath 1.0, section 4."""
 
 _NIL: Final = f"{{{XML_SCHEMA_INSTANCE}}}nil"
 _TRUE: Final = frozenset(("true", "1"))
@@ -133,11 +133,11 @@ def _name_faults(
             continue
         use = (match["use"] or "").strip()
         prefix, colon, _ = name.partition(":")
-        if use == "(" and name not in NODE_TYPES and name not in _FUNCTIONS:
+        if use == "(" and name not in NODE_TYPES and name not in FUNCTIONS:
             # An operator may stand before a bracket: `a and (b)`.
             if name in ("and", "or", "div", "mod"):
                 continue
-            close = get_close_matches(name, sorted(_FUNCTIONS), n=1, cutoff=0.7)
+            close = get_close_matches(name, sorted(FUNCTIONS), n=1, cutoff=0.7)
             hint = f"did you mean {close[0]}()?" if close else "expected one of XPath 1.0"
             yield LanguageError(f"unknown function {name}(): {hint}", position=here)
         elif colon and prefix not in namespaces and prefix != "xml":
@@ -278,14 +278,14 @@ def clark(name: str, namespaces: Mapping[str, str]) -> str:
 
 
 def line_of(
-    hole: Hole, namespaces: Mapping[str, str], context: Element, variables: Nodes, text: str
+    expression: str, namespaces: Mapping[str, str], context: Element, variables: Nodes, text: str
 ) -> int | None:
     """The line of the document where an expression finds ``text`` (any text, if it is empty).
 
     For error messages: it evaluates again, with strings that have a parent element.
     """
-    engine = etree.XPath(hole.text, namespaces=dict(namespaces) or None)
-    used = {match["variable"] for match in TOKEN.finditer(hole.text)}
+    engine = etree.XPath(expression, namespaces=dict(namespaces) or None)
+    used = {match["variable"] for match in TOKEN.finditer(expression)}
     bound: dict[str, Any] = {name: node for name, node in variables.items() if name in used}
     try:
         result = engine(context, **bound)
