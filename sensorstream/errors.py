@@ -35,10 +35,12 @@
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
     ├── WebhookError             a webhook that cannot be registered
+    │   └── UnknownWebhook       a webhook that does not exist
     ├── MissingExtra             an optional part of the package is not installed
     ├── SparkError               Spark could not be started or used
     ├── SimulationError          recorded data that cannot be read
     ├── AddressUnavailable       an address that the server cannot listen on
+    ├── RequestRefused           a server cannot understand a request of a client
     └── ServerUnreachable        no server answers a command, or it is not SensorStream
 
 ``code`` is stable: clients may switch on it. It names the problem type in REST answers,
@@ -113,7 +115,7 @@ class TermError(SensorStreamError):
 
 
 class LanguageError(SensorStreamError):
-    """A rule file that cannot be read or compiled."""
+    """A rule file, or a file of functions for rules, that cannot be read or compiled."""
 
     code = "language"
 
@@ -348,6 +350,12 @@ class WebhookError(SensorStreamError):
     code = "webhook"
 
 
+class UnknownWebhook(WebhookError):
+    """A webhook that does not exist."""
+
+    code = "unknown-webhook"
+
+
 class SparkError(SensorStreamError):
     """Spark could not be started or used."""
 
@@ -364,6 +372,12 @@ class AddressUnavailable(SensorStreamError):
     """The server cannot listen on the address it was given."""
 
     code = "address"
+
+
+class RequestRefused(SensorStreamError):
+    """A server cannot understand a request of a client; ``problem`` says which part of it."""
+
+    code = "request"
 
 
 class ServerUnreachable(SensorStreamError):

@@ -24,6 +24,7 @@ from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.plan import MappingPlan
+from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
@@ -42,6 +43,7 @@ class Deployment:
 
     settings: Settings
     ontology: Ontology
+    reference: ReferenceData
     mapping: MappingPlan
     rules: tuple[CompiledRule, ...]
     window: WindowSpec
@@ -103,17 +105,21 @@ def read_deployment(
         ontology = load_ontology(settings.ontology.files)
     paths = settings.rules.files if rules is None else ()
     files = read_rules(paths) if rules is None else rules
-    plan = compile_mapping(
-        files,
-        ontology.schema,
-        timeline,
-        read_reference(files, ontology.triples),
-        read_schemas(settings),
-    )
+    reference = read_reference(files, ontology.triples, settings.functions.files)
+    plan = compile_mapping(files, ontology.schema, timeline, reference, read_schemas(settings))
     return Deployment(
         settings=settings,
         ontology=ontology,
-        mapping=with_mapping_files(plan, files, paths, ontology.schema, timeline),
+        reference=reference,
+        mapping=with_mapping_files(
+            plan,
+            files,
+            paths,
+            ontology.schema,
+            timeline,
+            settings.rules.base,
+            reference.library_of(""),
+        ),
         rules=compile_rules(files, ontology.schema, timeline),
         window=window,
         partition=window_partition(settings.window, ontology.schema),

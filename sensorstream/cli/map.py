@@ -63,15 +63,28 @@ def command(
     timeline = settings.time.timeline
     files = read_rules(settings.rules.files)
     ontology = load_ontology(settings.ontology.files)
-    schema, reference = ontology.schema, read_reference(files, ontology.triples)
+    schema = ontology.schema
+    reference = read_reference(files, ontology.triples, settings.functions.files)
     plan = with_mapping_files(
         compile_mapping(files, schema, timeline, reference, read_schemas(settings)),
         files,
         settings.rules.files,
         schema,
         timeline,
+        settings.rules.base,
+        reference.library_of(""),
     )
-    others = single_maps(settings.rules.files, schema, timeline) if explained else ()
+    others = (
+        single_maps(
+            settings.rules.files,
+            schema,
+            timeline,
+            settings.rules.base,
+            reference.library_of(""),
+        )
+        if explained
+        else ()
+    )
     prefixes = {"xsd": XSD} | {each.name: each.iri for file in files for each in file.prefixes}
     arrival = timeline.of(SystemClock().now())
     answers: list[dict[str, object]] = []

@@ -43,6 +43,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.UnknownQuery: (404, "There is no such query"),
     errors.UnsupportedQuery: (422, "The query cannot run continuously"),
     errors.WebhookError: (422, "The webhook cannot be registered"),
+    errors.UnknownWebhook: (404, "There is no such webhook"),
     errors.ReasonerError: (503, "The reasoner failed"),
     errors.HistoryError: (503, "The persistent knowledge base failed"),
     errors.Unavailable: (503, "Not now"),

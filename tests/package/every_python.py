@@ -18,6 +18,8 @@ from typing import Final
 from tests.package.building import alone, build
 
 OLDEST: Final = (3, 11)
+_QUERY: Final = """SELECT ?s (COUNT(*) AS ?n) FROM NAMED WINDOW <urn:x:w> [RANGE PT10S]
+WHERE { WINDOW <urn:x:w> { ?s ?p ?o } } GROUP BY ?s"""
 _VERSION: Final = "import sys; print(*sys.version_info[:2])"
 
 
@@ -61,7 +63,7 @@ def try_out(python: Path, wheel: Path, folder: Path) -> None:
     if ":human-2678" not in mapped:
         raise RuntimeError(f"expected the person of the message, not: {mapped}")
     query = folder / "query.rq"
-    query.write_text("SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?s", encoding="utf-8")
+    query.write_text(_QUERY, encoding="utf-8")
     events = folder / "events.jsonl"
     events.write_text('{"time": 1, "graph": "<urn:x:a> <urn:x:b> 3 ."}\n', encoding="utf-8")
     reported = _run(folder, sensorstream, "run", "--query", query, "--events", events)

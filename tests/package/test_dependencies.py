@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from sensorstream.extras import EXTRAS
@@ -29,12 +29,12 @@ OPTIONAL = {
 }
 
 
-def named(*requirements: Requirement) -> set[str]:
+def named(*requirements: Requirement) -> set[NormalizedName]:
     """The names of outside packages, as registries write them."""
-    return {str(canonicalize_name(each.name)) for each in requirements} - {"sensorstream"}
+    return {canonicalize_name(each.name) for each in requirements} - {"sensorstream"}
 
 
-def whole(extra: str) -> set[str]:
+def whole(extra: str) -> set[NormalizedName]:
     """What an extra installs, with the extras that it includes."""
     found = named(*OPTIONAL[extra])
     for each in OPTIONAL[extra]:
@@ -59,17 +59,17 @@ def modules_named(tree: ast.AST) -> Iterator[str]:
 
 
 @cache
-def distributions_used() -> tuple[set[str], set[str]]:
+def distributions_used() -> tuple[set[NormalizedName], set[NormalizedName]]:
     """The packages that SensorStream imports, and those that it imports or names in a text."""
     homes = packages_distributions()
-    imported: set[str] = set()
-    named_too: set[str] = set()
+    imported: set[NormalizedName] = set()
+    named_too: set[NormalizedName] = set()
     for file in (ROOT / "sensorstream").rglob("*.py"):
         if file.name == "extras.py":  # names modules without using them
             continue
         for module in modules_named(ast.parse(file.read_text(encoding="utf-8"))):
             name = module.removeprefix("text:")
-            found = {str(canonicalize_name(each)) for each in homes.get(name, [])}
+            found = {canonicalize_name(each) for each in homes.get(name, [])}
             if name in sys.stdlib_module_names or not found:
                 continue
             named_too |= found
@@ -78,9 +78,9 @@ def distributions_used() -> tuple[set[str], set[str]]:
     return imported - {"sensorstream"}, named_too - {"sensorstream"}
 
 
-def pins(name: str) -> dict[str, Version]:
+def pins(name: str) -> dict[NormalizedName, Version]:
     """The exact versions in a file of requirements."""
-    found: dict[str, Version] = {}
+    found: dict[NormalizedName, Version] = {}
     for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             requirement = Requirement(line)
@@ -135,7 +135,7 @@ def test_no_package_is_pinned_twice() -> None:
 def test_the_build_backend_of_the_tests_is_that_of_the_package() -> None:
     build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]
     (backend,) = (Requirement(each) for each in build["requires"])
-    assert backend.specifier.contains(pins("requirements-dev.txt")["hatchling"])
+    assert backend.specifier.contains(pins("requirements-dev.txt")[canonicalize_name("hatchling")])
 
 
 def test_every_dependency_has_a_line_in_its_document() -> None:
