@@ -146,7 +146,9 @@ def parse_mapping(
     parsed = read_rules(paths)
     reference = read_reference(parsed, triples, [Path(each) for each in functions])
     plan = compile_mapping(parsed, schema, timeline, reference)
-    return with_mapping_files(plan, parsed, paths, schema, timeline)
+    return with_mapping_files(
+        plan, parsed, paths, schema, timeline, library=reference.library_of("")
+    )
 
 
 def recorded_events(lines: EventLines, source: Iterable[str]) -> Iterator[Event]:

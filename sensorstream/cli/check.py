@@ -140,7 +140,14 @@ def faults(
     yield from unread
     yield from mapping_faults(files, schema, reference)
     yield from rule_faults(files, schema, settings.time.timeline)
-    yield from mapping_file_faults(files, settings.rules.files, schema, settings.time.timeline)
+    yield from mapping_file_faults(
+        files,
+        settings.rules.files,
+        schema,
+        settings.time.timeline,
+        settings.rules.base,
+        reference.library_of(""),
+    )
 
 
 def _function(own: Definition, config: Path) -> dict[str, object]:

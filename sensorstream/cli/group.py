@@ -48,6 +48,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "ontology": "Read or replace the ontology of a running server.",
         "rules": "List the mapping rules and the semantic rules of a running server.",
         "run": "Evaluate continuous queries and semantic rules over events or messages.",
+        "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Query the history in SQL, on PostgreSQL or on Spark.",
         "demo": "See the main job live, in about a minute.",

@@ -57,8 +57,9 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     with bind(host, settings.server.port if port is None else port) as listener:
         from sensorstream.app.application import Application
         from sensorstream.app.collector import spare_what_stays
+        from sensorstream.inputs.inputs import Inputs
 
-        with Application.open(settings) as application:
+        with Application.open(settings) as application, Inputs(application):
             spare_what_stays()
             _run(application, listener, host)
 

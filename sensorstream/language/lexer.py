@@ -21,35 +21,40 @@ from sensorstream.errors import LanguageError, Position
 # functions are written in the same way.
 _HOLE = r"""\{(?:[^{}'"]|'[^']*'|"[^"]*")*\}"""
 
-_TOKENS: Final = tuple(
-    (name, re.compile(pattern))
-    for name, pattern in (
-        ("SPACE", r"(?:\s+|\#[^\n]*)+"),
-        ("TEXT", rf'"""(?:\\.|\{{\{{|\}}\}}|{_HOLE}|"{{1,2}}(?!")|[^"\\{{}}])*"""'),
-        ("TEXT", rf'"(?!"")(?:\\.|\{{\{{|\}}\}}|{_HOLE}|[^"\\{{}}\n])*"'),
-        ("BLANK_NAME", rf"_:(?:[\w-]|{_HOLE}|\.(?=[\w{{-]))+"),
-        (
-            "LOCAL_NAME",
-            rf"(?:[^\W\d_][\w-]*)?:(?:[\w:-]|%[0-9A-Fa-f]{{2}}|{_HOLE}|\.(?=[\w:{{-]))+",
-        ),
-        ("NAMESPACE", r"(?:[^\W\d_][\w-]*)?:"),
-        ("IRI", rf"<(?:[^\s<>\"{{}}|\\^`]|{_HOLE})+>"),
-        ("NUMBER", r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"),
-        ("NAME", r"[^\W\d][\w-]*"),
-        ("VARIABLE", r"\?[^\W\d]\w*"),
-        ("NODE_VARIABLE", r"\$[^\W\d][\w-]*"),
-        ("LANGUAGE_HOLE", rf"@{_HOLE}"),
-        ("LANGUAGE", r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"),
-        ("_DATATYPE", r"\^\^"),
-        ("COMPARISON", r"!=|<=|>=|<|>"),
-        ("EQUALS", r"="),
-        ("_SEMICOLON", r";"),
-        ("_COMMA", r","),
-        ("_DOT", r"\."),
-        ("OPEN", r"\["),
-        ("_CLOSE", r"\]"),
-        ("OPEN_LIST", r"\("),
-        ("_CLOSE_LIST", r"\)"),
+_TOKEN: Final = re.compile(
+    "|".join(
+        f"(?P<{name}>{pattern})"
+        for name, pattern in (
+            ("SPACE", r"(?:\s+|\#[^\n]*)+"),
+            (
+                "TEXT",
+                rf'"""(?:\\.|\{{\{{|\}}\}}|{_HOLE}|"{{1,2}}(?!")|[^"\\{{}}])*"""'
+                rf'|"(?!"")(?:\\.|\{{\{{|\}}\}}|{_HOLE}|[^"\\{{}}\n])*"',
+            ),
+            ("BLANK_NAME", rf"_:(?:[\w-]|{_HOLE}|\.(?=[\w{{-]))+"),
+            (
+                "LOCAL_NAME",
+                rf"(?:[^\W\d_][\w-]*)?:(?:[\w:-]|%[0-9A-Fa-f]{{2}}|{_HOLE}|\.(?=[\w:{{-]))+",
+            ),
+            ("NAMESPACE", r"(?:[^\W\d_][\w-]*)?:"),
+            ("IRI", rf"<(?:[^\s<>\"{{}}|\\^`]|{_HOLE})+>"),
+            ("NUMBER", r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"),
+            ("NAME", r"[^\W\d][\w-]*"),
+            ("VARIABLE", r"\?[^\W\d]\w*"),
+            ("NODE_VARIABLE", r"\$[^\W\d][\w-]*"),
+            ("LANGUAGE_HOLE", rf"@{_HOLE}"),
+            ("LANGUAGE", r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"),
+            ("_DATATYPE", r"\^\^"),
+            ("COMPARISON", r"!=|<=|>=|<|>"),
+            ("EQUALS", r"="),
+            ("_SEMICOLON", r";"),
+            ("_COMMA", r","),
+            ("_DOT", r"\."),
+            ("OPEN", r"\["),
+            ("_CLOSE", r"\]"),
+            ("OPEN_LIST", r"\("),
+            ("_CLOSE_LIST", r"\)"),
+        )
     )
 )
 
@@ -97,8 +102,12 @@ class RuleText:
 
     def position(self, offset: int) -> Position:
         """The place of a character; ``offset`` counts from 0."""
+        return Position(self.file, *self.place(offset))
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """The line and the column of a character."""
         line = bisect_right(self._starts, offset)
-        return Position(self.file, line, offset - self._starts[line - 1] + 1)
+        return line, offset - self._starts[line - 1] + 1
 
 
 def tokens(source: RuleText) -> Iterator[Token]:
@@ -114,8 +123,8 @@ def tokens(source: RuleText) -> Iterator[Token]:
             written = text[offset:end]
             if kind == "NAME" and before not in _NAMING_WORDS:
                 kind = KEYWORDS.get(written, "NAME")
-            position = source.position(offset)
-            yield Token(kind, written, offset, position.line, position.column, end_pos=end)
+            line, column = source.place(offset)
+            yield Token(kind, written, offset, line, column, end_pos=end)
             before = kind
         offset = end
 
@@ -128,9 +137,8 @@ def _next(source: RuleText, offset: int, before: str) -> tuple[str, int]:
         if match := _HOLE_PATTERN.match(text, offset):
             return "HOLE", match.end()
         raise _unclosed(source, offset, "'{' is never closed: expected '}' after the XPath")
-    for kind, pattern in _TOKENS:
-        if match := pattern.match(text, offset):
-            return kind, match.end()
+    if match := _TOKEN.match(text, offset):
+        return match.lastgroup or "", match.end()
     raise _no_token(source, offset)
 
 

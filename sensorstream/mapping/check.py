@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from sensorstream.errors import LanguageError, TermError
+from sensorstream.errors import LanguageError, NotMovable, TermError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import alternatives, shown, unknown_names
 from sensorstream.language.walk import nodes
@@ -14,6 +14,7 @@ from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
 from sensorstream.mapping.function_chain import call_faults
 from sensorstream.mapping.functions import Library
+from sensorstream.mapping.part_paths import at_part
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
@@ -33,13 +34,17 @@ def check(
     """
     listed = list(files)
     found = list(same_names(listed))
+    in_parts = any(file.parts for file in listed)
     for file in listed:
         found += unknown_names(file, schema)
         for part in file.parts:
             found += xpath.faults(part.xpath, file.namespace_map, (), nodes=True)
         library = reference.library_of(file.file)
         for rule in file.mapping_rules:
-            found += _xpaths(rule, file.namespace_map)
+            invalid = list(_xpaths(rule, file.namespace_map))
+            found += invalid
+            if in_parts and not invalid:
+                found += _not_at_part(rule)
             found += _types(file, rule)
             found += _literals(file, rule, schema, library)
             found += _unknown_individuals(file, rule, reference)
@@ -64,6 +69,15 @@ def _xpaths(rule: syntax.MappingRule, namespaces: dict[str, str]) -> Iterator[La
             yield from xpath.faults(hole, namespaces, bound, samples=samples)
 
 
+def _not_at_part(rule: syntax.MappingRule) -> Iterator[LanguageError]:
+    """Paths that a message cannot have which is a part of a document."""
+    for hole in nodes(rule, syntax.Hole):
+        try:
+            at_part(hole.text)
+        except NotMovable as error:
+            yield LanguageError(f"with 'message each', {error.message}", position=hole.position)
+
+
 def _literals(
     file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, library: Library
 ) -> Iterator[LanguageError]:
@@ -82,7 +96,7 @@ def _literals(
                     case syntax.Number():
                         make(value.text)
                     case syntax.TextValue() if not any(nodes(value.text, syntax.Hole)):
-                        make("".join(nodes(value.text.parts, str)))
+                        make("".join(cast(tuple[str, ...], value.text.parts)))
                     case syntax.TextValue() | syntax.XPathValue() if language is not None:
                         make("")
             except TermError as error:

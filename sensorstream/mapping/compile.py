@@ -13,6 +13,7 @@ from sensorstream.mapping.document import Element
 from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import lookup_of, only_root
+from sensorstream.mapping.part_paths import ROOT, looks_up
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
@@ -46,9 +47,10 @@ def compile_mapping(
     listed = list(files)
     for fault in check(listed, schema, reference):
         raise fault
+    in_parts = any(file.parts for file in listed)
     return MappingPlan(
         tuple(
-            _Compiler(file, rule, schema, timeline, reference, recorder).planned()
+            _Compiler(file, rule, schema, timeline, reference, recorder, in_parts).planned()
             for file in listed
             for rule in file.mapping_rules
         ),
@@ -71,6 +73,7 @@ class _Compiler:
         timeline: Timeline,
         reference: ReferenceData,
         recorder: ExpressionRecorder | None,
+        in_parts: bool,
     ) -> None:
         self._file = file
         self._rule = rule
@@ -78,7 +81,8 @@ class _Compiler:
         self._namespaces = file.namespace_map
         self._recorder = recorder
         library = reference.library_of(file.file)
-        self._expressions = Expressions(file, rule, library, recorder)
+        self._expressions = Expressions(file, rule, library, recorder, in_parts)
+        self._in_parts = in_parts
         self._values = ValueCompiler(file, schema, reference, self._expressions)
 
     def planned(self) -> PlannedRule:
@@ -88,7 +92,14 @@ class _Compiler:
         if self._recorder is not None:
             # All rules for this kind of message are tried, to record what they find.
             lookup = only_root(lookup)
-        return PlannedRule(self._rule.name, self._run(), landmarks, lookup)
+        return PlannedRule(
+            self._rule.name,
+            self._run(),
+            landmarks,
+            lookup,
+            at_part=self._in_parts,
+            looks_up=any(looks_up(hole.text) for hole in nodes(self._rule, syntax.Hole)),
+        )
 
     # The rule as a whole
 
@@ -98,11 +109,16 @@ class _Compiler:
         for loop in reversed(self._rule.for_each):
             body = self._loop(loop, body)
 
+        in_parts = self._in_parts
+
+        def scope(context: Element, root: Element, harvest: Harvest) -> Scope:
+            return Scope(context, harvest, {ROOT: root} if in_parts else {})
+
         def run(root: Element, harvest: Harvest, nodes: Nodes | None) -> bool:
-            selected = find(Scope(root, harvest)) if nodes is None else nodes
+            selected = find(scope(root, root, harvest)) if nodes is None else nodes
             for node in selected:
                 # An attribute or a text has no children: the root is the context then.
-                body(Scope(node if isinstance(node, Element) else root, harvest))
+                body(scope(node if isinstance(node, Element) else root, root, harvest))
             return bool(selected)
 
         return run

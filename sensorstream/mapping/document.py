@@ -59,7 +59,11 @@ def parse_document(content: bytes, *, max_depth: int) -> Document:
 
 def _has_doctype(content: bytes) -> bool:
     """Whether a DOCTYPE stands at its place; in a comment or a CDATA section it is text."""
-    encoding = next((name for start, name in _ENCODINGS if content.startswith(start)), "latin-1")
+    # Nearly all messages begin with two characters of ASCII.
+    encoding = "latin-1"
+    if not content[:2].isascii() or b"\0" in content[:2]:
+        begun = (name for start, name in _ENCODINGS if content.startswith(start))
+        encoding = next(begun, encoding)
     if encoding == "latin-1":
         if b"<!DOCTYPE" not in content:
             return False

@@ -18,6 +18,8 @@ from sensorstream.language.walk import nodes
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
+from sensorstream.mapping.part_paths import ROOT, at_part
+from sensorstream.mapping.parts import alone
 from sensorstream.mapping.plan import MappingPlan, PlannedRule
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.scope import Scope
@@ -94,13 +96,12 @@ def explain(
     plan = compile_mapping(files, schema, timeline, reference, recorder=tracer)
     root = document.getroot()
     parts = () if plan.split is None else plan.split(root)
-    single = replace(plan, split=None)
     return tuple(
         replace(
-            _explained(single, part, message, files, tracer),
-            yields=yields(others, part, message),
+            _explained(plan, part, message, files, tracer),
+            yields=yields(others, alone(part), message) if others else (),
         )
-        for part in parts or (root,)
+        for part in (plan.in_turn(parts) if parts else (root,))
     )
 
 
@@ -114,7 +115,7 @@ def _explained(
     tracer.start()
     error, matched = "", set[str]()
     try:
-        matched = set(plan.apply(root.getroottree(), message).matched)
+        matched = set(plan.apply_to(root, message).matched)
     except MappingError as fault:
         error = str(fault)
     landmarks = {rule.name: rule.landmarks for rule in plan.rules}
@@ -225,7 +226,7 @@ class _Tracer:
             head = hole.text.partition("/")[0]
             start = scope.variables.get(head[1:]) if head.startswith("$") else scope.context
             if hole.text.startswith("/"):
-                start = scope.context.getroottree().getroot()
+                start = scope.variables.get(ROOT, scope.context.getroottree().getroot())
             if isinstance(start, Element):
                 tally.starts.append(start)
 
@@ -260,6 +261,9 @@ def _elements(found: object) -> set[Element]:
 def _evaluate(text: str, namespaces: Mapping[str, str], scope: Scope) -> object:
     """The result of a path, with strings that have a parent element."""
     variables = {name: node for name, node in scope.variables.items() if f"${name}" in text}
+    if ROOT in scope.variables:
+        text = at_part(text)
+        variables[ROOT] = scope.variables[ROOT]
     try:
         path = etree.XPath(text, namespaces=dict(namespaces) or None)
         return path(scope.context, **cast(dict[str, Any], variables))

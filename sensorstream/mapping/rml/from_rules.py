@@ -35,12 +35,12 @@ _BASE = "urn:sensorstream:rule:"
 
 
 def from_rules(
-    file: syntax.RuleFile, schema: Schema
+    file: syntax.RuleFile, schema: Schema, source: str = ""
 ) -> tuple[RmlMapping, tuple[LanguageError, ...]]:
     """The mapping rules of a checked file as triples maps, one for each individual.
 
     Also the reasons why some rules are not among them. Datatypes that the ontology states are
-    written out, since RML uses no ontology.
+    written out, since RML uses no ontology. ``source`` is the path of a file with messages.
     """
     maps: list[TriplesMap] = []
     refused: list[LanguageError] = []
@@ -50,7 +50,7 @@ def from_rules(
                 _refuse("the messages of a document ('message each')", file.parts[0].xpath.position)
             for let in rule.lets:
                 _refuse("'let'", let.position)
-            maps += _Exporter(file, rule, schema).maps()
+            maps += _Exporter(file, rule, schema, source).maps()
         except LanguageError as error:
             refused.append(
                 LanguageError(
@@ -68,7 +68,10 @@ def _refuse(what: str, position: Position) -> NoReturn:
 class _Exporter:
     """Turns one rule into triples maps."""
 
-    def __init__(self, file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema) -> None:
+    def __init__(
+        self, file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, source: str
+    ) -> None:
+        self._source = source
         self._file = file
         self._rule = rule
         self._schema = schema
@@ -83,7 +86,9 @@ class _Exporter:
             for prefix, uri in self._namespaces.items()
             if any(f"{prefix}:" in hole.text for hole in nodes(self._rule, syntax.Hole))
         }
-        source = LogicalSource("", iterator, tuple(used.items()))
+        source = LogicalSource(
+            self._source, iterator, tuple(used.items()), "mapping" if self._source else None
+        )
         found = []
         for number, action in enumerate(self._rule.actions, 1):
             count = len(self._rule.actions)
