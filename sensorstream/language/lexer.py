@@ -62,8 +62,7 @@ _TOKEN: Final = re.compile(
 _SILENT: Final = (
     *("prefix", "xmlns", "mapping", "rule", "on", "for", "each", "in", "if", "and", "then"),
     *("individual", "a", "at", "as", "key", "table", "from", "value", "valid", "or", "with"),
-    "base",
-    "let",
+    *("base", "let", "graph"),
 )
 _KEPT: Final = (
     *("message", "change", "insert", "update", "expire", "every", "not", "exists", "count"),
