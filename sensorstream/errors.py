@@ -20,6 +20,7 @@
     │   ├── RuleError            a semantic rule's action cannot be carried out
     │   └── RuleCycle            semantic rules kept changing the knowledge base
     ├── EventError               a line of an event file that cannot be read
+    ├── StoryError               a story that cannot be read
     ├── BackgroundError          a file of background knowledge that cannot be read or found
     ├── QueryError               a SPARQL or SQL text that cannot be run
     │   ├── QueryConflict        a continuous query whose name is taken, or one too many
@@ -114,7 +115,7 @@ class TermError(SensorStreamError):
 
 
 class LanguageError(SensorStreamError):
-    """A rule file that cannot be read or compiled."""
+    """A rule file, or a file of functions for rules, that cannot be read or compiled."""
 
     code = "language"
 
@@ -251,6 +252,12 @@ class EventError(SensorStreamError):
     """A line of an event file is not a valid event."""
 
     code = "event"
+
+
+class StoryError(SensorStreamError):
+    """A step of a story cannot be read."""
+
+    code = "story"
 
 
 class BackgroundError(SensorStreamError):

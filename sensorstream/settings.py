@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from sensorstream.endpoints import (
+    INPUT_TYPES,
+    OUTPUT_TYPES,
+    Input,
+    InputSettings,
+    Output,
+    OutputSettings,
+)
+from sensorstream.endpoints import setting as _setting
 from sensorstream.errors import Position, SettingsError
 from sensorstream.model.timeline import Timeline
 
 PREFIX: Final = "SENSORSTREAM_"
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 DATA_FOLDER: Final = Path("data")
-
-
-def _setting(default: Any, sentence: str, choices: Sequence[str] = ()) -> Any:
-    return field(default=default, metadata={"sentence": sentence, "choices": tuple(choices)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,16 @@ class RuleSettings:
 
     files: tuple[Path, ...] = _setting((), "Rule files; also RML (.ttl) and stylesheets (.xsl).")
     max_rounds: int = _setting(16, "Rounds of semantic rules per message before it is a cycle.")
+    base: str = _setting("", "The base IRI of RML files: completes the IRIs made from values.")
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSettings:
+    """``[functions]``."""
+
+    files: tuple[Path, ...] = _setting(
+        (), "Python files whose functions rules may call; see docs/rule-language.md."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +240,7 @@ class Settings:
     path: Path
     ontology: OntologySettings = OntologySettings()
     rules: RuleSettings = RuleSettings()
+    functions: FunctionSettings = FunctionSettings()
     time: TimeSettings = TimeSettings()
     messages: MessageSettings = MessageSettings()
     window: WindowSettings = WindowSettings()
@@ -235,6 +253,8 @@ class Settings:
     sources: Mapping[str, SourceSettings] = field(default_factory=dict)
     filters: Mapping[str, FilterSettings] = field(default_factory=dict)
     policies: Mapping[str, PolicySettings] = field(default_factory=dict)
+    inputs: tuple[Input, ...] = ()
+    outputs: tuple[Output, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -245,6 +265,7 @@ class Settings:
 SECTIONS: Final[Mapping[str, type[Any]]] = {
     "ontology": OntologySettings,
     "rules": RuleSettings,
+    "functions": FunctionSettings,
     "time": TimeSettings,
     "messages": MessageSettings,
     "window": WindowSettings,
@@ -264,6 +285,13 @@ NAMED_SECTIONS: Final[Mapping[str, type[Any]]] = {
 """Sections of sections, ``[sources.NAME]``: the user gives the names, the file alone sets them."""
 
 
+LISTED_SECTIONS: Final[Mapping[str, tuple[type[Any], Mapping[str, type[Any]]]]] = {
+    "inputs": (InputSettings, INPUT_TYPES),
+    "outputs": (OutputSettings, OUTPUT_TYPES),
+}
+"""Sections that may stand several times, ``[[inputs]]``, and the options of their types."""
+
+
 def load_settings(path: Path, environment: Mapping[str, str] | None = None) -> Settings:
     """Read a settings file.
 
@@ -279,12 +307,14 @@ def load_settings(path: Path, environment: Mapping[str, str] | None = None) -> S
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: not a TOML file: {error}") from None
     lines = path.read_text(encoding="utf-8").splitlines()
-    known = {**SECTIONS, **NAMED_SECTIONS}
+    known = {**SECTIONS, **NAMED_SECTIONS, **LISTED_SECTIONS}
     for name, value in table.items():
         if name not in known:
             raise _unknown("section", f"[{name}]", name, known, _find(path, lines, name))
-        if not isinstance(value, dict):
-            raise SettingsError(f"'{name}' is a section: expected [{name}]")
+        if not isinstance(value, list if name in LISTED_SECTIONS else dict):
+            told = f"[[{name}]]" if name in LISTED_SECTIONS else f"[{name}]"
+            where = _find(path, lines, name)
+            raise SettingsError(f"'{name}' is a section: expected {told}", position=where)
     environment = os.environ if environment is None else environment
     sections = {
         name: _section(kind, name, table.get(name, {}), environment, path, lines)
@@ -294,7 +324,15 @@ def load_settings(path: Path, environment: Mapping[str, str] | None = None) -> S
         name: _named(kind, name, table.get(name, {}), path, lines)
         for name, kind in NAMED_SECTIONS.items()
     }
-    return Settings(path=path, **sections, **named)
+    inputs = tuple(
+        Input(head.name, head.source or head.name, options)
+        for head, options in _listed("inputs", table, environment, path, lines)
+    )
+    outputs = tuple(
+        Output(head.name, head.queries, options)
+        for head, options in _listed("outputs", table, environment, path, lines)
+    )
+    return Settings(path=path, inputs=inputs, outputs=outputs, **sections, **named)
 
 
 S = TypeVar("S")
@@ -314,6 +352,48 @@ def _named(
     return found
 
 
+def _listed(
+    section: str,
+    table: Mapping[str, Any],
+    environment: Mapping[str, str],
+    path: Path,
+    lines: Sequence[str],
+) -> Iterator[tuple[Any, Any]]:
+    """What the sections ``[[section]]`` say, each with its options, in the order of the file."""
+    kind, types = LISTED_SECTIONS[section]
+    starts = [n for n, line in enumerate(lines) if line.split("#")[0].strip() == f"[[{section}]]"]
+    taken: set[str] = set()
+    for number, values in enumerate(table.get(section, [])):
+        # Positions are looked for in the lines of this one only; the others are left empty.
+        begin = starts[number] if number < len(starts) else 0
+        end = starts[number + 1] if number + 1 < len(starts) else len(lines)
+        own = [line if begin <= n < end else "" for n, line in enumerate(lines)]
+        if not isinstance(values, dict):
+            raise SettingsError(f"'{section}' is a section: expected [[{section}]]")
+        options = values.get("options", {})
+        head: Any = _section(
+            kind, section, {k: v for k, v in values.items() if k != "options"}, {}, path, own
+        )
+        where = _find(path, own, "name", section)
+        if not _NAME.fullmatch(head.name):
+            told = f"{section}.name: expected small letters, digits, - and _, not {head.name!r}"
+            raise SettingsError(told, position=where)
+        variable = _variable(section, head.name)
+        if variable in taken:
+            told = f"{section}.name: there are two with the name '{head.name}'"
+            raise SettingsError(told, position=where)
+        taken.add(variable)
+        if not isinstance(options, dict):
+            told = f"'{section}.options' is a section: expected [{section}.options]"
+            raise SettingsError(told, position=_find(path, own, "options", section))
+        label = f"{section}.{head.name}"
+        yield head, _section(types[head.type], label, options, environment, path, own, section)
+
+
+def _variable(*names: str) -> str:
+    return PREFIX + "_".join(re.sub(r"[^A-Z0-9]", "_", each.upper()) for each in names)
+
+
 def _section(
     kind: type[S],
     section: str,
@@ -321,27 +401,39 @@ def _section(
     environment: Mapping[str, str],
     path: Path,
     lines: Sequence[str],
+    listed: str = "",
 ) -> S:
+    """One section; ``listed`` is the name of the list if it is the options of one of a list."""
+    inside = f"{listed}.options" if listed else section
     # A setting may have the name of a Python keyword: class.
     known = {each.name.rstrip("_"): each for each in fields(kind)}  # type: ignore[arg-type]
     for name in table:
         if name not in known:
             raise _unknown(
-                "setting", f"{section}.{name}", name, known, _find(path, lines, name, section)
+                "setting", f"{section}.{name}", name, known, _find(path, lines, name, inside)
             )
     values: dict[str, object] = {}
     for name, each in known.items():
         where: Position | None = None
-        variable = f"{PREFIX}{section}_{name}".upper()
+        variable = _variable(section, name)
         if variable in environment:
             given: object = environment[variable]
             label = variable
         elif name in table:
             given = table[name]
             label = f"{section}.{name}"
-            where = _find(path, lines, name, section)
+            where = _find(path, lines, name, inside)
         else:
             default = each.default
+            if each.metadata["required"]:
+                where = _find(path, lines, inside) or _find(path, lines, inside.split(".")[0])
+                choices = each.metadata["choices"]
+                expected = (
+                    f"expected one of {', '.join(choices)}"
+                    if choices
+                    else each.metadata["sentence"]
+                )
+                raise SettingsError(f"{section}.{name} is not set: {expected}", position=where)
             values[each.name] = path.parent / default if isinstance(default, Path) else default
             continue
         try:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sensorstream.endpoints import FolderInput, MqttInput
 from sensorstream.errors import SettingsError
 from sensorstream.settings import Settings, load_settings
 
@@ -45,6 +46,32 @@ def test_a_pattern_that_matches_nothing_is_an_error(tmp_path: Path) -> None:
     assert "no file matches '*.rules'" in problem(tmp_path, '[rules]\nfiles = ["*.rules"]')
 
 
+def test_inputs_have_the_options_of_their_type(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path,
+        """
+        [[inputs]]
+        name = "drop"
+        type = "folder"
+        [inputs.options]
+        path = "in"
+
+        [[inputs]]
+        name = "city-buses"
+        type = "mqtt"
+        source = "buses"
+        options = { host = "h", topics = ["bus/+"] }
+        """,
+        SENSORSTREAM_INPUTS_CITY_BUSES_PASSWORD="secret",
+    )
+    drop, buses = settings.inputs
+    assert (drop.name, drop.source) == ("drop", "drop")
+    assert drop.options == FolderInput(path=tmp_path / "in")
+    assert (buses.name, buses.source) == ("city-buses", "buses")
+    assert buses.options == MqttInput(host="h", topics=("bus/+",), password="secret")
+    assert "secret" not in repr(settings)
+
+
 def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     settings = load(tmp_path, "[server]\nport = 1", SENSORSTREAM_SERVER_PORT="2")
     assert settings.server.port == 2
@@ -71,6 +98,25 @@ def test_a_number_may_stand_where_a_length_is_expected(tmp_path: Path) -> None:
         ("[filters.f]\nclas = 'x'", ":2:1: unknown setting filters.f.clas: did you mean class?"),
         ("[filters.f]\nproperties = 'x'", "filters.f.properties: expected a list of texts"),
         ("sources = 5", "'sources' is a section: expected [sources]"),
+        ("[inputs]\n", ":1:2: 'inputs' is a section: expected [[inputs]]"),
+        ("[[inputs]]\n", "inputs.name is not set: "),
+        ("[[inputs]]\nname = 'a'", "inputs.type is not set: expected one of folder, mqtt, kafka"),
+        ("[[inputs]]\nname = 'a'\ntype = 'ftp'", ":3:1: inputs.type: expected one of folder, mqtt"),
+        ("[[inputs]]\nname = 'A b'\ntype = 'tcp'", ":2:1: inputs.name: expected small letters"),
+        ("[[inputs]]\nname = 'a'\ntype = 'tcp'\nport = 1", ":4:1: unknown setting inputs.port"),
+        (
+            "[[inputs]]\nname = 'a'\ntype = 'tcp'\n" * 2,
+            ":5:1: inputs.name: there are two with the name 'a'",
+        ),
+        (
+            "[[inputs]]\nname = 'a'\ntype = 'tcp'\n"
+            "[[inputs]]\nname = 'b'\ntype = 'tcp'\n[inputs.options]\nprot = 1",
+            ":8:1: unknown setting inputs.b.prot: did you mean port?",
+        ),
+        (
+            "[[outputs]]\nname = 'a'\ntype = 'mqtt'\noptions = {host = 'h'}",
+            "outputs.a.topic is not set: The topic to publish to.",
+        ),
         ("[sources]\ncam = 5", ":2:1: 'sources.cam' is a section: expected [sources.cam]"),
         ('[sources."cam 1"]\nlate = 5', ":2:1: unknown setting sources.cam 1.late: did you mean"),
     ],

@@ -53,8 +53,12 @@ _NONE: Final[frozenset[str]] = frozenset()
 class _Waiting:
     entry: Entry
     future: Future[Outcome] = field(default_factory=Future)
-    origin: str = ""
-    """Of a message that the journal may have already: it is looked for there."""
+    repeated: bool = False
+    """Whether it is a message that the journal may have already: it is looked for there."""
+
+    @property
+    def origin(self) -> str:
+        return self.entry.origin if isinstance(self.entry, TakeMessage) else ""
 
 
 class Pipeline:
@@ -168,7 +172,7 @@ class Pipeline:
         except MessageError:
             reading = None
         entry = TakeMessage(content, source, reading, origin)
-        return self._enqueue(entry, origin if repeated else "")
+        return self._enqueue(entry, repeated=repeated and bool(origin))
 
     def change(self, entry: Entry) -> Future[Outcome]:
         """Carry out an entry that is not a message, between two messages.
@@ -178,8 +182,8 @@ class Pipeline:
         """
         return self._enqueue(entry)
 
-    def _enqueue(self, entry: Entry, origin: str = "") -> Future[Outcome]:
-        waiting = _Waiting(entry, origin=origin)
+    def _enqueue(self, entry: Entry, *, repeated: bool = False) -> Future[Outcome]:
+        waiting = _Waiting(entry, repeated=repeated)
         # A sender that disconnects cannot cancel an entry that may be in the journal already.
         waiting.future.set_running_or_notify_cancel()
         with self._gate:
@@ -243,7 +247,7 @@ class Pipeline:
     def _work_new(self, group: Sequence[_Waiting]) -> None:
         """:meth:`_work` for those messages that are not in the journal yet."""
         try:
-            known = self._known({waiting.origin for waiting in group if waiting.origin})
+            known = self._known({waiting.origin for waiting in group if waiting.repeated})
         except BaseException as error:
             for waiting in group:
                 waiting.future.set_exception(Unavailable(f"it could not be processed: {error}"))
@@ -251,8 +255,8 @@ class Pipeline:
         new: list[_Waiting] = []
         again: list[_Waiting] = []
         for waiting in group:
-            (again if waiting.origin in known else new).append(waiting)
-            known.update({waiting.origin} - {""})
+            (again if waiting.repeated and waiting.origin in known else new).append(waiting)
+            known.add(waiting.origin)
         try:
             if new:
                 self._work(new)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sensorstream.analysis import Note
     from sensorstream.app.wiring import Deployment
     from sensorstream.language.syntax import RuleFile
+    from sensorstream.mapping.functions import Definition
     from sensorstream.reasoning.ontology import Ontology
     from sensorstream.rules.rule_compiler import CompiledRule
 
@@ -29,15 +30,17 @@ _NOTHING_UNSAVED: Final[Mapping[Path, str]] = MappingProxyType({})
 def command(config: Path, as_json: bool) -> None:
     """Check the settings, the ontology and the rules.
 
-    Prints "file:line:column: message" for each fault and exits with 1; else prints notes, then "ok"
-    and a summary. There are notes on rules that cannot fire or whose cost grows with the window, on
-    names in queries that the ontology does not declare, and on filters that are never true.
+    Prints "file:line:column: message" for each fault and exits with 1; else prints notes, the
+    functions of your own that rules may call, then "ok" and a summary. There are notes on rules
+    that cannot fire or whose cost grows with the window, on names in queries that the ontology does
+    not declare, and on filters that are never true.
     """
     from sensorstream.app.wiring import read_deployment, read_rules
     from sensorstream.cli.lasting import lasting
 
     summary = ""
     notes: list[Note] = []
+    own: list[Definition] = []
     with lasting("reading the ontology and the rules", quiet=as_json):
         try:
             settings = load_settings(config)
@@ -50,6 +53,7 @@ def command(config: Path, as_json: bool) -> None:
                 notes = list(
                     deployment_notes(settings, rules, deployment.ontology, deployment.rules)
                 )
+                own = list(deployment.reference.functions.values())
         except SensorStreamError as error:
             found = [error]
     placed = [(_position(fault, config), fault) for fault in found]
@@ -79,6 +83,7 @@ def command(config: Path, as_json: bool) -> None:
                     }
                     for note in notes
                 ],
+                "functions": [_function(each, config) for each in own],
             }
         )
     else:
@@ -86,6 +91,8 @@ def command(config: Path, as_json: bool) -> None:
             click.echo(f"{place}: {fault.message}")
         for note in notes:
             click.echo(f"{note.position}: note: {note.text}")
+        for each in own:
+            click.echo(f"{each.position}: function: {each.usage}")
         if summary:
             click.echo(f"ok: {summary}")
     if found:
@@ -131,11 +138,32 @@ def faults(
     except SensorStreamError as error:
         yield error
     schema = ontology.schema
-    reference, unread = read_reference_with_faults(files, ontology.triples)
+    reference, unread = read_reference_with_faults(
+        files, ontology.triples, settings.functions.files
+    )
     yield from unread
     yield from mapping_faults(files, schema, reference)
     yield from rule_faults(files, schema, settings.time.timeline)
-    yield from mapping_file_faults(files, settings.rules.files, schema, settings.time.timeline)
+    yield from mapping_file_faults(
+        files,
+        settings.rules.files,
+        schema,
+        settings.time.timeline,
+        settings.rules.base,
+        reference.library_of(""),
+    )
+
+
+def _function(own: Definition, config: Path) -> dict[str, object]:
+    place = own.position or Position(str(config), 1, 1)
+    return {
+        "file": place.file,
+        "line": place.line,
+        "name": own.name,
+        "usage": own.usage,
+        "meaning": own.meaning,
+        "iri": own.iri,
+    }
 
 
 def deployment_notes(

@@ -31,6 +31,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "init": "Make a working folder: settings, ontology, rules and sample messages.",
         "check": "Check the settings, the ontology and the rules.",
         "fmt": "Lay out rule files: line breaks, indentation and spaces.",
+        "language-server": "Help editors with rules and queries: faults, completion, layout.",
         "map": "Show what the mapping rules make of messages, as Turtle.",
         "rml": "Turn mapping rules into RML, and RML into mapping rules.",
         "serve": "Run the server.",
@@ -47,6 +48,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "ontology": "Read or replace the ontology of a running server.",
         "rules": "List the mapping rules and the semantic rules of a running server.",
         "run": "Evaluate continuous queries and semantic rules over events or messages.",
+        "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Query the history in SQL, on PostgreSQL or on Spark.",
         "demo": "See the main job live, in about a minute.",
@@ -91,7 +93,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"sensorstream.cli.{cmd_name}").command
+        command = importlib.import_module(f"sensorstream.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +16,6 @@ from sensorstream.settings import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.mapping.plan import Mapped
-    from sensorstream.model.terms import Triple
     from sensorstream.model.timeline import Timeline
 
 
@@ -55,6 +52,7 @@ def command(
     from sensorstream.cli.console import print_json
     from sensorstream.cli.explanation import lines_of
     from sensorstream.cli.sources import sources
+    from sensorstream.cli.turtle import mapped_turtle
     from sensorstream.mapping.compile import compile_mapping
     from sensorstream.mapping.document import parse_document
     from sensorstream.mapping.rule_report import Explanation, explain
@@ -65,15 +63,28 @@ def command(
     timeline = settings.time.timeline
     files = read_rules(settings.rules.files)
     ontology = load_ontology(settings.ontology.files)
-    schema, reference = ontology.schema, read_reference(files, ontology.triples)
+    schema = ontology.schema
+    reference = read_reference(files, ontology.triples, settings.functions.files)
     plan = with_mapping_files(
         compile_mapping(files, schema, timeline, reference, read_schemas(settings)),
         files,
         settings.rules.files,
         schema,
         timeline,
+        settings.rules.base,
+        reference.library_of(""),
     )
-    others = single_maps(settings.rules.files, schema, timeline) if explained else ()
+    others = (
+        single_maps(
+            settings.rules.files,
+            schema,
+            timeline,
+            settings.rules.base,
+            reference.library_of(""),
+        )
+        if explained
+        else ()
+    )
     prefixes = {"xsd": XSD} | {each.name: each.iri for file in files for each in file.prefixes}
     arrival = timeline.of(SystemClock().now())
     answers: list[dict[str, object]] = []
@@ -98,7 +109,9 @@ def command(
         for told in [fault] if fault else mapped.warnings if mapped is not None else ():
             faulty = True
             click.echo(f"{source.name}: {told}", err=True)
-        head, body = ("", "") if mapped is None else turtle(mapped, prefixes)
+        head, body = "", ""
+        if mapped is not None:
+            head, body = mapped_turtle(mapped, prefixes)
         if as_json:
             answer: dict[str, object] = {"message": source.name}
             if mapped is None:
@@ -108,7 +121,7 @@ def command(
                     "matched": mapped.matched,
                     "individuals": mapped.individuals,
                     "warnings": mapped.warnings,
-                    "turtle": "\n".join(turtle(mapped, prefixes, merged=True)),
+                    "turtle": "\n".join(mapped_turtle(mapped, prefixes, merged=True)),
                 }
                 if any(event.graphs for event in mapped.events):
                     answer["trig"] = f"{head}\n{body}"
@@ -133,36 +146,3 @@ def command(
 def _heading(name: str, mapped: Mapped, timeline: Timeline) -> str:
     times = ", ".join(timeline.format(event.time) for event in mapped.events)
     return f"# {name}: {', '.join(mapped.matched)}; time {times}"
-
-
-def turtle(mapped: Mapped, prefixes: Mapping[str, str], *, merged: bool = False) -> tuple[str, str]:
-    """The statements of a message in Turtle: the prefix lines, and all the rest.
-
-    With named graphs it is TriG, or the merge of all graphs, if ``merged``.
-    """
-    lines = _serialize(_nquads(mapped, merged=merged), prefixes).splitlines()
-    head = [line for line in lines if line.startswith("@prefix")]
-    return "\n".join(head), "\n".join(line for line in lines if not line.startswith("@prefix"))
-
-
-def _nquads(mapped: Mapped, *, merged: bool) -> Iterator[str]:
-    for event in mapped.events:
-        graphs: dict[Triple, list[str]] = {}
-        for triple, graph in () if merged else event.graphs:
-            graphs.setdefault(triple, []).append("" if graph is None else f" {graph.n3}")
-        for triple in event.triples:
-            s, p, o = triple
-            for place in graphs.get(triple, ("",)):
-                yield f"{s.n3} {p.n3} {o.n3}{place} ."
-
-
-def _serialize(nquads: Iterable[str], prefixes: Mapping[str, str]) -> str:
-    import pyoxigraph
-
-    statements = pyoxigraph.parse("\n".join(nquads), format=pyoxigraph.RdfFormat.N_QUADS)
-    text = io.BytesIO()
-    # Turtle is TriG without named graphs.
-    pyoxigraph.serialize(
-        statements, text, format=pyoxigraph.RdfFormat.TRIG, prefixes=dict(prefixes)
-    )
-    return text.getvalue().decode()

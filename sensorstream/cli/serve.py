@@ -62,10 +62,13 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
         from sensorstream.app.application import Application
         from sensorstream.app.collector import spare_what_stays
         from sensorstream.cli.lasting import lasting
+        from sensorstream.inputs.inputs import Inputs
 
         with ExitStack() as stack:
             with lasting("starting", after=_SOON) as say:
                 application = stack.enter_context(Application.open(settings, progress=say))
+                say("starting the inputs")
+                stack.enter_context(Inputs(application))
             spare_what_stays()
             _run(application, listener, host)
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TypeAlias
 
-from sensorstream.settings import NAMED_SECTIONS, SECTIONS
+from sensorstream.settings import LISTED_SECTIONS, NAMED_SECTIONS, SECTIONS
 
 Given: TypeAlias = Mapping[str, Mapping[str, object]]
 
@@ -28,6 +28,13 @@ def settings_text(heading: str, given: Given) -> str:
         for setting in fields(kind):
             lines.append(f"#   {setting.metadata['sentence']}")
             lines.append(f"#   {setting.name.rstrip('_')} = {_toml(setting.default)}")
+    for section, (head, types) in LISTED_SECTIONS.items():
+        known = ", ".join(types)
+        lines += ["", f"# [[{section}]]  (as often as needed; docs/inputs.md has the options)"]
+        for setting in fields(head):
+            told = f" One of {known}." if setting.metadata["choices"] else ""
+            lines.append(f"#   {setting.metadata['sentence']}{told}")
+            lines.append(f"#   {setting.name} = {_toml(setting.default)}")
     return "\n".join(lines) + "\n"
 
 

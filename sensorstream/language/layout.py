@@ -21,13 +21,13 @@ _STEP: Final = 2
 """Columns of a level of indentation."""
 
 _RULES: Final = frozenset(("_MAPPING", "_RULE"))
-_LINES: Final = _RULES | {"_PREFIX", "_XMLNS", "_TABLE", "_ON", "EVERY", "_THEN"}
+_LINES: Final = _RULES | {"_PREFIX", "_XMLNS", "_TABLE", "_BASE", "_ON", "_LET", "EVERY", "_THEN"}
 """Tokens that always begin a line at the margin."""
 
 _ACTIONS: Final = frozenset(("INSERT", "UPDATE", "DELETE", "ALERT", "SPARQL", "REPLY"))
 _OPENING: Final = frozenset(("OPEN", "OPEN_LIST"))
 _CLOSING: Final = frozenset(("_CLOSE", "_CLOSE_LIST"))
-_CLOSE_TO_THE_LEFT: Final = frozenset(("_COMMA", "_DATATYPE", "LANGUAGE"))
+_CLOSE_TO_THE_LEFT: Final = frozenset(("_COMMA", "_DATATYPE", "LANGUAGE", "LANGUAGE_HOLE"))
 _NEVER_FIRST: Final = _CLOSE_TO_THE_LEFT | {"_DOT", "SPARQL_TEXT"}
 
 

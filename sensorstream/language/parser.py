@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from lark import Token, Transformer
 from lark.exceptions import UnexpectedToken, VisitError
@@ -16,7 +17,7 @@ from sensorstream.language.hole import call, split
 from sensorstream.language.lexer import KEYWORDS, RuleLexer, RuleText
 from sensorstream.language.wellformed import faults, place
 
-_SEVERITIES: Final = ("info", "warning", "critical")
+SEVERITIES: Final = ("info", "warning", "critical")
 
 
 def parse(text: str, file: str = "") -> syntax.RuleFile:
@@ -65,6 +66,17 @@ def syntax_tree(text: str, file: str = "") -> syntax.RuleFile:
         raise
 
 
+def expected_after(before: Iterable[Token]) -> frozenset[str]:
+    """The kinds of token that may follow the tokens of a file so far; none if these do not fit."""
+    parser = _lark().parse_interactive()
+    try:
+        for token in before:
+            parser.feed_token(token)
+    except UnexpectedToken:
+        return frozenset()
+    return frozenset(parser.accepts())  # type: ignore[no-untyped-call]
+
+
 GRAMMAR: Final = Grammar("sensorstream.language", RuleLexer)
 _lark = cache(GRAMMAR.parser)
 
@@ -81,6 +93,7 @@ _PLAIN: Final = {
     "VARIABLE": "a ?variable",
     "NODE_VARIABLE": "a $variable",
     "LANGUAGE": "a language such as @en",
+    "LANGUAGE_HOLE": "a language such as @{lang}",
     "COMPARISON": "a comparison such as >",
     "EQUALS": "'='",
     "_DATATYPE": "'^^'",
@@ -119,6 +132,9 @@ def _unexpected(source: RuleText, error: UnexpectedToken) -> LanguageError:
 
 _HOLE_IN_TEXT: Final = re.compile(r"""\{\{|\}\}|\\(?:.|\n)|\{((?:[^{}'"]|'[^']*'|"[^"]*")*)\}""")
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+
+
+_Language: TypeAlias = str | syntax.Hole | None
 
 
 class _Builder(Transformer[Token, Any]):
@@ -273,14 +289,19 @@ class _Builder(Transformer[Token, Any]):
     def mapping_rule(self, children: list[Any]) -> syntax.MappingRule:
         name, _, message, *rest = children
         loops = tuple(child for child in rest if isinstance(child, syntax.ForEach))
-        guards, *actions = rest[len(loops) :]
+        lets = tuple(child for child in rest if isinstance(child, syntax.Let))
+        guards, *actions = rest[len(loops) + len(lets) :]
         return syntax.MappingRule(
-            name.value, self._hole(message), loops, guards, tuple(actions), self._at(name)
+            name.value, self._hole(message), loops, guards, tuple(actions), self._at(name), lets
         )
 
     def for_each(self, children: list[Token]) -> syntax.ForEach:
         variable, xpath = children
         return syntax.ForEach(variable.value[1:], self._hole(xpath), self._at(variable))
+
+    def let(self, children: list[Token]) -> syntax.Let:
+        variable, _, value = children
+        return syntax.Let(variable.value[1:], self._hole(value), self._at(variable))
 
     def guards(self, children: list[Token]) -> tuple[syntax.Hole, ...]:
         return tuple(self._hole(token) for token in children)
@@ -341,7 +362,7 @@ class _Builder(Transformer[Token, Any]):
 
     def alert(self, children: list[Any]) -> syntax.AlertAction:
         word, severity, text, key, duration = children
-        if severity.value not in _SEVERITIES:
+        if severity.value not in SEVERITIES:
             raise LanguageError(
                 f"unknown severity '{severity.value}': expected info, warning or critical",
                 position=self._at(severity),
@@ -394,13 +415,15 @@ class _Builder(Transformer[Token, Any]):
         token, (datatype, language) = children
         return syntax.TextValue(self._template(token), datatype, language, self._at(token))
 
-    def annotation(self, children: list[Any]) -> tuple[syntax.Name | None, str | None]:
+    def annotation(self, children: list[Any]) -> tuple[syntax.Name | None, _Language]:
         if not children:
             return None, None
         (written,) = children
-        if isinstance(written, Token):
-            return None, written.value[1:]
-        return written, None
+        if not isinstance(written, Token):
+            return written, None
+        if written.type == "LANGUAGE":
+            return None, str(written.value[1:])
+        return None, self._hole_at((written.start_pos or 0) + 2, written.value[2:-1])
 
     def number(self, children: list[Token]) -> syntax.Number:
         return syntax.Number(children[0].value, self._at(children[0]))

@@ -18,6 +18,7 @@ from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, X
 from sensorstream.model.terms import IRI
 from sensorstream.sparql.iris import resolve
 
+XML_SCHEMA_INSTANCE: Final = "http://www.w3.org/2001/XMLSchema-instance"
 NOWHERE: Final = Position("", 1, 1)
 
 
@@ -104,11 +105,14 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class XPathValue:
-    """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found."""
+    """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found.
+
+    A ``language`` that the message gives, ``@{xpath}``, is a hole.
+    """
 
     xpath: Hole
     datatype: Name | None = None
-    language: str | None = None
+    language: str | Hole | None = None
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -118,7 +122,7 @@ class TextValue:
 
     text: Template
     datatype: Name | None = None
-    language: str | None = None
+    language: str | Hole | None = None
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -264,8 +268,17 @@ class ForEach:
 
 
 @dataclass(frozen=True, slots=True)
+class Let:
+    """``let $variable = {xpath |> functions}``: a value of each turn of the loops."""
+
+    variable: str
+    value: Hole
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class MappingRule:
-    """``mapping NAME on message {…} for each … if {…} and {…} then …``.
+    """``mapping NAME on message {…} for each … let … if {…} and {…} then …``.
 
     ``guards`` must all hold; ``actions`` is not empty. ``position`` is that of the name.
     """
@@ -276,6 +289,7 @@ class MappingRule:
     guards: tuple[Hole, ...]
     actions: tuple[IndividualAction, ...]
     position: Position = field(default=NOWHERE, compare=False, repr=False)
+    lets: tuple[Let, ...] = ()
 
 
 # Semantic rules
@@ -542,8 +556,9 @@ class RuleFile:
 
     @property
     def namespace_map(self) -> dict[str, str]:
-        """XML namespace prefix to URI, in lxml's form."""
-        return {namespace.name: namespace.uri for namespace in self.xml_namespaces}
+        """XML namespace prefix to URI, in lxml's form; ``xsi`` needs no declaration."""
+        declared = {namespace.name: namespace.uri for namespace in self.xml_namespaces}
+        return {"xsi": XML_SCHEMA_INSTANCE} | declared
 
     def resolve(self, name: Name) -> IRI:
         """The IRI of a name without holes, whose prefix is declared."""

@@ -137,11 +137,11 @@ def _invalid(
 
 
 def _misplaced_holes(rule: syntax.Rule) -> Iterator[LanguageError]:
-    """The names of classes, properties and datatypes must be constant: they have no holes."""
+    """Properties, datatypes and classes in conditions must be constant: they have no holes."""
     fixed: list[tuple[str, syntax.Name]] = []
     for node in nodes(rule, object):
         match node:
-            case syntax.IndividualAction(classes=names) | syntax.BlankValue(classes=names):
+            case syntax.IndividualAction(classes=names) if isinstance(rule, syntax.SemanticRule):
                 fixed += [("class", name) for name in names]
             case (
                 syntax.OnInsert(class_name=name)
@@ -182,6 +182,12 @@ def _mapping_rule(rule: syntax.MappingRule) -> Iterator[LanguageError]:
                 f"${loop.variable} is bound twice: expected another name", position=loop.position
             )
         seen.add(loop.variable)
+    for let in rule.lets:
+        if let.variable in seen:
+            yield LanguageError(
+                f"${let.variable} is bound twice: expected another name", position=let.position
+            )
+        seen.add(let.variable)
     for variable in nodes(rule.actions, syntax.Variable):
         yield LanguageError(
             f"?{variable.name} belongs to semantic rules: expected an XPath such as "
@@ -206,6 +212,12 @@ def _semantic_rule(rule: syntax.SemanticRule) -> Iterator[LanguageError]:
             'an XPath belongs to mapping rules: expected a ?variable or a "text"',
             position=value.position,
         )
+    for text in nodes(rule, syntax.TextValue):
+        if isinstance(text.language, syntax.Hole):
+            yield LanguageError(
+                "a language with a hole belongs to mapping rules: expected one such as @en",
+                position=text.language.position,
+            )
     for hole in nodes(rule, syntax.Hole):
         if not _RULE_HOLE.match(hole.text):
             yield LanguageError(

@@ -59,6 +59,10 @@ class PathIndex:
             document.deep.follow(root.iter(*document.deep.names), found)
         if not found:
             return [(number, None) for number in self._always]
+        if len(found) == 1 and not self._always:
+            ((goal, nodes),) = found.items()
+            if len(goal.exact) == 1 and not goal.gates:
+                return [(goal.exact[0], nodes)]
         rules: dict[int, Nodes | None] = dict.fromkeys(self._always)
         for goal, nodes in found.items():
             for number in goal.exact:
@@ -152,9 +156,10 @@ class _State:
 
     def enter(self, element: Element, found: _Found) -> None:
         """Find all that paths find from here on, at ``element`` and below it."""
-        for there, goal in self._goals.items():
-            if nodes := (element,) if not there else values_at(element, there):
-                found.setdefault(goal, []).extend(nodes)
+        if self._goals:
+            for there, goal in self._goals.items():
+                if nodes := values_at(element, there) if there else (element,):
+                    found.setdefault(goal, []).extend(nodes)
         if self._conditions is not None:
             for state in self._conditions.fulfilled(element):
                 state.enter(element, found)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TypeAlias
 
 from sensorstream.errors import MappingError
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_unmatched
 from sensorstream.mapping.location_path import EVERY_MESSAGE, Lookup
+from sensorstream.mapping.parts import alone, in_turn
 from sensorstream.mapping.path_index import Nodes, PathIndex
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.events import Event, Message
@@ -102,19 +103,17 @@ class Harvest:
 
     def events(self) -> tuple[Event, ...]:
         """One event for each time, in time order."""
-        message = self.message
-        return tuple(
-            Event(
-                tuple(triples),
-                time,
-                message.id,
-                frozenset(said.replaces),
-                message.source,
-                graphs=said.graphs() if said.named else (),
-            )
-            for time, said in sorted(self.by_time.items(), key=itemgetter(0))
-            if (triples := said.merged())
-        )
+        message, by_time = self.message, self.by_time
+        events = []
+        for time in sorted(by_time) if len(by_time) > 1 else by_time:
+            said = by_time[time]
+            if triples := said.merged():
+                replaces = frozenset(said.replaces)
+                graphs = said.graphs() if said.named else ()
+                events.append(
+                    Event(tuple(triples), time, message.id, replaces, message.source, graphs=graphs)
+                )
+        return tuple(events)
 
     def blank_node(self) -> BlankNode:
         """A label that is the same each time the message is mapped, and unique to the message."""
@@ -130,24 +129,31 @@ class Harvest:
 
 
 RunRule: TypeAlias = Callable[[Element, Harvest, Nodes | None], bool]
-"""Apply a rule to a document; False if ``on message`` found nothing.
+"""Apply a rule to a message; False if ``on message`` found nothing.
 
-The nodes are those that the rule's path finds; None: they are not known yet.
+The element is the root of the message. The nodes are those that the rule's path finds; None: they
+are not known yet.
 """
 
 
 Split: TypeAlias = Callable[[Element], Sequence[Element]]
-"""The roots of the messages in a document; none if it is one message itself."""
+"""The roots of the messages in a document, at their places; none if it is one message itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRule:
-    """A compiled rule. ``lookup`` is what of its paths tells which messages it may match."""
+    """A compiled rule. ``lookup`` is what of its paths tells which messages it may match.
+
+    A rule ``at_part`` takes a message at its place in a document; any other one needs a document of
+    the message alone. ``looks_up``: it may read what surrounds the message.
+    """
 
     name: str
     run: RunRule
     landmarks: Landmarks
     lookup: Lookup = EVERY_MESSAGE
+    at_part: bool = False
+    looks_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +186,14 @@ class MappingPlan:
             self.schemas.check(document, message.source)
         if self.split is not None and (parts := self.split(root)):
             return self._apply_each(parts, message)
+        return self.apply_to(root, message)
+
+    def apply_to(self, root: Element, message: Message) -> Mapped:
+        """Apply the rules to one message of a document; ``root`` is its element.
+
+        Raises:
+            MappingError: as for :meth:`apply`.
+        """
         harvest = Harvest(message)
         matched = self._run(root, harvest)
         return Mapped(
@@ -189,6 +203,12 @@ class MappingPlan:
             "" if matched else self._hint(root),
         )
 
+    def in_turn(self, parts: Sequence[Element]) -> Iterator[Element]:
+        """The messages of a document, each as the rules are to see it."""
+        if any(rule.looks_up for rule in self.rules):
+            return in_turn(parts)
+        return iter(parts)
+
     def _apply_each(self, parts: Sequence[Element], message: Message) -> Mapped:
         matched: dict[str, None] = {}
         events: list[Event] = []
@@ -197,7 +217,7 @@ class MappingPlan:
         hints: list[str] = []
         first_error: MappingError | None = None
         harvest = Harvest(message)
-        for number, part in enumerate(parts, 1):
+        for number, part in enumerate(self.in_turn(parts), 1):
             # Remove the statements of a part before its error; the numbering of labels continues.
             harvest = Harvest(message, blank_nodes=harvest.blank_nodes)
             which = f"message {number} of {len(parts)}, at line {part.sourceline}"
@@ -225,12 +245,18 @@ class MappingPlan:
         )
 
     def _run(self, root: Element, harvest: Harvest) -> tuple[str, ...]:
-        rules = self.rules
-        return tuple(
-            rules[number].name
-            for number, nodes in self._index.find(root)
-            if rules[number].run(root, harvest, nodes)
-        )
+        matched: list[str] = []
+        is_part, copy = root.getparent() is not None, None
+        for number, nodes in self._index.find(root):
+            rule = self.rules[number]
+            if rule.at_part or not is_part:
+                found = rule.run(root, harvest, nodes)
+            else:
+                copy = alone(root) if copy is None else copy
+                found = rule.run(copy, harvest, None)
+            if found:
+                matched.append(rule.name)
+        return tuple(matched)
 
     def _hint(self, root: Element) -> str:
         return why_unmatched(root, [rule.landmarks for rule in self.rules])

@@ -22,7 +22,9 @@ _ENCODED: Final = re.compile(
 # Ranges that only require a literal.
 _ANY_LITERAL: Final = frozenset((f"{RDFS}Literal", f"{RDF}PlainLiteral", RDF_LANG_STRING))
 # Streams repeat their values: a term of this cache costs a tenth of a new one.
-_CACHED_TERMS: Final = 1024
+_CACHED_TERMS: Final = 4096
+# Rules share the makers of a datatype or a base, and so their caches.
+_SHARED_MAKERS: Final = 128
 
 
 def encode_segment(text: str) -> str:
@@ -39,6 +41,7 @@ def _percent(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match.group().encode())
 
 
+@lru_cache(maxsize=_SHARED_MAKERS)
 def iri_maker(base: str | None) -> Callable[[str], IRI]:
     """A function from text to absolute IRI, with a small cache; it raises ``TermError``.
 
@@ -52,6 +55,7 @@ def iri_maker(base: str | None) -> Callable[[str], IRI]:
     return make
 
 
+@lru_cache(maxsize=_SHARED_MAKERS)
 def literal_maker(datatype: str | None, language: str | None) -> Callable[[str], Literal]:
     """A function from lexical form to literal, with a small cache; it raises ``TermError``."""
     kind = XSD_STRING if datatype is None or datatype in _ANY_LITERAL else datatype

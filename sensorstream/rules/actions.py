@@ -202,6 +202,7 @@ class ActionCompiler:
         name = self._file.resolve(values.property)
         datatype = datatype_of(self._file, name, value, self._schema)
         language = None if isinstance(value, syntax.Number) else value.language
+        assert not isinstance(language, syntax.Hole), "parse refuses it in semantic rules"
         make = literal_maker(datatype, language)
         parts = (value.text,) if isinstance(value, syntax.Number) else value.text.parts
         text = compile_parts(parts, self._bound)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sensorstream.engine.admission import Admission
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.notices import Notices
@@ -58,6 +59,7 @@ class Store:
             SnapshotEvaluator(self.snapshot),
             lambda: 0.0,
             Timings(),
+            Admission(),
         )
         run.apply(event, ())
         return run

@@ -31,7 +31,7 @@ import importlib, sys
 import sensorstream
 from sensorstream.cli.group import COMMANDS
 for name in COMMANDS:
-    importlib.import_module(f"sensorstream.cli.{name}")
+    importlib.import_module(f"sensorstream.cli.{name.replace('-', '_')}")
 import sensorstream.app.application, sensorstream.server.main, sensorstream.spark.bulk_sql
 [getattr(sensorstream, name) for name in sensorstream.__all__]
 print(*sys.modules)

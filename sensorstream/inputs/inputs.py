@@ -1,0 +1,170 @@
+"""Starts the inputs of a deployment, keeps them connected, and stops them.
+
+Each runs in a thread and an event loop of its own: one that hangs delays no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from threading import Event, Thread
+from types import TracebackType
+from typing import Final, Protocol
+
+from sensorstream.app.application import Application, Part
+from sensorstream.endpoints import FolderInput, Input, KafkaInput, MqttInput, TcpInput
+from sensorstream.errors import SensorStreamError, SettingsError
+from sensorstream.inputs.intake import InputMetrics, Intake
+
+_LOG = logging.getLogger(__name__)
+_FIRST_WAIT: Final = 1.0
+_LONGEST_WAIT: Final = 60.0
+
+
+class Reader(Protocol):
+    """Reads the messages of one input; made from its settings, which it checks."""
+
+    async def run(self, intake: Intake) -> None:
+        """Connect, and hand over messages until ``intake.stopping``; acknowledge what is taken.
+
+        It may be called again after an error.
+
+        Raises:
+            SensorStreamError: the connection is lost or cannot be made; nothing that was not taken
+                is acknowledged.
+        """
+
+
+def reader_of(settings: Input) -> Reader:
+    """The reader of an input; nothing is connected.
+
+    Raises:
+        SettingsError: an option cannot be used, or a package is missing.
+    """
+    # A package that no input needs is not imported, so that it need not be installed.
+    try:
+        match settings.options:
+            case FolderInput():
+                from sensorstream.inputs.folder import FolderReader
+
+                return FolderReader(settings.name, settings.source, settings.options)
+            case TcpInput():
+                from sensorstream.inputs.tcp import TcpReader
+
+                return TcpReader(settings.name, settings.source, settings.options)
+            case MqttInput():
+                from sensorstream.inputs.mqtt import MqttReader
+
+                return MqttReader(settings.name, settings.source, settings.options)
+            case KafkaInput():
+                from sensorstream.inputs.kafka import KafkaReader
+
+                return KafkaReader(settings.name, settings.source, settings.options)
+    except ModuleNotFoundError as error:
+        kind = type(settings.options).__name__.removesuffix("Input").lower()
+        raise SettingsError(
+            f"inputs.{settings.name}: the type '{kind}' needs the package {error.name}: "
+            f"install 'sensorstream[{kind}]'"
+        ) from None
+
+
+class Inputs:
+    """All inputs of a deployment; a context manager: they run inside its block."""
+
+    def __init__(self, application: Application) -> None:
+        """Check the settings of all inputs.
+
+        Raises:
+            SettingsError: see :func:`reader_of`.
+        """
+        metrics = InputMetrics(application.metrics)
+        limit = application.settings.server.max_message_bytes
+        self._running = [
+            RunningInput(
+                each.name,
+                reader_of(each),
+                lambda name: Intake(name, application, limit, metrics),
+            )
+            for each in application.settings.inputs
+        ]
+        application.watch(self.parts)
+
+    def __enter__(self) -> Inputs:
+        for each in self._running:
+            each.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for each in self._running:
+            each.stop()
+        for each in self._running:
+            each.join()
+
+    def parts(self) -> Sequence[Part]:
+        """The state of each input. One that is not connected does not keep others from sending:
+        so it counts as ready, and its detail says what is wrong.
+        """
+        return [Part(f"input {each.name}", ready=True, detail=each.state) for each in self._running]
+
+
+class RunningInput:
+    """One input in its thread."""
+
+    def __init__(self, name: str, reader: Reader, make_intake: Callable[[str], Intake]) -> None:
+        self.name = name
+        self.reader = reader
+        self._make_intake = make_intake
+        self._intake: Intake | None = None
+        self._started = Event()
+        self._thread = Thread(target=self._run, name=f"input {name}", daemon=True)
+
+    @property
+    def state(self) -> str:
+        if self._intake is None or not self._thread.is_alive():
+            return "not running"
+        return self._intake.state
+
+    def start(self) -> None:
+        self._thread.start()
+        self._started.wait()
+
+    def stop(self) -> None:
+        if self._intake is not None:
+            self._intake.stop()
+
+    def join(self) -> None:
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._keep_reading())
+        except BaseException:
+            _LOG.exception("internal error: input %s has ended", self.name)
+        finally:
+            self._started.set()
+
+    async def _keep_reading(self) -> None:
+        intake = self._intake = self._make_intake(self.name)
+        self._started.set()
+        wait = _FIRST_WAIT
+        while not intake.stopping:
+            try:
+                await self.reader.run(intake)
+            except SensorStreamError as error:
+                reason = error.message
+            except Exception as error:
+                _LOG.exception("internal error: input %s begins anew", self.name)
+                reason = f"a fault: {type(error).__name__}: {error}"
+            else:
+                continue
+            # After a connection that worked, the next attempt comes soon.
+            wait = _FIRST_WAIT if not intake.state else min(2 * wait, _LONGEST_WAIT)
+            intake.lost(reason)
+            await intake.pause(wait)
+        await intake.finish()

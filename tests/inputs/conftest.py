@@ -1,0 +1,141 @@
+"""An application in place of the real one, whose journal is a list, and inputs running over it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from sensorstream.endpoints import Input
+from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.errors import MalformedMessage, RepeatedMessage, Unavailable
+from sensorstream.inputs.inputs import RunningInput, reader_of
+from sensorstream.inputs.intake import InputMetrics, Intake
+from sensorstream.model.events import Message
+from sensorstream.settings import load_settings
+
+LIMIT = 10_000
+
+
+@dataclass
+class Journal:
+    """Takes messages as the pipeline does; those that begin with ``<bad`` are rejected.
+
+    ``held`` keeps messages from being processed, ``full`` from being accepted.
+    """
+
+    contents: list[bytes] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    repeats: int = 0
+    full: bool = False
+    origins: set[str] = field(default_factory=set)
+    held: list[Callable[[], None]] | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(
+        self, content: bytes, source: str, origin: str = "", *, repeated: bool = True
+    ) -> Future[Outcome]:
+        future: Future[Outcome] = Future()
+        with self.lock:
+            if self.full:
+                future.set_exception(Unavailable("full"))
+                return future
+            if repeated and origin and origin in self.origins:
+                self.repeats += 1
+                future.set_exception(RepeatedMessage("again"))
+                return future
+            self.origins.add(origin)
+            self.contents.append(content)
+            self.sources.append(source)
+            name = f"m{len(self.contents)}"
+
+            def settle() -> None:
+                if content.startswith(b"<bad"):
+                    error = MalformedMessage("it is bad")
+                    error.message_id = name
+                    future.set_exception(error)
+                else:
+                    future.set_result(Outcome(Message(name, content, 0, source), Status.ACCEPTED))
+
+            if self.held is None:
+                settle()
+            else:
+                self.held.append(settle)
+        return future
+
+    def release(self) -> None:
+        """Process what is held, and hold nothing any more."""
+        with self.lock:
+            held, self.held = self.held or [], None
+        for settle in held:
+            settle()
+
+
+@dataclass
+class Bench:
+    """Runs inputs over one journal."""
+
+    folder: Path
+    journal: Journal = field(default_factory=Journal)
+    metrics: CollectorRegistry = field(default_factory=CollectorRegistry)
+
+    def settings(self, options: str, kind: str, head: str = "") -> Input:
+        file = self.folder / "sensorstream.toml"
+        told = f'[[inputs]]\nname = "in"\ntype = "{kind}"\n{head}\n[inputs.options]\n{options}\n'
+        file.write_text(told)
+        return load_settings(file, {}).inputs[0]
+
+    @contextmanager
+    def running(self, options: str, kind: str, head: str = "") -> Iterator[RunningInput]:
+        self.metrics = CollectorRegistry()
+        metrics = InputMetrics(self.metrics)
+        reader = reader_of(self.settings(options, kind, head))
+        running = RunningInput("in", reader, lambda n: Intake(n, self.journal, LIMIT, metrics))
+        running.start()
+        try:
+            yield running
+        finally:
+            running.stop()
+            running.join()
+
+    @staticmethod
+    def deadline(seconds: float = 30.0) -> Callable[[], None]:
+        """Waits a moment at each call, and fails when they take too long in all."""
+        end = time.monotonic() + seconds
+
+        def wait() -> None:
+            assert time.monotonic() < end, "did not happen in time"
+            time.sleep(0.01)
+
+        return wait
+
+    def value(self, name: str, **labels: str) -> float:
+        found = self.metrics.get_sample_value(
+            f"sensorstream_input_{name}", {"input": "in"} | labels
+        )
+        return found or 0.0
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+@pytest.fixture
+def eventually() -> Callable[..., None]:
+    """Poll a condition until it holds; fail when it does not within the deadline."""
+
+    def wait(condition: Callable[[], object], seconds: float = 12.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, "did not happen in time"
+            time.sleep(0.01)
+
+    return wait

@@ -1,0 +1,51 @@
+"""A broker of Kafka for tests: the mock cluster of librdkafka, over TCP in Kafka's protocol.
+
+No broker of Kafka can be had as a Python package. This one is what the makers of librdkafka test
+their client with: it has topics, consumer groups with stored offsets, and transactions' producers;
+it has neither TLS nor users, and forgets all at the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+confluent_kafka = pytest.importorskip("confluent_kafka", reason="librdkafka is not installed")
+
+
+class KafkaBroker:
+    """One broker; it lives as long as this object."""
+
+    def __init__(self) -> None:
+        self._client = confluent_kafka.Producer(
+            {"test.mock.num.brokers": 1, "bootstrap.servers": "mock", "log_level": 2}
+        )
+        (broker,) = self._client.list_topics(timeout=30).brokers.values()
+        self.address = f"{broker.host}:{broker.port}"
+
+    def produce(self, topic: str, values: list[bytes], partition: int = 0) -> None:
+        """Append records; returns when the broker has all of them."""
+        failures: list[Any] = []
+
+        def told(error: Any, _: Any) -> None:
+            if error is not None:
+                failures.append(error)
+
+        for value in values:
+            self._client.produce(topic, value, partition=partition, on_delivery=told)
+        assert self._client.flush(30) == 0
+        assert failures == []
+
+    def committed(self, topic: str, group: str, partition: int = 0) -> int:
+        """The offset that a group has committed; negative: none."""
+        consumer = confluent_kafka.Consumer(
+            {"bootstrap.servers": self.address, "group.id": group, "log_level": 2}
+        )
+        try:
+            asked = confluent_kafka.TopicPartition(topic, partition)
+            (found,) = consumer.committed([asked], timeout=30)
+            offset: int = found.offset
+            return offset
+        finally:
+            consumer.close()

@@ -1,0 +1,150 @@
+"""Real brokers of MQTT for tests: amqtt inside the process, and mosquitto where it is installed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Thread
+from typing import Any, Final
+
+import amqtt.broker
+import paho.mqtt.publish
+from amqtt.broker import Broker
+from amqtt.mqtt.protocol.broker_handler import BrokerProtocolHandler
+from pwdlib import PasswordHash
+
+USER: Final = "sensors"
+PASSWORD: Final = "not a secret"
+
+_PLACES: Final = os.pathsep.join(["/usr/sbin", "/usr/local/sbin", os.environ.get("PATH", "")])
+MOSQUITTO: Final = shutil.which("mosquitto", path=_PLACES)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+class _Handler(BrokerProtocolHandler):
+    """amqtt forgets a message when the connection is lost before its acknowledgement came.
+
+    The standard says that it is sent again (4.4.0-1): this handler keeps it for that.
+    """
+
+    async def _handle_qos1_message_flow(self, app_message: Any) -> None:
+        session: Any = self.session
+        try:
+            await super()._handle_qos1_message_flow(app_message)
+        except (Exception, asyncio.CancelledError):
+            if session is None or app_message.puback_packet is not None:
+                return
+            session.inflight_out[app_message.packet_id] = app_message
+            newer = session.newest
+            if newer is not self:  # it came too late for its retries
+                newer._retrying = asyncio.ensure_future(newer._handle_message_flow(app_message))
+
+    async def _retry_deliveries(self) -> None:
+        session: Any = self.session
+        session.newest = self
+        # In the background: amqtt waits here for acknowledgements before it reads the first one.
+        self._retrying = asyncio.ensure_future(super()._retry_deliveries())
+
+
+class AmqttBroker:
+    """amqtt in a thread, for :data:`USER` alone: it keeps no session of one without a name.
+
+    ``tls`` are files with a certificate and its key.
+    """
+
+    def __init__(self, folder: Path, tls: tuple[Path, Path] | None = None) -> None:
+        self.port = free_port()
+        listener: dict[str, Any] = {"type": "tcp", "bind": f"127.0.0.1:{self.port}"}
+        if tls is not None:
+            listener |= {"ssl": True, "certfile": str(tls[0]), "keyfile": str(tls[1])}
+        users = folder / "users"
+        users.write_text(f"{USER}:{PasswordHash.recommended().hash(PASSWORD)}\n")
+        plugins = {"amqtt.plugins.authentication.FileAuthPlugin": {"password_file": str(users)}}
+        self._config = {"listeners": {"default": listener}, "plugins": plugins}
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def start(self) -> None:
+        started: Future[None] = Future()
+
+        async def run() -> None:
+            self._loop = asyncio.get_running_loop()
+            self._end = asyncio.Event()
+            try:
+                self._broker = Broker(self._config)
+                await self._broker.start()
+            except BaseException as error:
+                started.set_exception(error)
+                raise
+            started.set_result(None)
+            await self._end.wait()
+            with suppress(Exception):
+                await self._broker.shutdown()
+
+        self._thread = Thread(target=lambda: asyncio.run(run()), daemon=True)
+        self._thread.start()
+        started.result(30)
+
+    def stop(self) -> None:
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join(30)
+
+
+@contextmanager
+def amqtt_broker(folder: Path, tls: tuple[Path, Path] | None = None) -> Iterator[AmqttBroker]:
+    """A broker that has been started."""
+    original = amqtt.broker.BrokerProtocolHandler
+    amqtt.broker.BrokerProtocolHandler = _Handler
+    broker = AmqttBroker(folder, tls)
+    broker.start()
+    try:
+        yield broker
+    finally:
+        broker.stop()
+        amqtt.broker.BrokerProtocolHandler = original
+
+
+def publish(
+    port: int, messages: Sequence[tuple[str, str | bytes]], *, retain: bool = False
+) -> None:
+    """Publish with QoS 1; returns when the broker has all of them."""
+    told = [(topic, payload, 1, retain) for topic, payload in messages]
+    auth = {"username": USER, "password": PASSWORD}
+    paho.mqtt.publish.multiple(told, "127.0.0.1", port, auth=auth)  # type: ignore[arg-type]
+
+
+@contextmanager
+def mosquitto_broker(folder: Path) -> Iterator[int]:
+    """mosquitto, with sessions that survive; gives its port."""
+    assert MOSQUITTO is not None
+    port = free_port()
+    config = folder / "mosquitto.conf"
+    config.write_text(
+        f"listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\n"
+        f"max_inflight_messages 50\nuser root\n"
+    )
+    with subprocess.Popen([MOSQUITTO, "-c", str(config)]) as process:
+        deadline = time.monotonic() + 30
+        while True:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            assert time.monotonic() < deadline, "mosquitto does not start"
+            time.sleep(0.05)
+        try:
+            yield port
+        finally:
+            process.terminate()
+            process.wait(30)
