@@ -23,6 +23,7 @@ from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.progress import Progress, silent
 from sensorstream.app.recovery import find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
@@ -87,7 +88,9 @@ class ServedOntology:
 class Application:
     """What server and command line see of a deployment. Thread-safe."""
 
-    def __init__(self, settings: Settings, clock: Clock, stack: ExitStack) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock, stack: ExitStack, progress: Progress
+    ) -> None:
         """Use :meth:`open`."""
         self.settings = settings
         self.alert_feed = AlertFeed()
@@ -95,9 +98,11 @@ class Application:
         self._stack = stack
         self._metrics = Metrics()
         self._probes: list[Callable[[], Sequence[Part]]] = []
+        progress("reading the ontology and the rules")
         deployment = read_deployment(settings)
         audit_every = audit_period(settings)
         self._timeline = deployment.timeline
+        progress("opening the history")
         store = self._open_store()
         stack.callback(store.close)
         start = find_start(store)
@@ -106,6 +111,7 @@ class Application:
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
+        progress(f"starting the reasoner (profile {settings.reasoning.profile})")
         machine = build_machine(deployment, clock.counter)
         stack.callback(machine.engine.close)
         self._engine = machine.engine
@@ -113,7 +119,18 @@ class Application:
         exchange = self._exchange = Exchange(machine.engine, machine.mapper, deployment, put)
         log = ReportLog()
         target = Target(machine.engine, machine.mapper, exchange)
-        recover(target, store, start, log.publish, clock.now())
+        entries = store.last_seq() - start.seq
+        rebuilding = "rebuilding the window from the journal"
+        progress(rebuilding, f"0 of {entries} entries")
+        recover(
+            target,
+            store,
+            start,
+            log.publish,
+            clock.now(),
+            lambda done: progress(rebuilding, f"{done} of {entries} entries"),
+        )
+        progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
         self._install_views()
         self._outbox = PostgresOutbox(database)
@@ -160,14 +177,18 @@ class Application:
         stack.callback(log.feed.close)
 
     @classmethod
-    def open(cls, settings: Settings, clock: Clock | None = None) -> Application:
+    def open(
+        cls, settings: Settings, clock: Clock | None = None, progress: Progress = silent
+    ) -> Application:
         """Start everything: history, recovery from the journal, pipeline, deliveries.
+
+        ``progress`` is told what goes on.
 
         Raises:
             SensorStreamError: invalid settings, ontology or rules, or a part does not start.
         """
         with ExitStack() as stack:
-            application = cls(settings, clock or SystemClock(), stack)
+            application = cls(settings, clock or SystemClock(), stack, progress)
             application._stack = stack.pop_all()
             return application
 
