@@ -4,13 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint conformance grammars bench clean
+.PHONY: demo test lint packages conformance grammars bench clean
 
 demo: $(READY)  ## the main job, live, on embedded defaults; ends by itself
 	$(BIN)/sensorstream demo
 
-test: $(READY)  ## the whole test suite
-	$(BIN)/python -m pytest
+test: $(READY)  ## the whole test suite, on all cores (at most four)
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile
 
 lint: $(READY)  ## format, style, types and layers
 	$(BIN)/ruff format --check .
@@ -18,7 +18,10 @@ lint: $(READY)  ## format, style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-conformance: $(READY)  ## the W3C suites, category by category, into docs/conformance.md
+packages: $(READY)  ## the wheel, installed and run with every Python here; fetches dependencies
+	$(BIN)/python -m tests.package.every_python
+
+conformance: $(READY)  ## the W3C and RML suites, category by category, into docs/conformance.md
 	$(BIN)/python -m tests.w3c.conformance
 
 grammars: $(READY)  ## the tables of the grammars, after a change of one of them

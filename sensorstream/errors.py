@@ -15,10 +15,12 @@
     │   ├── InvalidMessage       not valid against the XML Schema of its source
     │   ├── MappingError         a rule matched, but a value is missing or invalid
     │   │   └── InvalidValue     the value is there, but is not valid
+    │   ├── InvalidTerm          a statement with a name or literal that RDF does not have
     │   ├── Inconsistent         the message contradicts the ontology
     │   ├── RuleError            a semantic rule's action cannot be carried out
     │   └── RuleCycle            semantic rules kept changing the knowledge base
     ├── EventError               a line of an event file that cannot be read
+    ├── StoryError               a story that cannot be read
     ├── BackgroundError          a file of background knowledge that cannot be read or found
     ├── QueryError               a SPARQL or SQL text that cannot be run
     │   ├── QueryConflict        a continuous query whose name is taken, or one too many
@@ -33,9 +35,12 @@
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
     ├── WebhookError             a webhook that cannot be registered
+    │   └── UnknownWebhook       a webhook that does not exist
+    ├── MissingExtra             an optional part of the package is not installed
     ├── SparkError               Spark could not be started or used
     ├── SimulationError          recorded data that cannot be read
     ├── AddressUnavailable       an address that the server cannot listen on
+    ├── RequestRefused           a server cannot understand a request of a client
     └── ServerUnreachable        no server answers a command, or it is not SensorStream
 
 ``code`` is stable: clients may switch on it. It names the problem type in REST answers,
@@ -110,7 +115,7 @@ class TermError(SensorStreamError):
 
 
 class LanguageError(SensorStreamError):
-    """A rule file that cannot be read or compiled."""
+    """A rule file, or a file of functions for rules, that cannot be read or compiled."""
 
     code = "language"
 
@@ -180,6 +185,12 @@ class InvalidValue(MappingError):
     """A value is there but is not valid; ``if valid`` treats it as a missing value."""
 
 
+class InvalidTerm(MessageError):
+    """A statement has a name or literal that RDF does not have, whatever made it."""
+
+    code = "invalid-term"
+
+
 @dataclass(frozen=True, slots=True)
 class Contradiction:
     """What cannot be true together, for people: a minimal set unless ``limits`` says otherwise.
@@ -241,6 +252,12 @@ class EventError(SensorStreamError):
     """A line of an event file is not a valid event."""
 
     code = "event"
+
+
+class StoryError(SensorStreamError):
+    """A step of a story cannot be read."""
+
+    code = "story"
 
 
 class BackgroundError(SensorStreamError):
@@ -321,10 +338,22 @@ class Unavailable(SensorStreamError):
     code = "unavailable"
 
 
+class MissingExtra(SensorStreamError):
+    """An optional part of the package is not installed; the message says how to install it."""
+
+    code = "missing-extra"
+
+
 class WebhookError(SensorStreamError):
     """A webhook that cannot be registered."""
 
     code = "webhook"
+
+
+class UnknownWebhook(WebhookError):
+    """A webhook that does not exist."""
+
+    code = "unknown-webhook"
 
 
 class SparkError(SensorStreamError):
@@ -343,6 +372,12 @@ class AddressUnavailable(SensorStreamError):
     """The server cannot listen on the address it was given."""
 
     code = "address"
+
+
+class RequestRefused(SensorStreamError):
+    """A server cannot understand a request of a client; ``problem`` says which part of it."""
+
+    code = "request"
 
 
 class ServerUnreachable(SensorStreamError):

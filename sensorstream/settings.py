@@ -45,6 +45,16 @@ class RuleSettings:
 
     files: tuple[Path, ...] = _setting((), "Rule files; also RML (.ttl) and stylesheets (.xsl).")
     max_rounds: int = _setting(16, "Rounds of semantic rules per message before it is a cycle.")
+    base: str = _setting("", "The base IRI of RML files: completes the IRIs made from values.")
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSettings:
+    """``[functions]``."""
+
+    files: tuple[Path, ...] = _setting(
+        (), "Python files whose functions rules may call; see docs/rule-language.md."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +240,7 @@ class Settings:
     path: Path
     ontology: OntologySettings = OntologySettings()
     rules: RuleSettings = RuleSettings()
+    functions: FunctionSettings = FunctionSettings()
     time: TimeSettings = TimeSettings()
     messages: MessageSettings = MessageSettings()
     window: WindowSettings = WindowSettings()
@@ -254,6 +265,7 @@ class Settings:
 SECTIONS: Final[Mapping[str, type[Any]]] = {
     "ontology": OntologySettings,
     "rules": RuleSettings,
+    "functions": FunctionSettings,
     "time": TimeSettings,
     "messages": MessageSettings,
     "window": WindowSettings,

@@ -33,6 +33,7 @@ from sensorstream.app.wiring import Deployment, audit_period, build_machine, rea
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
+from sensorstream.errors import Position
 from sensorstream.history import embedded
 from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine as database_engine
@@ -65,6 +66,15 @@ class Part:
     name: str
     ready: bool
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """A rule in force: ``kind`` is ``mapping`` or ``semantic``."""
+
+    kind: str
+    name: str
+    position: Position | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +244,14 @@ class Application:
             ReasonerError: HermiT did not finish in time, or failed.
         """
         return self._auditor.audit(seconds)
+
+    def rules(self) -> Sequence[InForce]:
+        """The mapping rules and the semantic rules in force, in the order of their files."""
+        deployment = self.deployment
+        return (
+            *(InForce("mapping", each.name) for each in deployment.mapping.rules),
+            *(InForce("semantic", each.name, each.position) for each in deployment.rules),
+        )
 
     def ontology(self) -> ServedOntology:
         """The ontology in force, and its origin."""

@@ -7,10 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from sensorstream.errors import LanguageError, Position, SensorStreamError, SettingsError
+from sensorstream.errors import (
+    LanguageError,
+    MalformedMessage,
+    Position,
+    SensorStreamError,
+    SettingsError,
+)
 from sensorstream.language.syntax import RuleFile
+from sensorstream.mapping.document import Document, parse_document
+from sensorstream.mapping.functions import NO_LIBRARY, Library
 from sensorstream.mapping.plan import MappingPlan, PlannedRule
-from sensorstream.mapping.rml import compile_maps, compile_rml, read_rml
+from sensorstream.mapping.rml import Surroundings, compile_maps, compile_rml, joined_files, read_rml
+from sensorstream.mapping.rml.model import LogicalSource, RmlMapping
 from sensorstream.mapping.rml.rml_check import faults as rml_faults
 from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.mapping.xslt import compile_stylesheet
@@ -19,6 +28,8 @@ from sensorstream.model.timeline import Timeline
 
 _RML: Final = frozenset((".ttl", ".turtle"))
 _STYLESHEETS: Final = frozenset((".xsl", ".xslt"))
+_MAX_DEPTH: Final = 256
+"""How deep files may be nested: what libxml2 allows."""
 
 
 def is_rule_file(file: Path) -> bool:
@@ -32,8 +43,13 @@ def with_mapping_files(
     files: Sequence[Path],
     schema: Schema,
     timeline: Timeline,
+    base: str = "",
+    library: Library = NO_LIBRARY,
 ) -> MappingPlan:
     """The plan of the rule files, followed by the RML files and stylesheets.
+
+    ``base`` completes the IRIs that RML makes from values, ``library`` holds the functions that RML
+    may name.
 
     Raises:
         LanguageError: a file cannot be compiled, or two rules share a name.
@@ -42,7 +58,7 @@ def with_mapping_files(
     added: list[PlannedRule] = []
     for file in files:
         if not is_rule_file(file):
-            compiled = _compiled(file, schema, timeline)
+            compiled = _compiled(file, schema, timeline, base, library)
             for clash in _clashes(file, compiled, rules, added):
                 raise clash
             added += compiled
@@ -50,7 +66,11 @@ def with_mapping_files(
 
 
 def single_maps(
-    files: Sequence[Path], schema: Schema, timeline: Timeline
+    files: Sequence[Path],
+    schema: Schema,
+    timeline: Timeline,
+    base: str = "",
+    library: Library = NO_LIBRARY,
 ) -> tuple[PlannedRule, ...]:
     """Each triples map and each stylesheet as a separate rule, to report its results.
 
@@ -61,14 +81,20 @@ def single_maps(
     found: list[PlannedRule] = []
     for file in files:
         if _is_rml(file):
-            found += compile_maps(read_rml(_text(file), str(file)), timeline)
+            mapping = read_rml(_text(file), str(file), base, library)
+            found += compile_maps(mapping, timeline, _surroundings(mapping, file, library))
         elif not is_rule_file(file):
-            found += _compiled(file, schema, timeline)
+            found += _compiled(file, schema, timeline, base, library)
     return tuple(found)
 
 
 def mapping_file_faults(
-    rules: Sequence[RuleFile], files: Sequence[Path], schema: Schema, timeline: Timeline
+    rules: Sequence[RuleFile],
+    files: Sequence[Path],
+    schema: Schema,
+    timeline: Timeline,
+    base: str = "",
+    library: Library = NO_LIBRARY,
 ) -> Iterator[SensorStreamError]:
     """All faults of the RML files and stylesheets."""
     added: list[PlannedRule] = []
@@ -76,20 +102,61 @@ def mapping_file_faults(
         if is_rule_file(file):
             continue
         try:
-            found = rml_faults(read_rml(_text(file), str(file)), schema) if _is_rml(file) else []
+            found: list[LanguageError] = []
+            if _is_rml(file):
+                mapping = read_rml(_text(file), str(file), base, library)
+                found = [*rml_faults(mapping, schema, library), *_absent(mapping, file)]
             yield from found
             if not found:
-                compiled = _compiled(file, schema, timeline)
+                compiled = _compiled(file, schema, timeline, base, library)
                 yield from _clashes(file, compiled, rules, added)
                 added += compiled
         except SensorStreamError as error:
             yield error
 
 
-def _compiled(file: Path, schema: Schema, timeline: Timeline) -> tuple[PlannedRule, ...]:
+def _compiled(
+    file: Path, schema: Schema, timeline: Timeline, base: str, library: Library
+) -> tuple[PlannedRule, ...]:
     if _is_rml(file):
-        return compile_rml([read_rml(_text(file), str(file))], schema, timeline)
+        mapping = read_rml(_text(file), str(file), base, library)
+        for fault in _absent(mapping, file):
+            raise fault
+        return compile_rml([mapping], schema, timeline, _surroundings(mapping, file, library))
     return (compile_stylesheet(read_stylesheet(_content(file), str(file)), timeline),)
+
+
+def _absent(mapping: RmlMapping, file: Path) -> Iterator[LanguageError]:
+    """Files that the mapping names as sources, and that are not there."""
+    for each in mapping.maps:
+        path = _path(each.source, file)
+        if path is not None and not path.is_file():
+            yield LanguageError(
+                f"triples map <{each.key}>: rml:source '{each.source.name}': there is no such file "
+                f"in {path.parent}: expected a file (a sample of the messages, or what they are "
+                "joined with), or no rml:source",
+                position=each.position,
+            )
+
+
+def _surroundings(mapping: RmlMapping, file: Path, library: Library) -> Surroundings:
+    """The functions, and the files that messages are joined with."""
+    found: dict[str, Document] = {}
+    for source in joined_files(mapping):
+        path = _path(source, file)
+        assert path is not None, "the reader refuses joins with sources that are no files"
+        try:
+            found[source.name] = parse_document(_content(path), max_depth=_MAX_DEPTH)
+        except MalformedMessage as error:
+            raise SettingsError(f"rules.files: {path}, joined by {file}: {error.message}") from None
+    return Surroundings(library, found)
+
+
+def _path(source: LogicalSource, file: Path) -> Path | None:
+    """The path of a source that is a file; None if it is no file."""
+    if source.root is None:
+        return None
+    return (file.parent if source.root == "mapping" else Path.cwd()) / source.name
 
 
 def _is_rml(file: Path) -> bool:

@@ -120,7 +120,10 @@ def build_engine(
 
 
 def parse_mapping(
-    *files: str | Path, static: Sequence[str | Path] | Background = (), line: str = "datetime"
+    *files: str | Path,
+    static: Sequence[str | Path] | Background = (),
+    line: str = "datetime",
+    functions: Sequence[str | Path] = (),
 ) -> MappingPlan:
     """The mapping rules of some files: ``*.rules``, RML (``*.ttl``) or XSLT.
 
@@ -128,10 +131,11 @@ def parse_mapping(
         files: in the order in which their rules are applied; semantic rules are ignored.
         static: RDF files with the classes and properties that the rules use.
         line: how times are written, ``datetime`` or ``integer``.
+        functions: Python files whose functions the rules may call.
 
     Raises:
-        LanguageError: a rule cannot be read or compiled, or uses a class or property that the
-            static files do not declare.
+        LanguageError: a rule or function cannot be read or compiled, or a rule uses a class or
+            property that the static files do not declare.
         SettingsError: a file cannot be read.
         BackgroundError: a static file cannot be read.
     """
@@ -140,8 +144,11 @@ def parse_mapping(
     triples = tuple(background.triples())
     schema = Schema.of(triples)
     parsed = read_rules(paths)
-    plan = compile_mapping(parsed, schema, timeline, read_reference(parsed, triples))
-    return with_mapping_files(plan, parsed, paths, schema, timeline)
+    reference = read_reference(parsed, triples, [Path(each) for each in functions])
+    plan = compile_mapping(parsed, schema, timeline, reference)
+    return with_mapping_files(
+        plan, parsed, paths, schema, timeline, library=reference.library_of("")
+    )
 
 
 def recorded_events(lines: EventLines, source: Iterable[str]) -> Iterator[Event]:

@@ -1,35 +1,39 @@
-"""Reads the reference data of mapping rules: tables named in rule files, and the ontology."""
+"""Reads what mapping rules refer to: tables, functions of the user's own, and the ontology."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from sensorstream.errors import LanguageError
+from sensorstream.app.function_files import read_functions
+from sensorstream.errors import LanguageError, SensorStreamError
 from sensorstream.language.syntax import RuleFile, Table
 from sensorstream.mapping.lookup_tables import parse_table
 from sensorstream.mapping.reference_data import ReferenceData, reference_data
 from sensorstream.model.terms import Triple
 
 
-def read_reference(files: Sequence[RuleFile], triples: Iterable[Triple]) -> ReferenceData:
-    """The lookup tables of rule files, and the individuals of an ontology.
+def read_reference(
+    files: Sequence[RuleFile], triples: Iterable[Triple], functions: Sequence[Path] = ()
+) -> ReferenceData:
+    """The lookup tables of rule files, the functions of Python files, an ontology's individuals.
 
     Raises:
-        LanguageError: a table cannot be read; it has the position of its declaration.
+        LanguageError: a table or a function cannot be read; it has the position of its declaration.
+        SettingsError: a Python file cannot be read.
     """
-    reference, faults = read_reference_with_faults(files, triples)
+    reference, faults = read_reference_with_faults(files, triples, functions)
     for fault in faults:
         raise fault
     return reference
 
 
 def read_reference_with_faults(
-    files: Sequence[RuleFile], triples: Iterable[Triple]
-) -> tuple[ReferenceData, tuple[LanguageError, ...]]:
-    """As :func:`read_reference`; a table that cannot be read is empty."""
+    files: Sequence[RuleFile], triples: Iterable[Triple], functions: Sequence[Path] = ()
+) -> tuple[ReferenceData, tuple[SensorStreamError, ...]]:
+    """As :func:`read_reference`; a table that cannot be read is empty, a function is left out."""
     tables: dict[str, dict[str, Mapping[str, str]]] = {}
-    faults: list[LanguageError] = []
+    own, faults = read_functions(functions)
     for file in files:
         for table in file.tables:
             try:
@@ -38,7 +42,7 @@ def read_reference_with_faults(
                 faults.append(error)
                 read = {}
             tables.setdefault(file.file, {})[table.name] = read
-    return reference_data(tables, triples), tuple(faults)
+    return reference_data(tables, triples, own), tuple(faults)
 
 
 def _text(file: RuleFile, table: Table) -> str:

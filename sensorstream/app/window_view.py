@@ -42,6 +42,7 @@ class WindowView:
     held: int
     statements: int
     inferred: int
+    now: Instant | None
     individuals: tuple[IndividualView, ...]
 
 
@@ -66,6 +67,7 @@ def view_window(
         held=engine.held,
         statements=kb.size(Origin.WINDOW),
         inferred=kb.size(Origin.INFERRED),
+        now=window.now,
         individuals=tuple(
             IndividualView(
                 name=each.name,

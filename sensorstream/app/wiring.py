@@ -24,6 +24,7 @@ from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.plan import MappingPlan
+from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
@@ -42,6 +43,7 @@ class Deployment:
 
     settings: Settings
     ontology: Ontology
+    reference: ReferenceData
     mapping: MappingPlan
     rules: tuple[CompiledRule, ...]
     window: WindowSpec
@@ -83,8 +85,14 @@ def read_rules(files: Sequence[Path]) -> list[RuleFile]:
     return parsed
 
 
-def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Deployment:
-    """Read and compile all files that the settings name; ``ontology`` replaces theirs.
+def read_deployment(
+    settings: Settings,
+    ontology: Ontology | None = None,
+    rules: Sequence[RuleFile] | None = None,
+) -> Deployment:
+    """Read and compile all files that the settings name.
+
+    ``ontology`` and ``rules`` replace theirs; with ``rules`` no rule file is read.
 
     Raises:
         SettingsError: a setting is not valid.
@@ -95,18 +103,23 @@ def read_deployment(settings: Settings, ontology: Ontology | None = None) -> Dep
     window = window_spec(settings.window, timeline)
     if ontology is None:
         ontology = load_ontology(settings.ontology.files)
-    files = read_rules(settings.rules.files)
-    plan = compile_mapping(
-        files,
-        ontology.schema,
-        timeline,
-        read_reference(files, ontology.triples),
-        read_schemas(settings),
-    )
+    paths = settings.rules.files if rules is None else ()
+    files = read_rules(paths) if rules is None else rules
+    reference = read_reference(files, ontology.triples, settings.functions.files)
+    plan = compile_mapping(files, ontology.schema, timeline, reference, read_schemas(settings))
     return Deployment(
         settings=settings,
         ontology=ontology,
-        mapping=with_mapping_files(plan, files, settings.rules.files, ontology.schema, timeline),
+        reference=reference,
+        mapping=with_mapping_files(
+            plan,
+            files,
+            paths,
+            ontology.schema,
+            timeline,
+            settings.rules.base,
+            reference.library_of(""),
+        ),
         rules=compile_rules(files, ontology.schema, timeline),
         window=window,
         partition=window_partition(settings.window, ontology.schema),
@@ -149,8 +162,15 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
     )
 
 
-def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machine:
+def build_machine(
+    deployment: Deployment,
+    counter: Callable[[], float],
+    reasoner: Reasoner | None = None,
+) -> Machine:
     """A new engine with an empty window, its reasoner started.
+
+    ``reasoner`` is one of an engine that is not used any more, of the same profile and ontology:
+    its process is used again.
 
     Raises:
         ReasonerError: the reasoner does not start.
@@ -159,7 +179,8 @@ def build_machine(deployment: Deployment, counter: Callable[[], float]) -> Machi
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, deployment.ontology.triples)
     snapshot = Snapshot(knowledge)
-    reasoner = reasoner_of(deployment)
+    if reasoner is None:
+        reasoner = reasoner_of(deployment)
     try:
         engine = Engine(
             knowledge=knowledge,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from sensorstream.analysis import Note
     from sensorstream.app.wiring import Deployment
     from sensorstream.language.syntax import RuleFile
+    from sensorstream.mapping.functions import Definition
+    from sensorstream.reasoning.ontology import Ontology
+    from sensorstream.rules.rule_compiler import CompiledRule
+
+_NOTHING_UNSAVED: Final[Mapping[Path, str]] = MappingProxyType({})
 
 
 @click.command("check")
@@ -24,21 +30,26 @@ if TYPE_CHECKING:
 def command(config: Path, as_json: bool) -> None:
     """Check the settings, the ontology and the rules.
 
-    Prints "file:line:column: message" for each fault and exits with 1; else prints notes, then "ok"
-    and a summary. There are notes on rules that cannot fire or whose cost grows with the window, on
-    names in queries that the ontology does not declare, and on filters that are never true.
+    Prints "file:line:column: message" for each fault and exits with 1; else prints notes, the
+    functions of your own that rules may call, then "ok" and a summary. There are notes on rules
+    that cannot fire or whose cost grows with the window, on names in queries that the ontology does
+    not declare, and on filters that are never true.
     """
-    from sensorstream.app.wiring import read_deployment
+    from sensorstream.app.wiring import read_deployment, read_rules
 
     summary = ""
     notes: list[Note] = []
+    own: list[Definition] = []
     try:
         settings = load_settings(config)
         found = list(faults(settings))
         if not found:
             # A fault between the parts also prevents the server from starting.
             deployment = read_deployment(settings)
-            summary, notes = _summary(deployment), list(_notes(deployment))
+            summary = _summary(deployment)
+            rules = read_rules(settings.rules.files)
+            notes = list(deployment_notes(settings, rules, deployment.ontology, deployment.rules))
+            own = list(deployment.reference.functions.values())
     except SensorStreamError as error:
         found = [error]
     placed = [(_position(fault, config), fault) for fault in found]
@@ -68,6 +79,7 @@ def command(config: Path, as_json: bool) -> None:
                     }
                     for note in notes
                 ],
+                "functions": [_function(each, config) for each in own],
             }
         )
     else:
@@ -75,18 +87,28 @@ def command(config: Path, as_json: bool) -> None:
             click.echo(f"{place}: {fault.message}")
         for note in notes:
             click.echo(f"{note.position}: note: {note.text}")
+        for each in own:
+            click.echo(f"{each.position}: function: {each.usage}")
         if summary:
             click.echo(f"ok: {summary}")
     if found:
         raise click.exceptions.Exit(1)
 
 
-def faults(settings: Settings) -> Iterator[SensorStreamError]:
-    """All faults of the files that the settings name, except those that another fault hides."""
+def faults(
+    settings: Settings,
+    unsaved: Mapping[Path, str] = _NOTHING_UNSAVED,
+    read_ontology: Callable[[Sequence[Path]], Ontology] | None = None,
+) -> Iterator[SensorStreamError]:
+    """All faults of the files that the settings name, except those that another fault hides.
+
+    ``unsaved`` are the texts of rule files that count instead of those on disk; ``read_ontology``
+    is by default :func:`sensorstream.reasoning.ontology.load_ontology`.
+    """
     from sensorstream.app.mapping_files import is_rule_file, mapping_file_faults
     from sensorstream.app.reference_files import read_reference_with_faults
     from sensorstream.app.schemas import read_schemas
-    from sensorstream.language.parser import parse
+    from sensorstream.language.recovery import parse_with_recovery
     from sensorstream.mapping.check import check as mapping_faults
     from sensorstream.reasoning.ontology import load_ontology
     from sensorstream.rules.rule_compiler import rule_faults
@@ -94,13 +116,16 @@ def faults(settings: Settings) -> Iterator[SensorStreamError]:
     files: list[RuleFile] = []
     for path in filter(is_rule_file, settings.rules.files):
         try:
-            files.append(parse(path.read_text(encoding="utf-8"), str(path)))
-        except SensorStreamError as error:
-            yield error
+            text = unsaved[path] if path in unsaved else path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             yield SettingsError(f"rules.files: cannot read {path}: {error}")
+            continue
+        tree, found = parse_with_recovery(text, str(path))
+        yield from found
+        if tree is not None:
+            files.append(tree)
     try:
-        ontology = load_ontology(settings.ontology.files)
+        ontology = (read_ontology or load_ontology)(settings.ontology.files)
     except SensorStreamError as error:
         yield error
         return
@@ -109,30 +134,53 @@ def faults(settings: Settings) -> Iterator[SensorStreamError]:
     except SensorStreamError as error:
         yield error
     schema = ontology.schema
-    reference, unread = read_reference_with_faults(files, ontology.triples)
+    reference, unread = read_reference_with_faults(
+        files, ontology.triples, settings.functions.files
+    )
     yield from unread
     yield from mapping_faults(files, schema, reference)
     yield from rule_faults(files, schema, settings.time.timeline)
-    yield from mapping_file_faults(files, settings.rules.files, schema, settings.time.timeline)
+    yield from mapping_file_faults(
+        files,
+        settings.rules.files,
+        schema,
+        settings.time.timeline,
+        settings.rules.base,
+        reference.library_of(""),
+    )
 
 
-def _notes(deployment: Deployment) -> Iterator[Note]:
-    """Notes: no faults, but worth knowing."""
+def _function(own: Definition, config: Path) -> dict[str, object]:
+    place = own.position or Position(str(config), 1, 1)
+    return {
+        "file": place.file,
+        "line": place.line,
+        "name": own.name,
+        "usage": own.usage,
+        "meaning": own.meaning,
+        "iri": own.iri,
+    }
+
+
+def deployment_notes(
+    settings: Settings,
+    files: Sequence[RuleFile],
+    ontology: Ontology,
+    rules: Sequence[CompiledRule],
+) -> Iterator[Note]:
+    """Notes: no faults, but worth knowing; ``rules`` are the semantic rules of ``files``."""
     from sensorstream.analysis import Note
     from sensorstream.app.mapping_files import is_rule_file
-    from sensorstream.app.wiring import read_rules
     from sensorstream.rules.continuous import evaluated_anew
     from sensorstream.rules.notes import rule_notes
 
-    paths = deployment.settings.rules.files
-    ontology = deployment.ontology
     yield from rule_notes(
-        read_rules(paths),
+        files,
         ontology.schema,
         ontology.triples,
-        others_make=not all(map(is_rule_file, paths)),
+        others_make=not all(map(is_rule_file, settings.rules.files)),
     )
-    for rule, reason in evaluated_anew(deployment.rules):
+    for rule, reason in evaluated_anew(rules):
         yield Note(
             "evaluated-anew",
             f"rule {rule.name}: its queries are evaluated anew whenever it is tried: {reason}",

@@ -12,6 +12,8 @@ from lxml import etree
 from sensorstream.client import blocking, calls
 from sensorstream.errors import MessageError, ServerUnreachable
 
+TABLES: Final = "application/sparql-results+json, text/turtle;q=0.9"
+"""The answers that are shown as tables; a graph is Turtle."""
 SOAP_ENVELOPE: Final = "http://schemas.xmlsoap.org/soap/envelope/"
 SOAP_MESSAGES: Final = "http://sensorstream.example/soap"
 
@@ -56,6 +58,10 @@ class Client(blocking.Client):
         """The media type and the text of the answer to a SPARQL query."""
         return self._do(calls.sparql(query, accept))
 
+    def answer(self, name: str) -> tuple[str, str]:
+        """The media type and the text of the present result of a continuous query."""
+        return self._do(calls.answer(name, TABLES))
+
     def select(self, query: str) -> list[dict[str, str]]:
         """The solutions of a SELECT query, each value as its plain text."""
         document = json.loads(self.sparql(query, "application/sparql-results+json")[1])
@@ -63,14 +69,6 @@ class Client(blocking.Client):
             {name: cell["value"] for name, cell in solution.items()}
             for solution in document["results"]["bindings"]
         ]
-
-    def register_webhook(self, url: str) -> dict[str, Any]:
-        """Register ``url`` for the delivery of alerts; the answer has the signing secret."""
-        return self._do(calls.webhook(url))
-
-    def metrics(self) -> str:
-        """The server's metrics in Prometheus' text format."""
-        return calls.check(self._request("GET", "/metrics")).text
 
 
 def _soap_answer(response: httpx.Response) -> dict[str, Any]:

@@ -5,13 +5,22 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
+from threading import Event, Thread
+from typing import Any, Final
 
 import click
 
+from sensorstream.clock import SystemClock
+
 Advance = Callable[[], None]
+Say = Callable[[str], None]
+
+SOON: Final = 2.0
+"""Seconds after which a person wants to know what goes on."""
+_AGAIN: Final = 10.0
 
 
 @contextmanager
@@ -36,6 +45,58 @@ def progress(what: str, total: int | None) -> Iterator[Advance]:
     ) as bar:
         task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)
+
+
+@contextmanager
+def lasting(what: str, *, after: float = SOON, quiet: bool = False) -> Iterator[Say]:
+    """Say on stderr what goes on while the block runs, if it lasts over ``after`` seconds.
+
+    Then again every ten seconds, with the seconds so far. Yields a function that says what goes on
+    from now on.
+    """
+    if quiet:
+        yield lambda _: None
+        return
+    counter = SystemClock().counter
+    state = _State(what, counter())
+    watch = Thread(target=state.watch, args=(after, counter), daemon=True)
+    watch.start()
+    try:
+        yield lambda text: state.begin(text, counter())
+    finally:
+        state.stop()
+        watch.join()
+
+
+class _State:
+    """What goes on now and since when; written by one thread, told by another."""
+
+    def __init__(self, what: str, since: float) -> None:
+        self._now = (what, since)
+        self._changed = Event()
+        self._over = False
+
+    def begin(self, what: str, since: float) -> None:
+        self._now = (what, since)
+        self._changed.set()
+
+    def stop(self) -> None:
+        self._over = True
+        self._changed.set()
+
+    def watch(self, after: float, counter: Callable[[], float]) -> None:
+        wait = after
+        while True:
+            changed = self._changed.wait(wait)
+            if self._over:
+                return
+            what, since = self._now
+            if changed:
+                self._changed.clear()
+                wait = after
+                continue
+            click.echo(f"{what} … {counter() - since:.0f} s", err=True)
+            wait = _AGAIN
 
 
 def print_json(value: object) -> None:
@@ -78,6 +139,27 @@ def print_table(
         console.print(shown)
     for line in captured.get().splitlines():
         click.echo(line.rstrip())
+
+
+def print_fields(fields: Mapping[str, object]) -> None:
+    """Names and values, one a line; values that are missing are left out."""
+    width = max(map(len, fields), default=0)
+    for name, value in fields.items():
+        if value is not None and value != "":
+            click.echo(f"{name:{width}}  {plain(value)}")
+
+
+def print_solutions(found: Mapping[str, Any]) -> None:
+    """An answer in the SPARQL 1.1 Query Results JSON Format, as a table, "yes" or "no"."""
+    if "boolean" in found:
+        click.echo("yes" if found["boolean"] else "no")
+        return
+    columns = found["head"]["vars"]
+    rows = [
+        [solution.get(name, {}).get("value") for name in columns]
+        for solution in found["results"]["bindings"]
+    ]
+    print_table(columns, rows)
 
 
 def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:

@@ -118,18 +118,18 @@ def _explained(
 ) -> dict[str, Any]:
     """The operators, once the engine has taken the events."""
     from sensorstream.app.recorded import recorded_events
-    from sensorstream.cli.run import Printer
+    from sensorstream.cli.event_printer import EventPrinter
     from sensorstream.streams.event_lines import EventLines
     from sensorstream.streams.operator_graph import graph_data
 
     lines = EventLines(str(events))
     if events is not None:
-        counted = Printer(lines.format)
+        counted = EventPrinter(lines.format)
         with events.open(encoding="utf-8") as source:
             for event in recorded_events(lines, source):
                 counted.count(engine.take(event))
         if engine.held:
             click.echo(f"{engine.held} events wait, because earlier ones might come", err=True)
-        counted.say_counts(lateness, messages=False)
+        counted.say_counts(lateness)
     written: Callable[[Instant], object] = lines.format
     return graph_data(running, written)

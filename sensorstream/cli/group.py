@@ -18,6 +18,7 @@ import click
 from sensorstream.errors import (
     AddressUnavailable,
     HistoryError,
+    MissingExtra,
     ReasonerError,
     SensorStreamError,
     ServerUnreachable,
@@ -29,14 +30,25 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "init": "Make a working folder: settings, ontology, rules and sample messages.",
         "check": "Check the settings, the ontology and the rules.",
+        "fmt": "Lay out rule files: line breaks, indentation and spaces.",
+        "language-server": "Help editors with rules and queries: faults, completion, layout.",
         "map": "Show what the mapping rules make of messages, as Turtle.",
         "rml": "Turn mapping rules into RML, and RML into mapping rules.",
         "serve": "Run the server.",
+        "health": "Show whether a running server can do its work, part by part.",
         "send": "Send XML messages to a running server.",
         "simulate": "Simulate messages: face trackers, the sensors of a city, auctions.",
         "replay": "Send recorded messages again.",
         "query": "Query a running server's knowledge base in SPARQL.",
+        "queries": "Register, read, follow and remove the continuous queries of a running server.",
+        "alerts": "List or follow the alerts of a running server.",
+        "webhooks": "Register, list and remove the webhooks of a running server.",
+        "quarantine": "Look at the messages that a running server did not take in.",
+        "window": "Show the window of a running server and its individuals, oldest first.",
+        "ontology": "Read or replace the ontology of a running server.",
+        "rules": "List the mapping rules and the semantic rules of a running server.",
         "run": "Evaluate continuous queries and semantic rules over events or messages.",
+        "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Query the history in SQL, on PostgreSQL or on Spark.",
         "demo": "See the main job live, in about a minute.",
@@ -47,6 +59,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
 SYSTEM_FAILURES: Final = (
     AddressUnavailable,
     HistoryError,
+    MissingExtra,
     ReasonerError,
     ServerUnreachable,
     SparkError,
@@ -80,7 +93,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"sensorstream.cli.{cmd_name}").command
+        command = importlib.import_module(f"sensorstream.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 def command(
     messages: tuple[str, ...], config: Path, explained: bool, name: str, as_json: bool
 ) -> None:
-    """Show what the mapping rules make of messages, as Turtle.
+    """Show what the mapping rules make of messages, as Turtle (TriG, where there are named graphs).
 
     A MESSAGE is a file, a folder or ZIP archive of *.xml files, or "-" for standard input. No
     server is needed and nothing is stored. Exits with 1 if no rule matches a message, or a
@@ -54,6 +52,7 @@ def command(
     from sensorstream.cli.console import print_json
     from sensorstream.cli.explanation import lines_of
     from sensorstream.cli.sources import sources
+    from sensorstream.cli.turtle import mapped_turtle
     from sensorstream.mapping.compile import compile_mapping
     from sensorstream.mapping.document import parse_document
     from sensorstream.mapping.rule_report import Explanation, explain
@@ -64,15 +63,28 @@ def command(
     timeline = settings.time.timeline
     files = read_rules(settings.rules.files)
     ontology = load_ontology(settings.ontology.files)
-    schema, reference = ontology.schema, read_reference(files, ontology.triples)
+    schema = ontology.schema
+    reference = read_reference(files, ontology.triples, settings.functions.files)
     plan = with_mapping_files(
         compile_mapping(files, schema, timeline, reference, read_schemas(settings)),
         files,
         settings.rules.files,
         schema,
         timeline,
+        settings.rules.base,
+        reference.library_of(""),
     )
-    others = single_maps(settings.rules.files, schema, timeline) if explained else ()
+    others = (
+        single_maps(
+            settings.rules.files,
+            schema,
+            timeline,
+            settings.rules.base,
+            reference.library_of(""),
+        )
+        if explained
+        else ()
+    )
     prefixes = {"xsd": XSD} | {each.name: each.iri for file in files for each in file.prefixes}
     arrival = timeline.of(SystemClock().now())
     answers: list[dict[str, object]] = []
@@ -97,7 +109,9 @@ def command(
         for told in [fault] if fault else mapped.warnings if mapped is not None else ():
             faulty = True
             click.echo(f"{source.name}: {told}", err=True)
-        head, body = ("", "") if mapped is None else turtle(mapped, prefixes)
+        head, body = "", ""
+        if mapped is not None:
+            head, body = mapped_turtle(mapped, prefixes)
         if as_json:
             answer: dict[str, object] = {"message": source.name}
             if mapped is None:
@@ -107,8 +121,10 @@ def command(
                     "matched": mapped.matched,
                     "individuals": mapped.individuals,
                     "warnings": mapped.warnings,
-                    "turtle": f"{head}\n{body}",
+                    "turtle": "\n".join(mapped_turtle(mapped, prefixes, merged=True)),
                 }
+                if any(event.graphs for event in mapped.events):
+                    answer["trig"] = f"{head}\n{body}"
             if explained:
                 answer["explanation"] = [asdict(each) for each in explanations]
             answers.append(answer)
@@ -130,23 +146,3 @@ def command(
 def _heading(name: str, mapped: Mapped, timeline: Timeline) -> str:
     times = ", ".join(timeline.format(event.time) for event in mapped.events)
     return f"# {name}: {', '.join(mapped.matched)}; time {times}"
-
-
-def turtle(mapped: Mapped, prefixes: Mapping[str, str]) -> tuple[str, str]:
-    """The statements of a message in Turtle: the prefix lines, and all the rest."""
-    lines = _serialize(
-        (f"{s.n3} {p.n3} {o.n3} ." for event in mapped.events for s, p, o in event.triples),
-        prefixes,
-    ).splitlines()
-    head = [line for line in lines if line.startswith("@prefix")]
-    return "\n".join(head), "\n".join(line for line in lines if not line.startswith("@prefix"))
-
-
-def _serialize(ntriples: Iterable[str], prefixes: Mapping[str, str]) -> str:
-    import pyoxigraph
-
-    statements = pyoxigraph.parse("\n".join(ntriples), format=pyoxigraph.RdfFormat.N_TRIPLES)
-    triples = [quad.triple for quad in statements]
-    text = io.BytesIO()
-    pyoxigraph.serialize(triples, text, format=pyoxigraph.RdfFormat.TURTLE, prefixes=dict(prefixes))
-    return text.getvalue().decode()

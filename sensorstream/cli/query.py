@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -37,25 +37,12 @@ def command(query: str, url: str | None, config: Path, form: str) -> None:
     SPARQL is the query itself, or "-" to read it from standard input.
     """
     from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_solutions
 
     text = sys.stdin.read() if query == "-" else query
     with Client(server_url(url, config)) as client:
         media_type, answer = client.sparql(text, _FORMATS[form])
     if form == "table" and media_type == "application/sparql-results+json":
-        _show(json.loads(answer))
+        print_solutions(json.loads(answer))
     else:
         click.echo(answer.rstrip("\n"))
-
-
-def _show(found: dict[str, Any]) -> None:
-    from sensorstream.cli.console import print_table
-
-    if "boolean" in found:
-        click.echo("yes" if found["boolean"] else "no")
-        return
-    columns = found["head"]["vars"]
-    rows = [
-        [solution.get(name, {}).get("value") for name in columns]
-        for solution in found["results"]["bindings"]
-    ]
-    print_table(columns, rows)

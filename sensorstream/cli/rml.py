@@ -30,10 +30,17 @@ def command() -> None:
 @command.command("export")
 @click.argument("rules", type=_FILE)
 @config_option
-def export(rules: Path, config: Path) -> None:
+@click.option(
+    "--source",
+    type=_FILE,
+    help="A file with messages, as rml:source: for processors that read files. They may find "
+    "values below an iteration only, so values above it get triples maps of their own.",
+)
+def export(rules: Path, config: Path, source: Path | None) -> None:
     """Print the mapping rules of RULES as RML, in Turtle."""
     from sensorstream.language.parser import parse
     from sensorstream.mapping.check import check
+    from sensorstream.mapping.rml.ancestors import without_ancestors
     from sensorstream.mapping.rml.from_rules import from_rules
     from sensorstream.mapping.rml.writer import print_rml
 
@@ -41,7 +48,9 @@ def export(rules: Path, config: Path) -> None:
     file = parse(rules.read_text(encoding="utf-8"), str(rules))
     for fault in check([file], schema):
         raise fault
-    mapping, refused = from_rules(file, schema)
+    mapping, refused = from_rules(file, schema, "" if source is None else str(source))
+    if source is not None:
+        mapping = without_ancestors(mapping)
     click.echo(print_rml(mapping), nl=False)
     _report(refused)
 
@@ -57,7 +66,8 @@ def import_(mapping: Path, config: Path) -> None:
     from sensorstream.mapping.rml.to_rules import to_rules
 
     schema = _schema(config)
-    read = read_rml(mapping.read_text(encoding="utf-8"), str(mapping))
+    base = load_settings(config).rules.base
+    read = read_rml(mapping.read_text(encoding="utf-8"), str(mapping), base)
     for fault in faults(read, schema):
         raise fault
     rules, refused = to_rules(read, schema)

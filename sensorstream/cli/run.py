@@ -1,14 +1,12 @@
-"""``sensorstream run``: queries and rules over recorded events or messages, without a server."""
+"""``sensorstream run``: recorded events or messages through the engine, without a server."""
 
 from __future__ import annotations
 
-import json
 import resource
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
@@ -16,19 +14,17 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sensorstream.cli.offline import FILE, engine_options, offline_engine
+from sensorstream.cli.options import config_option
 
 if TYPE_CHECKING:
-    from sensorstream.engine.arrival import Arrived, Unmapped
+    from sensorstream.engine.arrival import Arrived, Mapper, Unmapped
     from sensorstream.engine.engine import Engine
-    from sensorstream.engine.outcome import Outcome
-    from sensorstream.model.events import Event
-    from sensorstream.model.timeline import Instant
-    from sensorstream.streams.background import Background
-    from sensorstream.streams.event_lines import EventLines
+    from sensorstream.language.syntax import RuleFile
+    from sensorstream.model.timeline import Timeline
+    from sensorstream.streams.continuous_query import ContinuousQuery
 
-
-_AT_ONCE: Final = 1000
-"""Reports that are printed together."""
+_OF_SETTINGS: Final = ("rules", "static", "window", "profile", "lateness", "line")
+"""Options that stand for what a deployment has in its settings."""
 
 
 @click.command("run")
@@ -50,15 +46,16 @@ _AT_ONCE: Final = 1000
     "--messages",
     multiple=True,
     metavar="PATH",
-    help="Instead: XML messages for --mapping, a file, a folder or ZIP archive of *.xml files; "
+    help="Instead: XML messages, a file, a folder or ZIP archive of *.xml files, or - for stdin; "
     "may be given several times.",
 )
+@config_option
 @click.option(
     "--mapping",
     type=FILE,
     multiple=True,
     metavar="FILE",
-    help="The mapping rules of the messages: *.rules, RML or XSLT.",
+    help="Instead of the settings: the mapping rules of the messages, *.rules, RML or XSLT.",
 )
 @click.option(
     "--source",
@@ -75,11 +72,16 @@ _AT_ONCE: Final = 1000
     help="How the messages write their times.",
 )
 @engine_options
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each message.")
+@click.option("--watch", "watched", is_flag=True, help="Run again whenever a file changes.")
 @click.option("--stats", is_flag=True, help="Print time and memory used on stderr.")
+@click.pass_context
 def command(
+    context: click.Context,
     queries: tuple[Path, ...],
     events: Path | None,
     messages: tuple[str, ...],
+    config: Path,
     mapping: tuple[Path, ...],
     source: str,
     line: str,
@@ -88,205 +90,239 @@ def command(
     window: str,
     profile: str,
     lateness: str,
+    as_json: bool,
+    watched: bool,
     stats: bool,
 ) -> None:
-    """Evaluate continuous queries and semantic rules over events or messages.
+    """Run messages through a deployment, or queries and rules over recorded events.
 
-    Each line of the output is one row of one query at one time ("+" added, "-" removed, "=" part of
-    the whole result), or an alert or reply of a rule. Patterns outside WINDOW match the knowledge
-    base: the static graph, the events in the --window, and what follows from both. An event whose
+    With --messages, tells of each message what was made of it, inferred, alerted, replied and
+    reported by queries. The deployment is that of the settings, whole; --mapping makes one of
+    --mapping, --static, --rules, --window, --profile, --lateness and --line instead. Exits
+    with 1 if a message is not accepted.
+
+    With --events, each line of the output is one row of one query at one time ("+" added, "-"
+    removed, "=" part of the whole result), or an alert or reply of a rule. An event whose
     rules fail is reported on stderr and has no effect. Events later than --lateness are left out
-    and counted. Exits with 1 if a message is not accepted.
-    """
-    from sensorstream.app.collector import spare_what_stays
-    from sensorstream.app.recorded import read_background
-    from sensorstream.errors import InternalFault
-    from sensorstream.streams.event_lines import EventLines
+    and counted.
 
-    if not queries and not rules:
-        raise click.UsageError("expected --query or --rules")
+    Patterns outside WINDOW match the knowledge base: the static graph, what the window holds, and
+    what follows from both.
+    """
     if (events is None) is (not messages):
         raise click.UsageError("expected --events FILE, or --messages PATH")
-    if bool(messages) is not bool(mapping):
-        raise click.UsageError("--messages and --mapping go together: expected both or neither")
-    if events is not None and line != "datetime":
-        raise click.UsageError("--line is for --messages: events have numbers or xsd:dateTime")
-    background = read_background(static)
-    engine, running = offline_engine(
-        queries,
-        rules=rules,
-        background=background,
-        window=window,
-        profile=profile,
-        lateness=lateness,
-        line=line,
+    if watched and "-" in (*messages, str(events)):
+        raise click.UsageError("--watch reads files again: expected files instead of -")
+    given = [name for name in _OF_SETTINGS if _is_given(context, name)]
+    options = _Options(
+        queries, rules, static, window, profile, lateness, line, source, as_json, stats
     )
+    if events is not None:
+        if mapping:
+            raise click.UsageError("--mapping goes with --messages: events are graphs already")
+        if not queries and not rules:
+            raise click.UsageError("expected --query or --rules with --events")
+        if "line" in given:
+            raise click.UsageError("--line is for --messages: events have numbers or xsd:dateTime")
+        if _is_given(context, "config"):
+            raise click.UsageError("-c goes with --messages: events need --static and --rules")
+        file = events
+
+        def run() -> None:
+            _run_events(file, options)
+
+        def involved() -> list[Path]:
+            from sensorstream.cli.watching import files_of_rules
+
+            return [file, *queries, *static, *files_of_rules(rules)]
+
+    else:
+        if not mapping and given:
+            raise click.UsageError(
+                f"--{given[0]} goes with --mapping; without it, the settings decide"
+            )
+
+        def run() -> None:
+            _run_messages(messages, mapping, config, options)
+
+        def involved() -> list[Path]:
+            from sensorstream.cli.watching import (
+                files_of_messages,
+                files_of_rules,
+                files_of_settings,
+            )
+
+            named = [*queries, *static, *files_of_rules((*mapping, *rules))]
+            settings = [] if mapping else files_of_settings(config)
+            return [*named, *settings, *files_of_messages(messages)]
+
+    if watched:
+        from sensorstream.cli.watching import watch
+
+        watch(run, involved)
+    else:
+        run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    queries: tuple[Path, ...]
+    rules: tuple[Path, ...]
+    static: tuple[Path, ...]
+    window: str
+    profile: str
+    lateness: str
+    line: str
+    source: str
+    as_json: bool
+    stats: bool
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def _run_events(file: Path, options: _Options) -> None:
+    from sensorstream.app.collector import spare_what_stays
+    from sensorstream.app.recorded import read_background, recorded_events
+    from sensorstream.cli.event_printer import EventPrinter
+    from sensorstream.streams.event_lines import EventLines
+
+    engine, running = offline_engine(
+        options.queries,
+        rules=options.rules,
+        background=read_background(options.static),
+        window=options.window,
+        profile=options.profile,
+        lateness=options.lateness,
+    )
+    lines = EventLines(str(file))
+    printer = EventPrinter(lines.format)
     with ExitStack() as stack:
         stack.enter_context(closing(engine))
-        for each in running:
-            if each.reason:
-                told = f"{each.name}: evaluated anew at each change: {each.reason}"
-                click.echo(told, err=True)
-        lines = EventLines(str(events))
-        arriving: Iterable[Event | Arrived | Unmapped]
-        if events is not None:
-            printer = Printer(lines.format)
-            arriving = _events(events, lines, stack)
-        else:
-            printer = Printer(_written(line))
-            arriving = _messages(messages, mapping, background, line, source, printer.names)
+        _say_reasons(running)
+        source: Iterable[str] = sys.stdin
+        if str(file) != "-":
+            source = stack.enter_context(file.open(encoding="utf-8"))
         spare_what_stays()
         start = perf_counter()
-        for arrived in arriving:
-            printer.print(engine.take(arrived))
+        for event in recorded_events(lines, source):
+            printer.print(engine.take(event))
         printer.print(engine.finish())
         seconds = perf_counter() - start
-    printer.say_counts(lateness, messages=bool(messages))
-    if stats:
-        _say_costs(engine, seconds)
-    if printer.stopped:
-        raise InternalFault("; ".join(printer.stopped))
-    if messages and printer.faulty:
+    printer.say_counts(options.lateness)
+    _end(engine, seconds, printer.stopped, options)
+
+
+def _run_messages(
+    paths: Sequence[str], mapping: Sequence[Path], config: Path, options: _Options
+) -> None:
+    from sensorstream.app.collector import spare_what_stays
+    from sensorstream.app.trial import Trial
+    from sensorstream.cli.message_printer import MessagePrinter
+
+    tried = _of_files(mapping, options) if mapping else _of_settings(config, options.queries)
+    printer = MessagePrinter(tried.timeline, tried.prefixes, options.as_json)
+    with closing(tried.engine):
+        _say_reasons(tried.running)
+        trial = Trial(tried.engine)
+        spare_what_stays()
+        start = perf_counter()
+        for arrived in _arriving(paths, tried, options.source, printer.names):
+            printer.print(trial.take(arrived))
+        printer.print(trial.finish())
+        seconds = perf_counter() - start
+    printer.say_counts()
+    _end(tried.engine, seconds, printer.stopped, options)
+    if printer.faulty:
         raise click.exceptions.Exit(1)
 
 
-def _events(file: Path, lines: EventLines, stack: ExitStack) -> Iterator[Event]:
-    from sensorstream.app.recorded import recorded_events
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What messages are run through."""
 
-    source: Iterable[str] = sys.stdin
-    if str(file) != "-":
-        source = stack.enter_context(file.open(encoding="utf-8"))
-    return recorded_events(lines, source)
+    engine: Engine
+    mapper: Mapper
+    timeline: Timeline
+    prefixes: Mapping[str, str]
+    running: list[ContinuousQuery]
 
 
-def _messages(
-    paths: Iterable[str],
-    mapping: Iterable[Path],
-    background: Background,
-    line: str,
-    name: str,
-    names: dict[str, str],
+def _of_files(mapping: Sequence[Path], options: _Options) -> _Tried:
+    from sensorstream.app.recorded import parse_mapping, read_background, read_line
+    from sensorstream.app.wiring import read_rules
+    from sensorstream.engine.arrival import Mapper
+
+    background = read_background(options.static)
+    mapper = Mapper(parse_mapping(*mapping, static=background, line=options.line))
+    engine, running = offline_engine(
+        options.queries,
+        rules=options.rules,
+        background=background,
+        window=options.window,
+        profile=options.profile,
+        lateness=options.lateness,
+        line=options.line,
+    )
+    prefixes = _prefixes(read_rules([*mapping, *options.rules]))
+    return _Tried(engine, mapper, read_line(options.line), prefixes, running)
+
+
+def _of_settings(config: Path, queries: Sequence[Path]) -> _Tried:
+    from sensorstream.app.wiring import build_machine, read_deployment, read_rules
+    from sensorstream.cli.offline import read_query
+    from sensorstream.settings import load_settings
+    from sensorstream.streams.background import Background
+
+    settings = load_settings(config)
+    deployment = read_deployment(settings)
+    background = Background()
+    named = [read_query(file, background)[:2] for file in queries]
+    machine = build_machine(deployment, perf_counter)
+    try:
+        running = [machine.engine.register(name, text) for name, text in named]
+    except BaseException:
+        machine.engine.close()
+        raise
+    prefixes = _prefixes(read_rules(settings.rules.files))
+    return _Tried(machine.engine, machine.mapper, deployment.timeline, prefixes, running)
+
+
+def _arriving(
+    paths: Sequence[str], tried: _Tried, source: str, names: dict[str, str]
 ) -> Iterator[Arrived | Unmapped]:
     """The mapping result of each message; ``names`` gets the name of its file."""
-    from sensorstream.app.recorded import parse_mapping, read_line
     from sensorstream.cli.sources import sources
     from sensorstream.clock import SystemClock
-    from sensorstream.engine.arrival import Mapper
     from sensorstream.model.events import Message
 
-    mapper = Mapper(parse_mapping(*mapping, static=background, line=line))
-    timeline, clock = read_line(line), SystemClock()
-    for number, source in enumerate(sources(paths), 1):
+    clock = SystemClock()
+    for number, each in enumerate(sources(paths), 1):
         id_ = f"m{number}"
-        names[id_] = source.name
-        yield mapper.map(Message(id_, source.read(), timeline.of(clock.now()), name))
+        names[id_] = each.name
+        received = tried.timeline.of(clock.now())
+        yield tried.mapper.map(Message(id_, each.read(), received, source))
 
 
-def _written(line: str) -> Callable[[Instant], object]:
-    from sensorstream.app.recorded import read_line
-
-    timeline = read_line(line)
-    return int if line == "integer" else timeline.format
+def _prefixes(files: Iterable[RuleFile]) -> dict[str, str]:
+    return {each.name: each.iri for file in files for each in file.prefixes}
 
 
-@dataclass(slots=True)
-class Printer:
-    """Prints outcomes in the order of their times, and counts them by status.
-
-    ``time`` formats an instant; ``names`` are the names of messages in the output.
-    """
-
-    time: Callable[[Instant], object]
-    names: dict[str, str] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-    stopped: list[str] = field(default_factory=list)
-    """The queries that were stopped, and why."""
-
-    def print(self, outcome: Outcome) -> None:
-        """Print the results of an outcome, after those of the messages that it released."""
-        for each in outcome.released:
-            self._print(each)
-        self._print(outcome)
-
-    def count(self, outcome: Outcome) -> None:
-        """Count an outcome and print its faults, but not its results."""
-        for each in outcome.released:
-            self._say(each)
-        self._say(outcome)
-
-    @property
-    def faulty(self) -> bool:
-        """Whether a message was not accepted completely."""
-        return any(self.counts[status] for status in ("unmatched", "rejected", "partial"))
-
-    def say_counts(self, lateness: str, *, messages: bool) -> None:
-        """Print on stderr what was left out."""
-        late = self.counts["late"]
-        if messages:
-            told = ", ".join(f"{count} {status}" for status, count in sorted(self.counts.items()))
-            click.echo(f"messages: {told or 'none'}", err=True)
-        if late:
-            what = "messages" if messages else "events"
-            click.echo(f"{late} {what} were late beyond {lateness}", err=True)
-
-    def _print(self, outcome: Outcome) -> None:
-        self._say(outcome)
-        if not (outcome.reports or outcome.alerts or outcome.replies):
-            return
-        from sensorstream.streams.report_data import report_text
-
-        reacted = not outcome.alerts and not outcome.replies
-        texts: list[str] = []
-        for each in outcome.reports:
-            if not reacted and (outcome.time is None or each.report.time >= outcome.time):
-                _print_texts(texts)
-                self._print_reactions(outcome)
-                reacted = True
-            texts.extend(report_text(each.report, self.time(each.report.time)))
-            if len(texts) >= _AT_ONCE:
-                _print_texts(texts)
-        _print_texts(texts)
-        if not reacted:
-            self._print_reactions(outcome)
-
-    def _print_reactions(self, outcome: Outcome) -> None:
-        for alert in outcome.alerts:
-            if alert.kind == "query-stopped":
-                self.stopped.append(alert.text)
-            elif alert.kind == "rule":
-                head = {"rule": alert.rule, "time": self.time(alert.time), "alert": alert.text}
-                _print_line({**head, "severity": alert.severity, "key": alert.key})
-        for reply in outcome.replies:
-            assert outcome.time is not None
-            _print_line({"time": self.time(outcome.time), "reply": reply})
-
-    def _say(self, outcome: Outcome) -> None:
-        """Count an outcome, and print its faults on stderr."""
-        id_ = outcome.message.id
-        status = outcome.status.value
-        if not id_ or status == "held":
-            return
-        self.counts[status] += 1
-        if not outcome.warnings or status == "late":
-            return
-        name = self.names.get(id_, f"event {id_[1:]}")
-        if outcome.rejection is not None:
-            told = f"{name} is left out: {outcome.rejection.code}: {outcome.rejection}"
+def _say_reasons(running: Iterable[ContinuousQuery]) -> None:
+    for each in running:
+        if each.reason:
+            told = f"{each.name}: evaluated anew at each change: {each.reason}"
             click.echo(told, err=True)
-            return
-        for warning in outcome.warnings:
-            click.echo(f"{name}: {warning}", err=True)
 
 
-def _print_texts(texts: list[str]) -> None:
-    """Print texts, and empty the list; the output is flushed once for all of them."""
-    if texts:
-        click.echo("".join(texts), nl=False)
-        texts.clear()
+def _end(engine: Engine, seconds: float, stopped: Sequence[str], options: _Options) -> None:
+    from sensorstream.errors import InternalFault
 
-
-def _print_line(data: Mapping[str, object]) -> None:
-    click.echo(json.dumps(data, ensure_ascii=False))
+    if options.stats:
+        _say_costs(engine, seconds)
+    if stopped:
+        raise InternalFault("; ".join(stopped))
 
 
 def _say_costs(engine: Engine, seconds: float) -> None:

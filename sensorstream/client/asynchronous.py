@@ -8,8 +8,9 @@ from typing import Any, Self, TypeVar
 
 import httpx
 
-from sensorstream.client import calls
+from sensorstream.client import calls, operation
 from sensorstream.client.calls import Call
+from sensorstream.client.operation import OntologyInForce
 from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
 from sensorstream.client.results import Results
 
@@ -85,6 +86,18 @@ class AsyncClient:
         """The operators of a continuous query with their counters."""
         return await self._do(calls.query_graph(name))
 
+    async def query_state(self, name: str) -> dict[str, Any]:
+        """A continuous query as it is now."""
+        return await self._do(calls.query_state(name))
+
+    async def steps(self, name: str, last: int = 10) -> list[dict[str, Any]]:
+        """The last recorded instants of a query, operator by operator; the first call begins it."""
+        return await self._do(calls.steps(name, last))
+
+    async def end_steps(self, name: str) -> None:
+        """End the record of instants of a query."""
+        await self._do(calls.end_steps(name))
+
     async def results(self, name: str) -> Results:
         """The whole result of a continuous SELECT query as it is now."""
         return await self._do(calls.results(name))
@@ -103,14 +116,64 @@ class AsyncClient:
             if reader.ended:
                 return
 
-    async def alerts(self, limit: int = 1000) -> list[dict[str, Any]]:
-        """The newest alerts that the server keeps, newest first."""
-        return await self._do(calls.alerts(limit))
+    async def alerts(self, limit: int = 1000, before: int | None = None) -> list[dict[str, Any]]:
+        """The newest alerts that the server keeps, newest first, with ``seq`` below ``before``."""
+        return await self._do(operation.alerts(limit, before))
 
     async def follow_alerts(self, after: str | None = None) -> AsyncIterator[dict[str, Any]]:
         """Alerts as they arrive; ``after`` as for :meth:`follow`, with the ``seq`` of an alert."""
         async for event in self._events("/alerts/stream", after):
             yield event.data
+
+    async def webhooks(self) -> list[dict[str, Any]]:
+        """All webhooks, oldest first, without their secrets."""
+        return await self._do(operation.webhooks())
+
+    async def webhook(self, webhook_id: str) -> dict[str, Any]:
+        """One webhook, without its secret."""
+        return await self._do(operation.webhook(webhook_id))
+
+    async def add_webhook(
+        self, url: str, secret: str | None = None, queries: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Deliver alerts, and reports of the named queries, to a URL; the answer has the secret."""
+        return await self._do(operation.add_webhook(url, secret, queries))
+
+    async def delete_webhook(self, webhook_id: str) -> None:
+        """Stop delivering to a webhook."""
+        await self._do(operation.delete_webhook(webhook_id))
+
+    async def quarantine(self, limit: int = 100, before: int | None = None) -> list[dict[str, Any]]:
+        """Messages that were not taken in, or not whole, newest first."""
+        return await self._do(operation.quarantine(limit, before))
+
+    async def window(self, limit: int = 10_000, offset: int = 0) -> dict[str, Any]:
+        """The window's definition, its totals and a page of its individuals, oldest first."""
+        return await self._do(operation.window(limit, offset))
+
+    async def rules(self) -> list[dict[str, Any]]:
+        """The mapping rules and the semantic rules in force."""
+        return await self._do(operation.rules())
+
+    async def ontology(self) -> OntologyInForce:
+        """The ontology in force."""
+        return await self._do(operation.ontology())
+
+    async def put_ontology(self, content: bytes | str, media_type: str = "text/turtle") -> str:
+        """Put another ontology in force, which may take seconds; the id of the change."""
+        return await self._do(operation.put_ontology(content, media_type))
+
+    async def alive(self) -> dict[str, Any]:
+        """Whether the server runs, and how many messages it holds; else :class:`.Unavailable`."""
+        return await self._do(operation.alive())
+
+    async def ready(self) -> dict[str, Any]:
+        """Its parts; :class:`.Unavailable` if one cannot work (``error.problem["parts"]``)."""
+        return await self._do(operation.ready())
+
+    async def metrics(self) -> str:
+        """The server's metrics in Prometheus' text format."""
+        return await self._do(operation.metrics())
 
     async def _do(self, call: Call[Answer]) -> Answer:
         return call.read(calls.check(await self._request(call.method, call.path, **call.options)))

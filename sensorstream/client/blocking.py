@@ -8,8 +8,9 @@ from typing import Any, Self, TypeVar
 
 import httpx
 
-from sensorstream.client import calls
+from sensorstream.client import calls, operation
 from sensorstream.client.calls import Call
+from sensorstream.client.operation import OntologyInForce
 from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
 from sensorstream.client.results import Results
 
@@ -87,6 +88,18 @@ class Client:
         """The operators of a continuous query with their counters."""
         return self._do(calls.query_graph(name))
 
+    def query_state(self, name: str) -> dict[str, Any]:
+        """A continuous query as it is now."""
+        return self._do(calls.query_state(name))
+
+    def steps(self, name: str, last: int = 10) -> list[dict[str, Any]]:
+        """The last recorded instants of a query, operator by operator; the first call begins it."""
+        return self._do(calls.steps(name, last))
+
+    def end_steps(self, name: str) -> None:
+        """End the record of instants of a query."""
+        self._do(calls.end_steps(name))
+
     def results(self, name: str) -> Results:
         """The whole result of a continuous SELECT query as it is now."""
         return self._do(calls.results(name))
@@ -105,14 +118,64 @@ class Client:
             if reader.ended:
                 return
 
-    def alerts(self, limit: int = 1000) -> list[dict[str, Any]]:
-        """The newest alerts that the server keeps, newest first."""
-        return self._do(calls.alerts(limit))
+    def alerts(self, limit: int = 1000, before: int | None = None) -> list[dict[str, Any]]:
+        """The newest alerts that the server keeps, newest first, with ``seq`` below ``before``."""
+        return self._do(operation.alerts(limit, before))
 
     def follow_alerts(self, after: str | None = None) -> Iterator[dict[str, Any]]:
         """Alerts as they arrive; ``after`` as for :meth:`follow`, with the ``seq`` of an alert."""
         for event in self._events("/alerts/stream", after):
             yield event.data
+
+    def webhooks(self) -> list[dict[str, Any]]:
+        """All webhooks, oldest first, without their secrets."""
+        return self._do(operation.webhooks())
+
+    def webhook(self, webhook_id: str) -> dict[str, Any]:
+        """One webhook, without its secret."""
+        return self._do(operation.webhook(webhook_id))
+
+    def add_webhook(
+        self, url: str, secret: str | None = None, queries: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Deliver alerts, and reports of the named queries, to a URL; the answer has the secret."""
+        return self._do(operation.add_webhook(url, secret, queries))
+
+    def delete_webhook(self, webhook_id: str) -> None:
+        """Stop delivering to a webhook."""
+        self._do(operation.delete_webhook(webhook_id))
+
+    def quarantine(self, limit: int = 100, before: int | None = None) -> list[dict[str, Any]]:
+        """Messages that were not taken in, or not whole, newest first."""
+        return self._do(operation.quarantine(limit, before))
+
+    def window(self, limit: int = 10_000, offset: int = 0) -> dict[str, Any]:
+        """The window's definition, its totals and a page of its individuals, oldest first."""
+        return self._do(operation.window(limit, offset))
+
+    def rules(self) -> list[dict[str, Any]]:
+        """The mapping rules and the semantic rules in force."""
+        return self._do(operation.rules())
+
+    def ontology(self) -> OntologyInForce:
+        """The ontology in force."""
+        return self._do(operation.ontology())
+
+    def put_ontology(self, content: bytes | str, media_type: str = "text/turtle") -> str:
+        """Put another ontology in force, which may take seconds; the id of the change."""
+        return self._do(operation.put_ontology(content, media_type))
+
+    def alive(self) -> dict[str, Any]:
+        """Whether the server runs, and how many messages it holds; else :class:`.Unavailable`."""
+        return self._do(operation.alive())
+
+    def ready(self) -> dict[str, Any]:
+        """Its parts; :class:`.Unavailable` if one cannot work (``error.problem["parts"]``)."""
+        return self._do(operation.ready())
+
+    def metrics(self) -> str:
+        """The server's metrics in Prometheus' text format."""
+        return self._do(operation.metrics())
 
     def _do(self, call: Call[Answer]) -> Answer:
         return call.read(calls.check(self._request(call.method, call.path, **call.options)))

@@ -11,12 +11,15 @@ import httpx
 
 from sensorstream import errors
 from sensorstream.client.results import Results
-from sensorstream.errors import Position, SensorStreamError, ServerUnreachable
+from sensorstream.errors import Position, RequestRefused, SensorStreamError, ServerUnreachable
 
 Answer = TypeVar("Answer")
 
 TIMEOUT: Final = 60.0
 _PROBLEM: Final = "urn:sensorstream:error:"
+_REFUSED: Final = frozenset(
+    {"bad-request", "invalid-request", "not-acceptable", "unsupported-media-type"}
+)
 _SPARQL: Final = "application/sparql-query"
 _SOLUTIONS: Final = "application/sparql-results+json"
 
@@ -36,7 +39,7 @@ def send(message: bytes | str, source: str | None) -> Call[dict[str, Any]]:
     return Call(
         "POST",
         "/messages",
-        _object,
+        json_object,
         {
             "params": {} if source is None else {"source": source},
             "content": _bytes(message),
@@ -50,7 +53,7 @@ def send_batch(messages: Sequence[str], source: str | None) -> Call[list[dict[st
     return Call(
         "POST",
         "/messages/batch",
-        lambda response: list(_object(response)["results"]),
+        lambda response: list(json_object(response)["results"]),
         {"params": {} if source is None else {"source": source}, "json": list(messages)},
     )
 
@@ -62,7 +65,7 @@ def query(text: str) -> Call[Results]:
 
 def ask(text: str) -> Call[bool]:
     """An ASK query over the knowledge base."""
-    return _sparql(text, _SOLUTIONS, lambda response: bool(_object(response)["boolean"]))
+    return _sparql(text, _SOLUTIONS, lambda response: bool(json_object(response)["boolean"]))
 
 
 def construct(text: str, accept: str) -> Call[str]:
@@ -72,7 +75,7 @@ def construct(text: str, accept: str) -> Call[str]:
 
 def sparql(text: str, accept: str) -> Call[tuple[str, str]]:
     """Any query: the media type of the answer, and its text."""
-    return _sparql(text, accept, lambda response: (_media_type(response), response.text))
+    return _sparql(text, accept, lambda response: (media_type(response), response.text))
 
 
 def sql(text: str) -> Call[Results]:
@@ -85,7 +88,7 @@ def register(text: str, name: str | None) -> Call[dict[str, Any]]:
     params = {} if name is None else {"name": name}
     headers = {"Content-Type": _SPARQL}
     options = {"params": params, "content": text.encode(), "headers": headers}
-    return Call("POST", "/queries", _object, options)
+    return Call("POST", "/queries", json_object, options)
 
 
 def unregister(name: str) -> Call[None]:
@@ -95,17 +98,17 @@ def unregister(name: str) -> Call[None]:
 
 def queries() -> Call[list[dict[str, Any]]]:
     """All continuous queries."""
-    return Call("GET", "/queries", lambda response: list(_object(response)["queries"]))
+    return Call("GET", "/queries", lambda response: list(json_object(response)["queries"]))
 
 
 def query_state(name: str) -> Call[dict[str, Any]]:
     """The present state of one continuous query."""
-    return Call("GET", _query_path(name), _object)
+    return Call("GET", _query_path(name), json_object)
 
 
 def query_graph(name: str) -> Call[dict[str, Any]]:
     """The operators of a continuous query."""
-    return Call("GET", f"{_query_path(name)}/graph", _object)
+    return Call("GET", f"{_query_path(name)}/graph", json_object)
 
 
 def results(name: str) -> Call[Results]:
@@ -113,16 +116,26 @@ def results(name: str) -> Call[Results]:
     return Call("GET", _results_path(name), _solutions, {"headers": {"Accept": _SOLUTIONS}})
 
 
-def webhook(url: str) -> Call[dict[str, Any]]:
-    """Register a webhook for alerts."""
-    return Call("POST", "/webhooks", _object, {"json": {"url": url}})
+def answer(name: str, accept: str) -> Call[tuple[str, str]]:
+    """The result of a continuous query as it is now: the media type and the text."""
+    headers = {"headers": {"Accept": accept}}
+    return Call("GET", _results_path(name), lambda each: (media_type(each), each.text), headers)
 
 
-def alerts(limit: int) -> Call[list[dict[str, Any]]]:
-    """The newest alerts, newest first."""
-    read: Callable[[httpx.Response], list[dict[str, Any]]]
-    read = lambda response: list(_object(response)["alerts"])  # noqa: E731
-    return Call("GET", "/alerts", read, {"params": {"limit": limit}})
+def steps(name: str, last: int) -> Call[list[dict[str, Any]]]:
+    """The last recorded instants of a continuous query."""
+    path = f"{_query_path(name)}/step"
+    return Call(
+        "GET",
+        path,
+        lambda response: list(json_object(response)["instants"]),
+        {"params": {"last": last}},
+    )
+
+
+def end_steps(name: str) -> Call[None]:
+    """End the record of instants of a continuous query."""
+    return Call("DELETE", f"{_query_path(name)}/step", lambda _: None)
 
 
 def events(path: str, after: str | None) -> dict[str, Any]:
@@ -168,8 +181,9 @@ def error_of(
 ) -> SensorStreamError:
     """The error of :mod:`sensorstream.errors` that a problem names."""
     code = problem_type.removeprefix(_PROBLEM)
-    # All other problems are those of HTTP: not found, not allowed, internal.
-    error = _BY_CODE.get(code, ServerUnreachable)(detail, position=position)
+    # All other problems are those of HTTP; another path or method is that of another server.
+    otherwise = RequestRefused if code in _REFUSED else ServerUnreachable
+    error = _BY_CODE.get(code, otherwise)(detail, position=position)
     error.problem = problem
     return error
 
@@ -193,7 +207,12 @@ def _sparql(text: str, accept: str, read: Callable[[httpx.Response], Answer]) ->
     return Call("POST", "/sparql", read, {"content": text.encode(), "headers": headers})
 
 
-def _object(response: httpx.Response) -> dict[str, Any]:
+def json_object(response: httpx.Response) -> dict[str, Any]:
+    """The JSON object of an answer.
+
+    Raises:
+        ServerUnreachable: the answer is not from a SensorStream server.
+    """
     try:
         answer = response.json()
     except ValueError:
@@ -204,17 +223,18 @@ def _object(response: httpx.Response) -> dict[str, Any]:
 
 
 def _solutions(response: httpx.Response) -> Results:
-    document = _object(response)
+    document = json_object(response)
     return Results.of_bindings(document["head"].get("vars", ()), document["results"]["bindings"])
 
 
 def _table(response: httpx.Response) -> Results:
-    answer = _object(response)
+    answer = json_object(response)
     rows = tuple(tuple(row) for row in answer["rows"])
     return Results(tuple(answer["columns"]), rows, bool(answer["truncated"]))
 
 
-def _media_type(response: httpx.Response) -> str:
+def media_type(response: httpx.Response) -> str:
+    """The media type of an answer, without its parameters."""
     return str(response.headers.get("content-type", "")).split(";")[0]
 
 

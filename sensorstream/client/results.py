@@ -8,6 +8,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+from sensorstream.extras import require
+
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
     import pyarrow
@@ -55,14 +57,19 @@ class Results:
             yield dict(zip(self.columns, row, strict=True))
 
     def to_arrow(self) -> pyarrow.Table:
-        """An Arrow table; a column whose values are of several kinds becomes numbers or text."""
+        """An Arrow table; a column whose values are of several kinds becomes numbers or text.
+
+        Raises:
+            MissingExtra: the extra "frames" is not installed.
+        """
+        require("frames", "a data frame or an Arrow table")
         import pyarrow as pa
 
         arrays = [_array([row[at] for row in self.rows]) for at in range(len(self.columns))]
         return pa.Table.from_arrays(arrays, names=list(self.columns))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A pandas frame, made of the Arrow table."""
+        """A pandas frame, made of the Arrow table; raises as :meth:`to_arrow`."""
         return self.to_arrow().to_pandas()
 
 

@@ -117,7 +117,7 @@ class Scenario:
         out.chapter("A receiver registers for alerts")
         receiver = self._stack.enter_context(Receiver())
         for each in deployments:
-            secret = each.client.register_webhook(receiver.url(each.name))["secret"]
+            secret = each.client.add_webhook(receiver.url(each.name))["secret"]
             receiver.trust(each.name, secret)
         out.say("A small HTTP server registered a webhook at both deployments. It accepts only")
         out.say("what is signed with the secret it got in return (Standard Webhooks).")

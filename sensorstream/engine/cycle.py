@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from sensorstream.engine.admission import Admission
 from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.intake import Verdicts, admit
@@ -85,6 +86,7 @@ class Cycle:
         self.memory = RuleMemory()
         self.notices = Notices()
         self.shedder = shedder
+        self.admission = Admission()
         self.archived = 0
         self.reasoner = reasoner
         self._rules = RuleIndex(rules)
@@ -143,7 +145,13 @@ class Cycle:
     ) -> Outcome | Exception:
         """What a message comes to, and the synopses before it; an error has left no trace."""
         run = MessageRun(
-            self.kb, self.window, self.reasoner, self.evaluator, self._counter, timings
+            self.kb,
+            self.window,
+            self.reasoner,
+            self.evaluator,
+            self._counter,
+            timings,
+            self.admission,
         )
         try:
             outcome = self._react(arrived, run, timings, closing)
@@ -307,16 +315,16 @@ class Cycle:
         message, events, shedder = arrived.message, arrived.mapped.events, self.shedder
         if shedder is None and not self._filters:
             run.said += events
-            return [run.apply(event, ()) for event in events]
+            return [run.enter(event) for event in events]
         applied: list[Delta] = []
         for number, (about, summary) in enumerate(closing.items(), 1):
             event = summary.event(about, message.id, number, self._timeline)
-            applied.append(run.apply(event, ()))
+            applied.append(run.enter(event))
             run.said.append(event)
         for event in events:
             part = admit(event, self._filters, shedder, self.kb, self.window, verdicts)
             if part is not None:
-                applied.append(run.apply(part, ()))
+                applied.append(run.enter(part))
                 run.said.append(part)
         return applied
 
@@ -389,6 +397,8 @@ class Cycle:
         now = message.received if self.window.now is None else self.window.now
         change = self.window.retract(expelled, now)
         self.kb.apply(Origin.WINDOW, change.delta)
+        for triple, (_, graphs) in change.graphs.items():
+            self.kb.place(triple, graphs)
         aside.follow(self.kb.triples(Origin.WINDOW))
         self._exchange(aside)
         outcome = Outcome(

@@ -26,7 +26,7 @@ from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.engine.reorder import Disorder, ReorderBuffer, ReorderState, Waiting
 from sensorstream.engine.shedding import LoadShedder, LoadState, Shedding
-from sensorstream.errors import MessageError, SensorStreamError
+from sensorstream.errors import InvalidTerm, MessageError, SensorStreamError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.plan import Mapped
 from sensorstream.model.events import Alert, Delta, Event, Message
@@ -146,6 +146,7 @@ class Engine:
         """
         if isinstance(arrived, Event):
             arrived = Arrived.of(arrived)
+        arrived = self._admitted(arrived)
         message, timings = arrived.message, Timings(t_m=arrived.seconds)
         news = self._weigh(message, 1)
         own = self._set_aside(arrived, timings) if isinstance(arrived, Unmapped) else arrived
@@ -253,6 +254,15 @@ class Engine:
     def held(self) -> int:
         """Messages that wait for earlier ones."""
         return len(self._left) if self._order is None else len(self._order)
+
+    def _admitted(self, arrived: Arrived | Unmapped) -> Arrived | Unmapped:
+        """What arrived, set aside if it says what is no RDF."""
+        if isinstance(arrived, Arrived):
+            try:
+                self._cycle.admission.check(arrived.mapped.events)
+            except InvalidTerm as error:
+                return Unmapped(arrived.message, error, seconds=arrived.seconds)
+        return arrived
 
     def _set_aside(self, unmapped: Unmapped, timings: Timings) -> Outcome:
         """What a message comes to that gives no events."""
@@ -435,6 +445,10 @@ class Engine:
             self._order.restore(state.held)
         held = tuple(t for each in self.window for t in each.statements)
         delta = self.kb.apply(Origin.WINDOW, Delta(self.window.now or 0, added=held))
+        for each in self.window:
+            for triple, said in each.statements.items():
+                if said.graphs:
+                    self.kb.place(triple, said.graphs)
         if delta:
             self.kb.apply(Origin.INFERRED, self._cycle.reasoner.react(self.kb, delta))
         if state.queries is not None:

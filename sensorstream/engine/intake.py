@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sensorstream.engine.archive import departure, statements_of
 from sensorstream.engine.filters import Filter, kinds_of
@@ -86,7 +86,7 @@ def admit(
         return None
     subjects = {triple[0] for triple in kept}
     replaces = frozenset(each for each in event.replaces if each[0] in subjects)
-    return replace(event, triples=tuple(kept), replaces=replaces)
+    return event.part(kept, replaces)
 
 
 def _shed(

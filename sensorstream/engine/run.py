@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from sensorstream.engine.admission import Admission
 from sensorstream.engine.outcome import Timings
 from sensorstream.errors import ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
@@ -47,6 +48,7 @@ class MessageRun:
         evaluator: ConditionEvaluator,
         counter: Callable[[], float],
         timings: Timings,
+        admission: Admission,
     ) -> None:
         self.kb = knowledge
         self.evaluator = evaluator
@@ -60,14 +62,27 @@ class MessageRun:
         self._reasoner = reasoner
         self._counter = counter
         self._timings = timings
+        self._admission = admission
         self._steps: list[_Step] = []
 
     def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
-        """Move window, indexes and inferences by an event and retractions.
+        """Move window, indexes and inferences by what rules ask for: an event and retractions.
 
         Returns:
             What changed in the union of the graphs, inferences included.
+
+        Raises:
+            InvalidTerm: the event says what is no RDF.
         """
+        if event is not None:
+            self._admission.check((event,))
+        return self._move(event, removed)
+
+    def enter(self, event: Event) -> Delta:
+        """The same for an event of the message itself, which was checked when it arrived."""
+        return self._move(event, ())
+
+    def _move(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
         start = self._counter()
         changes: list[WindowChange] = []
         step = _Step(changes, Delta(0))
@@ -83,6 +98,9 @@ class MessageRun:
                 self.departures.append(Departure(individual, now, self._inferred(individual)))
         step.delta = net_delta(now, [change.delta for change in changes])
         visible = self.kb.apply(Origin.WINDOW, step.delta)
+        for change in changes:
+            for triple, (_, graphs) in change.graphs.items():
+                self.kb.place(triple, graphs)
         moved = self._counter()
         self._timings.t_w += moved - start
         inferred = self._reasoner.react(self.kb, step.delta)
@@ -98,6 +116,8 @@ class MessageRun:
         for step in reversed(self._steps):
             for change in reversed(step.changes):
                 self._window.undo(change)
+                for triple, (graphs, _) in change.graphs.items():
+                    self.kb.place(triple, graphs)
             inverse = step.delta.inverse()
             self.kb.apply(Origin.WINDOW, inverse)
             if step.reasoned:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntFlag
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta
@@ -27,15 +27,18 @@ class Origin(IntFlag):
 
 
 Listener: TypeAlias = Callable[[Triple, int, int], None]
+GraphListener: TypeAlias = Callable[[Triple, frozenset[IRI], frozenset[IRI]], None]
+_NO_GRAPHS: Final[frozenset[IRI]] = frozenset()
 
 
 class KnowledgeBase:
     """Static, window and inferred graph, indexed by every access pattern.
 
-    All operations cost O(1) per triple touched, or O(answers) for :meth:`match`.
+    All operations cost O(1) per triple touched, or O(answers) for :meth:`match`. Triples of the
+    window may be in named graphs of the messages besides.
     """
 
-    __slots__ = ("_listeners", "_marks", "_sizes", "index")
+    __slots__ = ("_graph_listeners", "_graphs", "_listeners", "_marks", "_sizes", "index")
 
     def __init__(self) -> None:
         self.index = TripleIndex()
@@ -43,6 +46,9 @@ class KnowledgeBase:
         self._marks: dict[Triple, int] = {}
         self._sizes = {int(origin): 0 for origin in Origin}
         self._listeners: list[Listener] = []
+        # Only triples that are in any named graph of a message.
+        self._graphs: dict[Triple, frozenset[IRI]] = {}
+        self._graph_listeners: list[GraphListener] = []
 
     def __len__(self) -> int:
         return len(self._marks)
@@ -69,6 +75,37 @@ class KnowledgeBase:
     def unsubscribe(self, listener: Listener) -> None:
         """Remove a listener."""
         self._listeners.remove(listener)
+
+    def subscribe_graphs(self, listener: GraphListener) -> None:
+        """Call ``listener(triple, old, new)`` at every change of a triple's named graphs."""
+        self._graph_listeners.append(listener)
+
+    def unsubscribe_graphs(self, listener: GraphListener) -> None:
+        """Remove a listener of named graphs."""
+        self._graph_listeners.remove(listener)
+
+    def graphs(self, triple: Triple) -> frozenset[IRI]:
+        """The named graphs in which messages said a triple of the window."""
+        return self._graphs.get(triple, _NO_GRAPHS)
+
+    def in_graphs(self) -> Iterator[tuple[Triple, frozenset[IRI]]]:
+        """All triples that messages said in named graphs, with these."""
+        return iter(self._graphs.items())
+
+    def place(self, triple: Triple, graphs: Iterable[IRI]) -> None:
+        """Put a triple of the window into these named graphs, and into no others.
+
+        A triple that leaves the window must be put into none.
+        """
+        old, new = self.graphs(triple), frozenset(graphs)
+        if old == new:
+            return
+        for listener in self._graph_listeners:
+            listener(triple, old, new)
+        if new:
+            self._graphs[triple] = new
+        else:
+            del self._graphs[triple]
 
     def apply(self, origin: Origin, delta: Delta) -> Delta:
         """Add and remove triples of one graph.

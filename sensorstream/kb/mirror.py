@@ -10,6 +10,7 @@ import pyoxigraph as ox
 from sensorstream.errors import TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import (
+    OxigraphSubject,
     OxigraphTerm,
     same_when_stored,
     subject_to_oxigraph,
@@ -19,7 +20,10 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
 
 Graphs: TypeAlias = tuple[tuple[int, IRI | None], ...]
-"""Marks, and the graph of the store (None: the default one) for triples with any of them."""
+"""Marks, and the graph of the store (None: the default one) for triples with any of them.
+
+A store with any graph besides the default one has the named graphs of the messages too.
+"""
 
 UNION: Final[Graphs] = ((sum(Origin), None),)
 """Only the union, as the default graph.
@@ -48,7 +52,7 @@ class Mirror:
     the old store.
     """
 
-    __slots__ = ("_graphs", "_kb", "_notes", "_removed", "store")
+    __slots__ = ("_graphs", "_kb", "_notes", "_placed", "_removed", "store")
 
     def __init__(self, kb: KnowledgeBase, graphs: Graphs) -> None:
         self.store = ox.Store()
@@ -58,6 +62,15 @@ class Mirror:
         # Each triple with its marks in the graphs of the store.
         self._notes: dict[Triple, int] = dict.fromkeys(kb.match(None, None, None), 0)
         kb.subscribe(self._note)
+        # Each triple with its named graphs in the store.
+        self._placed: dict[Triple, frozenset[IRI]] = {}
+        if len(graphs) > 1:
+            self._placed.update((triple, frozenset()) for triple, _ in kb.in_graphs())
+            kb.subscribe_graphs(self._note_graphs)
+
+    def _note_graphs(self, triple: Triple, old: frozenset[IRI], new: frozenset[IRI]) -> None:
+        if self._placed.setdefault(triple, old) == new:
+            del self._placed[triple]
 
     def _note(self, triple: Triple, old: int, new: int) -> None:
         # A triple added and removed between two queries is not listed: the list must not grow.
@@ -67,7 +80,7 @@ class Mirror:
     @property
     def behind(self) -> int:
         """How many triples may differ between the store and the knowledge base."""
-        return len(self._notes)
+        return len(self._notes) + len(self._placed)
 
     def sync(self) -> None:
         """Apply all changes since the last call, in one transaction; O(changes), amortised.
@@ -75,7 +88,7 @@ class Mirror:
         Raises:
             TermError: the knowledge base holds an IRI that is not valid.
         """
-        if not self._notes:
+        if not self._notes and not self._placed:
             return
         added: list[_Change] = []
         removed: list[_Change] = []
@@ -87,6 +100,14 @@ class Mirror:
                         added.append((triple, graph))
                 elif before & marks and not self._has_twin(triple, marks):
                     removed.append((triple, graph))
+        for triple, graphs in self._placed.items():
+            now_in = self._kb.graphs(triple)
+            added += [(triple, graph) for graph in sorted(now_in - graphs)]
+            removed += [
+                (triple, graph)
+                for graph in sorted(graphs - now_in)
+                if not any(graph in self._kb.graphs(twin) for twin in self._twins(triple))
+            ]
         self._removed += len(removed)
         if self._removed > max(_WORN, len(self._kb) * len(self._graphs)):
             self._renew()
@@ -95,6 +116,7 @@ class Mirror:
         elif added:
             self.store.extend(_quads(added))
         self._notes.clear()
+        self._placed.clear()
 
     def _renew(self) -> None:
         store = ox.Store()
@@ -106,17 +128,28 @@ class Mirror:
                 if self._kb.marks(triple) & marks
             )
         )
+        if len(self._graphs) > 1:
+            store.extend(
+                _quads(
+                    (triple, graph) for triple, graphs in self._kb.in_graphs() for graph in graphs
+                )
+            )
         self.store = store
         self._removed = 0
 
     def _has_twin(self, triple: Triple, marks: int) -> bool:
         """Whether the graph keeps a triple that the store cannot tell from this one."""
+        return any(self._kb.marks(twin) & marks for twin in self._twins(triple))
+
+    def _twins(self, triple: Triple) -> Iterator[Triple]:
+        """The triples of the knowledge base that the store cannot tell from this one."""
         subject, predicate, value = triple
         if not isinstance(value, Literal):
-            return False
-        return any(
-            self._kb.marks(other) & marks and same_when_stored(value, other[2])
+            return iter(())
+        return (
+            other
             for other in self._kb.match(subject, predicate, None)
+            if same_when_stored(value, other[2])
         )
 
     def _update(self, added: Sequence[_Change], removed: Sequence[_Change]) -> None:
@@ -142,15 +175,17 @@ def _blank_node(label: OxigraphTerm) -> ox.BlankNode:
 
 
 def _quads(added: Iterable[_Change]) -> Iterator[ox.Quad]:
-    graphs = {None: ox.DefaultGraph()} | {
-        graph: ox.NamedNode(graph) for _, graph in ALL_GRAPHS if graph is not None
-    }
+    graphs: dict[IRI | None, ox.DefaultGraph | OxigraphSubject] = {None: ox.DefaultGraph()}
     for (subject, predicate, value), graph in added:
+        node = graphs.get(graph)
+        if node is None:
+            assert graph is not None
+            node = graphs[graph] = subject_to_oxigraph(graph)
         yield ox.Quad(
             subject_to_oxigraph(subject),
             ox.NamedNode(predicate),
             to_oxigraph(value),
-            graphs[graph],
+            node,
         )
 
 

@@ -29,7 +29,7 @@ def to_oxigraph(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
             return ox.Literal(term.lexical, language=term.language)
         return ox.Literal(term.lexical, datatype=ox.NamedNode(term.datatype))
     except ValueError as error:
-        raise TermError(f"{term} cannot be queried: {error}") from None
+        raise TermError(f"{term} is not RDF: {error}") from None
 
 
 def subject_to_oxigraph(term: Subject) -> OxigraphSubject:
@@ -39,7 +39,7 @@ def subject_to_oxigraph(term: Subject) -> OxigraphSubject:
             return ox.BlankNode(term[2:])
         return ox.NamedNode(term)
     except ValueError as error:
-        raise TermError(f"'{term}' cannot be queried: {error}") from None
+        raise TermError(f"'{term}' is not RDF: {error}") from None
 
 
 def from_oxigraph(term: OxigraphTerm) -> Term:

@@ -12,7 +12,7 @@ from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.mirror import ALL_GRAPHS, UNION, Mirror
 from sensorstream.kb.oxigraph import OxigraphTerm, from_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI, Literal, Term, Triple
-from sensorstream.sparql.answerable import check_answerable, check_graphs
+from sensorstream.sparql.answerable import GRAPHS, check_answerable, check_graphs
 from sensorstream.sparql.parser import read_query
 from sensorstream.sparql.printing import query_text
 
@@ -23,7 +23,8 @@ class Snapshot:
     """An Oxigraph store that is updated from a knowledge base before each query.
 
     Default graph: the union of all graphs; named graphs: ``urn:sensorstream:static``,
-    ``urn:sensorstream:window``, ``urn:sensorstream:inferred``. The cost of a query is the change
+    ``urn:sensorstream:window``, ``urn:sensorstream:inferred``, and those in which messages said
+    statements that are in the window. The cost of a query is the change
     since the last query; between queries only changed triples are noted.
 
     :meth:`sync` and :meth:`query` read the knowledge base, which must not change meanwhile (the
@@ -89,11 +90,11 @@ class Snapshot:
 
         Raises:
             QueryError: not SPARQL 1.1, or a part of it that is refused (see
-                :mod:`sensorstream.sparql.answerable`), with the position; a graph that does not
-                exist; or Oxigraph failed.
+                :mod:`sensorstream.sparql.answerable`), with the position; a reserved name
+                that no graph has; or Oxigraph failed.
         """
         parsed = read_query(text, start=Position("query", 1, 1))
-        check_answerable(parsed)
+        check_answerable(parsed, message_graphs=True)
         check_graphs(default_graphs, "default-graph-uri")
         check_graphs(named_graphs, "named-graph-uri")
         text = query_text(parsed.meaning)
@@ -109,7 +110,12 @@ class Snapshot:
             raise QueryError(f"the query cannot be answered: {error}") from None
 
     def solutions(
-        self, text: str, bindings: Mapping[str, Term], *, named: bool = True
+        self,
+        text: str,
+        bindings: Mapping[str, Term],
+        *,
+        named: bool = True,
+        dataset: bool = False,
     ) -> Iterator[dict[str, Term]]:
         """Sync, then the solutions of a SELECT.
 
@@ -119,6 +125,8 @@ class Snapshot:
             bindings: variables that have their value from the start; the query must return them.
                 Blank nodes are those of the knowledge base.
             named: whether the text reads named graphs (GRAPH or FROM).
+            dataset: whether it says FROM or FROM NAMED. If not, GRAPH matches the knowledge base's
+                own graphs; those of messages are not for rules.
 
         Raises:
             QueryError: Oxigraph failed.
@@ -132,7 +140,13 @@ class Snapshot:
             ox.Variable(name): to_oxigraph(value) for name, value in bindings.items()
         }
         try:
-            found = mirror.store.query(text, substitutions=given or None)
+            found = mirror.store.query(
+                text,
+                named_graphs=[ox.NamedNode(graph) for graph in GRAPHS]
+                if named and not dataset
+                else None,
+                substitutions=given or None,
+            )
             assert isinstance(found, ox.QuerySolutions)
             names = [variable.value for variable in found.variables]
             for row in found:

@@ -23,6 +23,11 @@ _ARGUMENT: Final = re.compile(
 )
 
 
+def is_function_name(text: str) -> bool:
+    """Whether a text may stand as the name of a value function."""
+    return _FUNCTION.fullmatch(text) is not None
+
+
 class HolePart(NamedTuple):
     """A piece of a hole between pipes, and its offset in the hole."""
 

@@ -21,34 +21,40 @@ from sensorstream.errors import LanguageError, Position
 # functions are written in the same way.
 _HOLE = r"""\{(?:[^{}'"]|'[^']*'|"[^"]*")*\}"""
 
-_TOKENS: Final = tuple(
-    (name, re.compile(pattern))
-    for name, pattern in (
-        ("SPACE", r"(?:\s+|\#[^\n]*)+"),
-        ("TEXT", rf'"""(?:\\.|\{{\{{|\}}\}}|{_HOLE}|"{{1,2}}(?!")|[^"\\{{}}])*"""'),
-        ("TEXT", rf'"(?!"")(?:\\.|\{{\{{|\}}\}}|{_HOLE}|[^"\\{{}}\n])*"'),
-        ("BLANK_NAME", rf"_:(?:[\w-]|{_HOLE}|\.(?=[\w{{-]))+"),
-        (
-            "LOCAL_NAME",
-            rf"(?:[^\W\d_][\w-]*)?:(?:[\w:-]|%[0-9A-Fa-f]{{2}}|{_HOLE}|\.(?=[\w:{{-]))+",
-        ),
-        ("NAMESPACE", r"(?:[^\W\d_][\w-]*)?:"),
-        ("IRI", rf"<(?:[^\s<>\"{{}}|\\^`]|{_HOLE})+>"),
-        ("NUMBER", r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"),
-        ("NAME", r"[^\W\d][\w-]*"),
-        ("VARIABLE", r"\?[^\W\d]\w*"),
-        ("NODE_VARIABLE", r"\$[^\W\d][\w-]*"),
-        ("LANGUAGE", r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"),
-        ("_DATATYPE", r"\^\^"),
-        ("COMPARISON", r"!=|<=|>=|<|>"),
-        ("EQUALS", r"="),
-        ("_SEMICOLON", r";"),
-        ("_COMMA", r","),
-        ("_DOT", r"\."),
-        ("OPEN", r"\["),
-        ("_CLOSE", r"\]"),
-        ("OPEN_LIST", r"\("),
-        ("_CLOSE_LIST", r"\)"),
+_TOKEN: Final = re.compile(
+    "|".join(
+        f"(?P<{name}>{pattern})"
+        for name, pattern in (
+            ("SPACE", r"(?:\s+|\#[^\n]*)+"),
+            (
+                "TEXT",
+                rf'"""(?:\\.|\{{\{{|\}}\}}|{_HOLE}|"{{1,2}}(?!")|[^"\\{{}}])*"""'
+                rf'|"(?!"")(?:\\.|\{{\{{|\}}\}}|{_HOLE}|[^"\\{{}}\n])*"',
+            ),
+            ("BLANK_NAME", rf"_:(?:[\w-]|{_HOLE}|\.(?=[\w{{-]))+"),
+            (
+                "LOCAL_NAME",
+                rf"(?:[^\W\d_][\w-]*)?:(?:[\w:-]|%[0-9A-Fa-f]{{2}}|{_HOLE}|\.(?=[\w:{{-]))+",
+            ),
+            ("NAMESPACE", r"(?:[^\W\d_][\w-]*)?:"),
+            ("IRI", rf"<(?:[^\s<>\"{{}}|\\^`]|{_HOLE})+>"),
+            ("NUMBER", r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"),
+            ("NAME", r"[^\W\d][\w-]*"),
+            ("VARIABLE", r"\?[^\W\d]\w*"),
+            ("NODE_VARIABLE", r"\$[^\W\d][\w-]*"),
+            ("LANGUAGE_HOLE", rf"@{_HOLE}"),
+            ("LANGUAGE", r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"),
+            ("_DATATYPE", r"\^\^"),
+            ("COMPARISON", r"!=|<=|>=|<|>"),
+            ("EQUALS", r"="),
+            ("_SEMICOLON", r";"),
+            ("_COMMA", r","),
+            ("_DOT", r"\."),
+            ("OPEN", r"\["),
+            ("_CLOSE", r"\]"),
+            ("OPEN_LIST", r"\("),
+            ("_CLOSE_LIST", r"\)"),
+        )
     )
 )
 
@@ -56,6 +62,8 @@ _TOKENS: Final = tuple(
 _SILENT: Final = (
     *("prefix", "xmlns", "mapping", "rule", "on", "for", "each", "in", "if", "and", "then"),
     *("individual", "a", "at", "as", "key", "table", "from", "value", "valid", "or", "with"),
+    "base",
+    "let",
 )
 _KEPT: Final = (
     *("message", "change", "insert", "update", "expire", "every", "not", "exists", "count"),
@@ -68,9 +76,9 @@ KEYWORDS: Final = {word: f"_{word.upper()}" for word in _SILENT} | {
 
 # A word after one of these is a name, even if it is a keyword.
 _NAMING_WORDS: Final = frozenset(("_MAPPING", "_RULE", "_XMLNS", "_TABLE"))
-# A brace that follows one of these opens SPARQL.
-_SPARQL_WORDS: Final = frozenset(("SELECT", "ASK", "SPARQL", "DELETE"))
-_SPARQL_SKIP: Final = re.compile(
+SPARQL_WORDS: Final = frozenset(("SELECT", "ASK", "SPARQL", "DELETE"))
+"""A brace that follows one of these opens SPARQL."""
+SPARQL_SKIP: Final = re.compile(
     r'"""(?:\\.|"{1,2}(?!")|[^"\\])*"""'
     r"|'''(?:\\.|'{1,2}(?!')|[^'\\])*'''"
     r'|"(?:\\.|[^"\\\n])*"'
@@ -79,6 +87,7 @@ _SPARQL_SKIP: Final = re.compile(
     r"|\#[^\n\r]*",
     re.S,
 )
+"""Strings, IRIs and comments of SPARQL: braces in them do not count."""
 
 
 class RuleText:
@@ -93,8 +102,12 @@ class RuleText:
 
     def position(self, offset: int) -> Position:
         """The place of a character; ``offset`` counts from 0."""
+        return Position(self.file, *self.place(offset))
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """The line and the column of a character."""
         line = bisect_right(self._starts, offset)
-        return Position(self.file, line, offset - self._starts[line - 1] + 1)
+        return line, offset - self._starts[line - 1] + 1
 
 
 def tokens(source: RuleText) -> Iterator[Token]:
@@ -110,8 +123,8 @@ def tokens(source: RuleText) -> Iterator[Token]:
             written = text[offset:end]
             if kind == "NAME" and before not in _NAMING_WORDS:
                 kind = KEYWORDS.get(written, "NAME")
-            position = source.position(offset)
-            yield Token(kind, written, offset, position.line, position.column, end_pos=end)
+            line, column = source.place(offset)
+            yield Token(kind, written, offset, line, column, end_pos=end)
             before = kind
         offset = end
 
@@ -119,14 +132,13 @@ def tokens(source: RuleText) -> Iterator[Token]:
 def _next(source: RuleText, offset: int, before: str) -> tuple[str, int]:
     text = source.text
     if text[offset] == "{":
-        if before in _SPARQL_WORDS:
+        if before in SPARQL_WORDS:
             return "SPARQL_TEXT", _end_of_sparql(source, offset)
         if match := _HOLE_PATTERN.match(text, offset):
             return "HOLE", match.end()
         raise _unclosed(source, offset, "'{' is never closed: expected '}' after the XPath")
-    for kind, pattern in _TOKENS:
-        if match := pattern.match(text, offset):
-            return kind, match.end()
+    if match := _TOKEN.match(text, offset):
+        return match.lastgroup or "", match.end()
     raise _no_token(source, offset)
 
 
@@ -137,7 +149,7 @@ def _end_of_sparql(source: RuleText, start: int) -> int:
     """The offset behind the brace that closes the one at ``start``."""
     text, offset, depth = source.text, start, 0
     while offset < len(text):
-        if skipped := _SPARQL_SKIP.match(text, offset):
+        if skipped := SPARQL_SKIP.match(text, offset):
             offset = skipped.end()
             continue
         depth += {"{": 1, "}": -1}.get(text[offset], 0)

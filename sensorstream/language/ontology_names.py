@@ -14,11 +14,11 @@ from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema
 from sensorstream.model.similar import shortened, similar
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import OWL, RDF, RDFS
+from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE, RDFS
 
 _BUILT_IN: Final = (RDF, RDFS, OWL)
 # RDF 1.1 Concepts, section 5.1, and two newer datatypes of XSD 1.1.
-_XSD_TYPES: Final = (
+XSD_TYPES: Final = (
     *("string", "boolean", "decimal", "integer", "double", "float", "date", "time"),
     *("dateTime", "dateTimeStamp", "gYear", "gMonth", "gDay", "gYearMonth", "gMonthDay"),
     *("duration", "yearMonthDuration", "dayTimeDuration", "byte", "short", "int", "long"),
@@ -44,7 +44,8 @@ def unknown_names(file: syntax.RuleFile, schema: Schema) -> Iterator[LanguageErr
         match node:
             case syntax.IndividualAction(classes=names) | syntax.BlankValue(classes=names):
                 for name in names:
-                    yield from _unknown(file, "class", name, schema.classes)
+                    if name.is_constant:
+                        yield from _unknown(file, "class", name, schema.classes)
             case (
                 syntax.OnInsert(class_name=name)
                 | syntax.OnExpire(class_name=name)
@@ -56,6 +57,8 @@ def unknown_names(file: syntax.RuleFile, schema: Schema) -> Iterator[LanguageErr
                 yield from _unknown(file, "class", name, schema.classes)
                 yield from _unknown(file, "property", node.property, properties)
                 yield from _no_text_property(file, node, schema)
+            case syntax.PropertyValues() if file.resolve(node.property) == RDF_TYPE:
+                yield from _no_class(file, node, schema)
             case syntax.PropertyValues():
                 yield from _unknown(file, "property", node.property, properties)
                 yield from _wrong_kind(file, node, schema)
@@ -64,13 +67,27 @@ def unknown_names(file: syntax.RuleFile, schema: Schema) -> Iterator[LanguageErr
 def _unknown(
     file: syntax.RuleFile, what: str, name: syntax.Name, known: Iterable[IRI]
 ) -> Iterator[LanguageError]:
-    iri = file.resolve(name)
+    if reason := why_unknown(file, what, file.resolve(name), known):
+        yield LanguageError(reason, position=name.position)
+
+
+def why_unknown(file: syntax.RuleFile, what: str, iri: IRI, known: Iterable[IRI]) -> str:
+    """Why a class or property cannot be used, with a near name; "" if the ontology has it."""
     if iri in known or iri.startswith(_BUILT_IN):
-        return
+        return ""
     written = partial(shown, file)
     guess = similar(iri, known, written)
     hint = f"expected a {what} of the ontology" if guess is None else f"did you mean {guess}?"
-    yield LanguageError(f"unknown {what} {written(iri)}: {hint}", position=name.position)
+    return f"unknown {what} {written(iri)}: {hint}"
+
+
+def _no_class(
+    file: syntax.RuleFile, values: syntax.PropertyValues, schema: Schema
+) -> Iterator[LanguageError]:
+    """The faults of the values of rdf:type."""
+    for value in alternatives(values.values):
+        if isinstance(value, syntax.Name) and value.is_constant:
+            yield from _unknown(file, "class", value, schema.classes)
 
 
 def _datatypes(file: syntax.RuleFile) -> Iterator[LanguageError]:
@@ -79,8 +96,8 @@ def _datatypes(file: syntax.RuleFile) -> Iterator[LanguageError]:
             continue
         iri = file.resolve(node.datatype)
         name = iri.removeprefix(XSD)
-        if iri.startswith(XSD) and name not in _XSD_TYPES:
-            close = get_close_matches(name, _XSD_TYPES, n=1)
+        if iri.startswith(XSD) and name not in XSD_TYPES:
+            close = get_close_matches(name, XSD_TYPES, n=1)
             hint = (
                 f"did you mean {shown(file, XSD + close[0])}?"
                 if close
@@ -95,7 +112,7 @@ def _wrong_kind(
     file: syntax.RuleFile, values: syntax.PropertyValues, schema: Schema
 ) -> Iterator[LanguageError]:
     iri = file.resolve(values.property)
-    for value in _alternatives(values.values):
+    for value in alternatives(values.values):
         is_link = not isinstance(value, syntax.XPathValue | syntax.TextValue | syntax.Number)
         if isinstance(value, syntax.Variable):
             continue
@@ -113,11 +130,11 @@ def _wrong_kind(
             )
 
 
-def _alternatives(values: Iterable[syntax.Value | syntax.Policy | None]) -> Iterator[syntax.Value]:
+def alternatives(values: Iterable[syntax.Value | syntax.Policy | None]) -> Iterator[syntax.Value]:
     """The values that may be stated, first those of each ``or``."""
     for value in values:
         if isinstance(value, syntax.Fallback):
-            yield from _alternatives((value.value, value.otherwise))
+            yield from alternatives((value.value, value.otherwise))
         elif value is not None and not isinstance(value, syntax.Policy):
             yield value
 

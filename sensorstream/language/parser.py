@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from lark import Token, Transformer
 from lark.exceptions import UnexpectedToken, VisitError
@@ -16,7 +17,7 @@ from sensorstream.language.hole import call, split
 from sensorstream.language.lexer import KEYWORDS, RuleLexer, RuleText
 from sensorstream.language.wellformed import faults, place
 
-_SEVERITIES: Final = ("info", "warning", "critical")
+SEVERITIES: Final = ("info", "warning", "critical")
 
 
 def parse(text: str, file: str = "") -> syntax.RuleFile:
@@ -40,19 +41,40 @@ def parse_with_faults(
     After a syntax error, which is then the only fault, the tree is empty. A tree with faults can
     only be printed.
     """
+    try:
+        parsed = syntax_tree(text, file)
+    except LanguageError as error:
+        return syntax.RuleFile((), (), (), file), (error,)
+    return parsed, tuple(sorted(faults(parsed), key=place))
+
+
+def syntax_tree(text: str, file: str = "") -> syntax.RuleFile:
+    """The tree of a rule file, which may still lack a meaning.
+
+    Raises:
+        LanguageError: at the first unexpected token.
+    """
     source = RuleText(text, file)
     try:
         tree = _lark().parse(cast(str, source))
-        parsed = cast(syntax.RuleFile, _Builder(source).transform(tree))
+        return cast(syntax.RuleFile, _Builder(source).transform(tree))
     except UnexpectedToken as error:
-        return syntax.RuleFile((), (), (), file), (_unexpected(source, error),)
-    except LanguageError as error:
-        return syntax.RuleFile((), (), (), file), (error,)
+        raise _unexpected(source, error) from None
     except VisitError as error:
         if isinstance(error.orig_exc, LanguageError):
-            return syntax.RuleFile((), (), (), file), (error.orig_exc,)
+            raise error.orig_exc from None
         raise
-    return parsed, tuple(sorted(faults(parsed), key=place))
+
+
+def expected_after(before: Iterable[Token]) -> frozenset[str]:
+    """The kinds of token that may follow the tokens of a file so far; none if these do not fit."""
+    parser = _lark().parse_interactive()
+    try:
+        for token in before:
+            parser.feed_token(token)
+    except UnexpectedToken:
+        return frozenset()
+    return frozenset(parser.accepts())  # type: ignore[no-untyped-call]
 
 
 GRAMMAR: Final = Grammar("sensorstream.language", RuleLexer)
@@ -71,6 +93,7 @@ _PLAIN: Final = {
     "VARIABLE": "a ?variable",
     "NODE_VARIABLE": "a $variable",
     "LANGUAGE": "a language such as @en",
+    "LANGUAGE_HOLE": "a language such as @{lang}",
     "COMPARISON": "a comparison such as >",
     "EQUALS": "'='",
     "_DATATYPE": "'^^'",
@@ -109,6 +132,9 @@ def _unexpected(source: RuleText, error: UnexpectedToken) -> LanguageError:
 
 _HOLE_IN_TEXT: Final = re.compile(r"""\{\{|\}\}|\\(?:.|\n)|\{((?:[^{}'"]|'[^']*'|"[^"]*")*)\}""")
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+
+
+_Language: TypeAlias = str | syntax.Hole | None
 
 
 class _Builder(Transformer[Token, Any]):
@@ -222,13 +248,22 @@ class _Builder(Transformer[Token, Any]):
             file=self._source.file,
             tables=of(syntax.Table),
             parts=of(syntax.MessageEach),
+            bases=of(syntax.Base),
         )
+
+    def base(self, children: list[Token]) -> syntax.Base:
+        (iri,) = children
+        return syntax.Base(self._without_holes(iri, "a base"), self._at(iri))
 
     def prefix(self, children: list[Token]) -> syntax.Prefix:
         namespace, iri = children
+        written = self._without_holes(iri, "a prefix's IRI")
+        return syntax.Prefix(namespace.value[:-1], written, self._at(namespace))
+
+    def _without_holes(self, iri: Token, what: str) -> str:
         if "{" in iri.value:
-            raise LanguageError("a prefix's IRI has no holes", position=self._at(iri))
-        return syntax.Prefix(namespace.value[:-1], iri.value[1:-1], self._at(namespace))
+            raise LanguageError(f"{what} has no holes", position=self._at(iri))
+        return str(iri.value[1:-1])
 
     def xmlns(self, children: list[Token]) -> syntax.XmlNamespace:
         name, _, uri = children
@@ -254,14 +289,19 @@ class _Builder(Transformer[Token, Any]):
     def mapping_rule(self, children: list[Any]) -> syntax.MappingRule:
         name, _, message, *rest = children
         loops = tuple(child for child in rest if isinstance(child, syntax.ForEach))
-        guards, *actions = rest[len(loops) :]
+        lets = tuple(child for child in rest if isinstance(child, syntax.Let))
+        guards, *actions = rest[len(loops) + len(lets) :]
         return syntax.MappingRule(
-            name.value, self._hole(message), loops, guards, tuple(actions), self._at(name)
+            name.value, self._hole(message), loops, guards, tuple(actions), self._at(name), lets
         )
 
     def for_each(self, children: list[Token]) -> syntax.ForEach:
         variable, xpath = children
         return syntax.ForEach(variable.value[1:], self._hole(xpath), self._at(variable))
+
+    def let(self, children: list[Token]) -> syntax.Let:
+        variable, _, value = children
+        return syntax.Let(variable.value[1:], self._hole(value), self._at(variable))
 
     def guards(self, children: list[Token]) -> tuple[syntax.Hole, ...]:
         return tuple(self._hole(token) for token in children)
@@ -322,7 +362,7 @@ class _Builder(Transformer[Token, Any]):
 
     def alert(self, children: list[Any]) -> syntax.AlertAction:
         word, severity, text, key, duration = children
-        if severity.value not in _SEVERITIES:
+        if severity.value not in SEVERITIES:
             raise LanguageError(
                 f"unknown severity '{severity.value}': expected info, warning or critical",
                 position=self._at(severity),
@@ -375,13 +415,15 @@ class _Builder(Transformer[Token, Any]):
         token, (datatype, language) = children
         return syntax.TextValue(self._template(token), datatype, language, self._at(token))
 
-    def annotation(self, children: list[Any]) -> tuple[syntax.Name | None, str | None]:
+    def annotation(self, children: list[Any]) -> tuple[syntax.Name | None, _Language]:
         if not children:
             return None, None
         (written,) = children
-        if isinstance(written, Token):
-            return None, written.value[1:]
-        return written, None
+        if not isinstance(written, Token):
+            return written, None
+        if written.type == "LANGUAGE":
+            return None, str(written.value[1:])
+        return None, self._hole_at((written.start_pos or 0) + 2, written.value[2:-1])
 
     def number(self, children: list[Token]) -> syntax.Number:
         return syntax.Number(children[0].value, self._at(children[0]))

@@ -23,7 +23,7 @@ _INDENT: Final = "  "
 
 def print_rules(file: syntax.RuleFile) -> str:
     """The text of a rule file; ``parse`` of it gives an equal tree. Comments are not kept."""
-    blocks = []
+    blocks = ["".join(f"base <{base.iri}>\n" for base in file.bases)] if file.bases else []
     if file.prefixes:
         blocks.append("".join(f"prefix {p.name}: <{p.iri}>\n" for p in file.prefixes))
     if file.xml_namespaces:
@@ -54,6 +54,8 @@ def _mapping(rule: syntax.MappingRule) -> Iterator[str]:
     yield f"on message {print_hole(rule.message)}"
     for loop in rule.for_each:
         yield f"for each ${loop.variable} in {print_hole(loop.xpath)}"
+    for let in rule.lets:
+        yield f"let ${let.variable} = {print_hole(let.value)}"
     if rule.guards:
         yield "if " + " and ".join(map(print_hole, rule.guards))
     yield "then"
@@ -174,7 +176,13 @@ def _fallback(value: syntax.Fallback) -> str:
 def _annotation(value: syntax.XPathValue | syntax.TextValue) -> str:
     if value.datatype is not None:
         return f"^^{_name(value.datatype)}"
-    return "" if value.language is None else f"@{value.language}"
+    match value.language:
+        case None:
+            return ""
+        case syntax.Hole() as hole:
+            return f"@{print_hole(hole)}"
+        case language:
+            return f"@{language}"
 
 
 def _subject(subject: syntax.Name | syntax.Variable | syntax.BlankName) -> str:

@@ -16,7 +16,9 @@ from typing import Final, Literal, TypeAlias
 from sensorstream.errors import Position
 from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.terms import IRI
+from sensorstream.sparql.iris import resolve
 
+XML_SCHEMA_INSTANCE: Final = "http://www.w3.org/2001/XMLSchema-instance"
 NOWHERE: Final = Position("", 1, 1)
 
 
@@ -67,7 +69,11 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """An IRI, written ``prefix:local`` or ``<iri>`` (then ``prefix`` is None); may have holes."""
+    """An IRI, written ``prefix:local`` or ``<iri>`` (then ``prefix`` is None); may have holes.
+
+    ``<{…}>``, with nothing but one hole, is a whole IRI; in other names the values of holes are
+    parts of an IRI, which are percent-encoded.
+    """
 
     prefix: str | None
     parts: tuple[Part, ...]
@@ -81,6 +87,13 @@ class Name:
     def holes(self) -> tuple[Hole, ...]:
         return tuple(part for part in self.parts if isinstance(part, Hole))
 
+    @property
+    def whole(self) -> Hole | None:
+        """The hole whose value is the whole IRI, if the name is such a hole."""
+        if self.prefix is None and len(self.parts) == 1 and isinstance(self.parts[0], Hole):
+            return self.parts[0]
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -92,11 +105,14 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class XPathValue:
-    """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found."""
+    """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found.
+
+    A ``language`` that the message gives, ``@{xpath}``, is a hole.
+    """
 
     xpath: Hole
     datatype: Name | None = None
-    language: str | None = None
+    language: str | Hole | None = None
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -106,7 +122,7 @@ class TextValue:
 
     text: Template
     datatype: Name | None = None
-    language: str | None = None
+    language: str | Hole | None = None
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -252,8 +268,17 @@ class ForEach:
 
 
 @dataclass(frozen=True, slots=True)
+class Let:
+    """``let $variable = {xpath |> functions}``: a value of each turn of the loops."""
+
+    variable: str
+    value: Hole
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class MappingRule:
-    """``mapping NAME on message {…} for each … if {…} and {…} then …``.
+    """``mapping NAME on message {…} for each … let … if {…} and {…} then …``.
 
     ``guards`` must all hold; ``actions`` is not empty. ``position`` is that of the name.
     """
@@ -264,6 +289,7 @@ class MappingRule:
     guards: tuple[Hole, ...]
     actions: tuple[IndividualAction, ...]
     position: Position = field(default=NOWHERE, compare=False, repr=False)
+    lets: tuple[Let, ...] = ()
 
 
 # Semantic rules
@@ -457,6 +483,14 @@ class Prefix:
 
 
 @dataclass(frozen=True, slots=True)
+class Base:
+    """``base <iri>``: what the relative IRIs of the file, and of its messages, are relative to."""
+
+    iri: str
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class XmlNamespace:
     """``xmlns name = "uri"``: a namespace prefix for the XPaths of the file."""
 
@@ -489,7 +523,10 @@ class MessageEach:
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """One file: its declarations, then its rules in order; ``file`` is for error messages."""
+    """One file: its declarations, then its rules in order; ``file`` is for error messages.
+
+    ``bases`` has one member at most, once the file is checked.
+    """
 
     prefixes: tuple[Prefix, ...]
     xml_namespaces: tuple[XmlNamespace, ...]
@@ -497,6 +534,7 @@ class RuleFile:
     file: str = field(default="", compare=False)
     tables: tuple[Table, ...] = ()
     parts: tuple[MessageEach, ...] = ()
+    bases: tuple[Base, ...] = ()
 
     @property
     def mapping_rules(self) -> tuple[MappingRule, ...]:
@@ -509,14 +547,35 @@ class RuleFile:
     @property
     def prefix_map(self) -> dict[str, str]:
         """Prefix to IRI; ``xsd``, ``rdf``, ``rdfs`` and ``owl`` must be declared like any other."""
-        return {prefix.name: prefix.iri for prefix in self.prefixes}
+        return {prefix.name: self.absolute(prefix.iri) for prefix in self.prefixes}
+
+    @property
+    def base(self) -> str | None:
+        """What relative IRIs are relative to; None: the file has only absolute ones."""
+        return self.bases[0].iri if self.bases else None
 
     @property
     def namespace_map(self) -> dict[str, str]:
-        """XML namespace prefix to URI, in lxml's form."""
-        return {namespace.name: namespace.uri for namespace in self.xml_namespaces}
+        """XML namespace prefix to URI, in lxml's form; ``xsi`` needs no declaration."""
+        declared = {namespace.name: namespace.uri for namespace in self.xml_namespaces}
+        return {"xsi": XML_SCHEMA_INSTANCE} | declared
 
     def resolve(self, name: Name) -> IRI:
         """The IRI of a name without holes, whose prefix is declared."""
-        start = "" if name.prefix is None else self.prefix_map[name.prefix]
-        return IRI(start + "".join(part for part in name.parts if isinstance(part, str)))
+        written = "".join(part for part in name.parts if isinstance(part, str))
+        if name.prefix is None:
+            return IRI(self.absolute(written))
+        return IRI(self.prefix_map[name.prefix] + written)
+
+    def head(self, name: Name) -> tuple[Part, ...]:
+        """The parts of a name with holes, with prefix or base: the first one makes it absolute."""
+        if name.prefix is not None:
+            return (self.prefix_map[name.prefix], *name.parts)
+        first, *rest = name.parts
+        assert isinstance(first, str), "parse refuses an IRI that begins with a hole"
+        # With a digit for the hole, so that no dot before it is taken for a whole segment.
+        return (self.absolute(f"{first}0")[:-1], *rest)
+
+    def absolute(self, iri: str) -> str:
+        """An IRI, resolved against the base of the file if there is one (RFC 3986, section 5.2)."""
+        return iri if self.base is None else resolve(self.base, iri)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sensorstream.errors import LanguageError, Position, TermError
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
-from sensorstream.model.terms import iri
+from sensorstream.model.terms import HAS_SCHEME, iri
 
 _OF_MAPPING_RULES: Final[Mapping[type[Any], str]] = {
     syntax.BlankValue: "'['",
@@ -20,6 +20,10 @@ _OF_MAPPING_RULES: Final[Mapping[type[Any], str]] = {
     syntax.Fallback: "'or' or 'if valid'",
     syntax.Call: "'|>'",
 }
+_WHOLE: Final[Mapping[type[syntax.Rule], str]] = {
+    syntax.MappingRule: "hole only, such as <{concat(@base, '/x')}>",
+    syntax.SemanticRule: "hole only, such as <{?iri}>, with a value from IRI() in a select",
+}
 _RULE_HOLE: Final = re.compile(r"(\?[^\W\d]\w*|new)\Z")
 
 
@@ -28,7 +32,7 @@ def faults(file: syntax.RuleFile) -> Iterator[LanguageError]:
     yield from _declarations(file)
     yield from same_names([file])
     for rule in file.rules:
-        yield from _undeclared_prefixes(rule, file.prefix_map)
+        yield from _names(rule, file)
         yield from _misplaced_holes(rule)
         for action in nodes(rule, syntax.IndividualAction):
             if not action.classes and not action.properties:
@@ -64,6 +68,10 @@ def same_names(files: Iterable[syntax.RuleFile]) -> Iterator[LanguageError]:
 
 
 def _declarations(file: syntax.RuleFile) -> Iterator[LanguageError]:
+    for base in file.bases:
+        yield from _invalid(base.iri, base.position)
+    for base in file.bases[1:]:
+        yield LanguageError("base is declared twice", position=base.position)
     prefixes: set[str] = set()
     for prefix in file.prefixes:
         if prefix.name in prefixes:
@@ -71,10 +79,7 @@ def _declarations(file: syntax.RuleFile) -> Iterator[LanguageError]:
                 f"prefix '{prefix.name}:' is declared twice", position=prefix.position
             )
         prefixes.add(prefix.name)
-        try:
-            iri(prefix.iri)
-        except TermError as error:
-            yield LanguageError(error.message, position=prefix.position)
+        yield from _invalid(file.absolute(prefix.iri), prefix.position, file)
     spaces: set[str] = set()
     for space in file.xml_namespaces:
         if space.name in spaces:
@@ -93,7 +98,9 @@ def _declarations(file: syntax.RuleFile) -> Iterator[LanguageError]:
         yield from _called(part.xpath, "'message each'")
 
 
-def _undeclared_prefixes(rule: syntax.Rule, prefixes: dict[str, str]) -> Iterator[LanguageError]:
+def _names(rule: syntax.Rule, file: syntax.RuleFile) -> Iterator[LanguageError]:
+    """Prefixes that are not declared, and names that are no absolute IRI."""
+    prefixes = file.prefix_map
     for name in nodes(rule, syntax.Name):
         if name.prefix is not None and name.prefix not in prefixes:
             yield LanguageError(
@@ -101,14 +108,40 @@ def _undeclared_prefixes(rule: syntax.Rule, prefixes: dict[str, str]) -> Iterato
                 f"expected 'prefix {name.prefix}: <iri>' at the head of the file",
                 position=name.position,
             )
+        elif name.whole is not None:
+            continue
+        elif name.prefix is None and isinstance(name.parts[0], syntax.Hole):
+            yield LanguageError(
+                "an IRI cannot begin with a hole, whose value is percent-encoded: expected one "
+                + _WHOLE[type(rule)],
+                position=name.position,
+            )
+        else:
+            start = "" if name.prefix is None else prefixes[name.prefix]
+            if name.prefix is None or not any(_invalid(start, name.position)):
+                # A digit may stand nearly everywhere in an IRI.
+                parts = (part if isinstance(part, str) else "0" for part in name.parts)
+                yield from _invalid(file.absolute(start + "".join(parts)), name.position, file)
+
+
+def _invalid(
+    text: str, position: Position, file: syntax.RuleFile | None = None
+) -> Iterator[LanguageError]:
+    try:
+        iri(text)
+    except TermError as error:
+        message = error.message
+        if file is not None and file.base is None and not HAS_SCHEME.match(text):
+            message += ", or 'base <iri>' at the head of the file"
+        yield LanguageError(message, position=position)
 
 
 def _misplaced_holes(rule: syntax.Rule) -> Iterator[LanguageError]:
-    """The names of classes, properties and datatypes must be constant: they have no holes."""
+    """Properties, datatypes and classes in conditions must be constant: they have no holes."""
     fixed: list[tuple[str, syntax.Name]] = []
     for node in nodes(rule, object):
         match node:
-            case syntax.IndividualAction(classes=names) | syntax.BlankValue(classes=names):
+            case syntax.IndividualAction(classes=names) if isinstance(rule, syntax.SemanticRule):
                 fixed += [("class", name) for name in names]
             case (
                 syntax.OnInsert(class_name=name)
@@ -149,6 +182,12 @@ def _mapping_rule(rule: syntax.MappingRule) -> Iterator[LanguageError]:
                 f"${loop.variable} is bound twice: expected another name", position=loop.position
             )
         seen.add(loop.variable)
+    for let in rule.lets:
+        if let.variable in seen:
+            yield LanguageError(
+                f"${let.variable} is bound twice: expected another name", position=let.position
+            )
+        seen.add(let.variable)
     for variable in nodes(rule.actions, syntax.Variable):
         yield LanguageError(
             f"?{variable.name} belongs to semantic rules: expected an XPath such as "
@@ -173,6 +212,12 @@ def _semantic_rule(rule: syntax.SemanticRule) -> Iterator[LanguageError]:
             'an XPath belongs to mapping rules: expected a ?variable or a "text"',
             position=value.position,
         )
+    for text in nodes(rule, syntax.TextValue):
+        if isinstance(text.language, syntax.Hole):
+            yield LanguageError(
+                "a language with a hole belongs to mapping rules: expected one such as @en",
+                position=text.language.position,
+            )
     for hole in nodes(rule, syntax.Hole):
         if not _RULE_HOLE.match(hole.text):
             yield LanguageError(

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from sensorstream.errors import LanguageError, TermError
+from sensorstream.errors import LanguageError, NotMovable, TermError
 from sensorstream.language import syntax
-from sensorstream.language.ontology_names import shown, unknown_names
+from sensorstream.language.ontology_names import alternatives, shown, unknown_names
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
 from sensorstream.mapping.function_chain import call_faults
-from sensorstream.mapping.functions import Tables
+from sensorstream.mapping.functions import Library
+from sensorstream.mapping.part_paths import at_part
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.similar import similar
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import RDF_FIRST
+from sensorstream.model.vocabulary import RDF_FIRST, RDF_TYPE
 
 LiteralValue: TypeAlias = syntax.XPathValue | syntax.TextValue | syntax.Number
 
@@ -33,14 +34,19 @@ def check(
     """
     listed = list(files)
     found = list(same_names(listed))
+    in_parts = any(file.parts for file in listed)
     for file in listed:
         found += unknown_names(file, schema)
         for part in file.parts:
             found += xpath.faults(part.xpath, file.namespace_map, (), nodes=True)
-        tables = reference.tables_of(file.file)
+        library = reference.library_of(file.file)
         for rule in file.mapping_rules:
-            found += _xpaths(rule, file.namespace_map)
-            found += _literals(file, rule, schema, tables)
+            invalid = list(_xpaths(rule, file.namespace_map))
+            found += invalid
+            if in_parts and not invalid:
+                found += _not_at_part(rule)
+            found += _types(file, rule)
+            found += _literals(file, rule, schema, library)
             found += _unknown_individuals(file, rule, reference)
     return sorted(found, key=place)
 
@@ -51,13 +57,29 @@ def _xpaths(rule: syntax.MappingRule, namespaces: dict[str, str]) -> Iterator[La
     for loop in rule.for_each:
         yield from xpath.faults(loop.xpath, namespaces, bound, nodes=True)
         bound.append(loop.variable)
+    samples: dict[str, object] = {}
+    for let in rule.lets:
+        found = list(xpath.faults(let.value, namespaces, bound, samples=samples))
+        yield from found
+        bound.append(let.variable)
+        if not found:
+            samples[let.variable] = xpath.sample(let.value, namespaces, bound[:-1], samples)
     for part in (*rule.guards, *rule.actions):
         for hole in nodes(part, syntax.Hole):
-            yield from xpath.faults(hole, namespaces, bound)
+            yield from xpath.faults(hole, namespaces, bound, samples=samples)
+
+
+def _not_at_part(rule: syntax.MappingRule) -> Iterator[LanguageError]:
+    """Paths that a message cannot have which is a part of a document."""
+    for hole in nodes(rule, syntax.Hole):
+        try:
+            at_part(hole.text)
+        except NotMovable as error:
+            yield LanguageError(f"with 'message each', {error.message}", position=hole.position)
 
 
 def _literals(
-    file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, tables: Tables
+    file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, library: Library
 ) -> Iterator[LanguageError]:
     """Constants and results of value functions must be valid for their datatype."""
     typed: set[int] = set()
@@ -65,13 +87,16 @@ def _literals(
         for name, value in _stated(file, file.resolve(values.property), values.values):
             kind = datatype_of(file, name, value, schema)
             language = None if isinstance(value, syntax.Number) else value.language
+            if isinstance(language, syntax.Hole):
+                # Any language: which one it is, only a message tells.
+                language = "en"
             try:
                 make = literal_maker(kind, language)
                 match value:
                     case syntax.Number():
                         make(value.text)
                     case syntax.TextValue() if not any(nodes(value.text, syntax.Hole)):
-                        make("".join(nodes(value.text.parts, str)))
+                        make("".join(cast(tuple[str, ...], value.text.parts)))
                     case syntax.TextValue() | syntax.XPathValue() if language is not None:
                         make("")
             except TermError as error:
@@ -79,10 +104,23 @@ def _literals(
                 continue
             if (hole := _only_hole(value)) is not None:
                 typed.add(id(hole))
-                yield from call_faults(hole.calls, tables, kind, make)
-    for hole in nodes((rule.guards, rule.actions), syntax.Hole):
+                yield from call_faults(hole.calls, library, kind, make)
+    for hole in nodes((rule.lets, rule.guards, rule.actions), syntax.Hole):
         if id(hole) not in typed:
-            yield from call_faults(hole.calls, tables)
+            yield from call_faults(hole.calls, library)
+
+
+def _types(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterator[LanguageError]:
+    """Values of rdf:type that are no classes; a variable of a semantic rule may be one."""
+    for values in nodes(rule.actions, syntax.PropertyValues):
+        if file.resolve(values.property) != RDF_TYPE:
+            continue
+        for value in alternatives(values.values):
+            if not isinstance(value, syntax.Name):
+                yield LanguageError(
+                    "rdf:type takes a class: expected its name, such as :Room or :{@kind}",
+                    position=value.position,
+                )
 
 
 def _only_hole(value: LiteralValue) -> syntax.Hole | None:

@@ -12,18 +12,19 @@ from sensorstream.mapping.check import check
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.hint import Landmarks
+from sensorstream.mapping.location_path import lookup_of, only_root
+from sensorstream.mapping.part_paths import ROOT, looks_up
+from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.scope import Scope
-from sensorstream.mapping.sieve import Mark
 from sensorstream.mapping.split import compile_split
 from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
 from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Subject
+from sensorstream.model.terms import Subject
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 
 
 def compile_mapping(
@@ -46,9 +47,10 @@ def compile_mapping(
     listed = list(files)
     for fault in check(listed, schema, reference):
         raise fault
+    in_parts = any(file.parts for file in listed)
     return MappingPlan(
         tuple(
-            _Compiler(file, rule, schema, timeline, reference, recorder).planned()
+            _Compiler(file, rule, schema, timeline, reference, recorder, in_parts).planned()
             for file in listed
             for rule in file.mapping_rules
         ),
@@ -71,25 +73,33 @@ class _Compiler:
         timeline: Timeline,
         reference: ReferenceData,
         recorder: ExpressionRecorder | None,
+        in_parts: bool,
     ) -> None:
         self._file = file
         self._rule = rule
         self._timeline = timeline
         self._namespaces = file.namespace_map
         self._recorder = recorder
-        tables = reference.tables_of(file.file)
-        self._expressions = Expressions(file, rule, tables, recorder)
+        library = reference.library_of(file.file)
+        self._expressions = Expressions(file, rule, library, recorder, in_parts)
+        self._in_parts = in_parts
         self._values = ValueCompiler(file, schema, reference, self._expressions)
 
     def planned(self) -> PlannedRule:
         path = self._rule.message.text
         landmarks = Landmarks(self._rule.name, path, self._namespaces)
-        mark = Mark.of(path, self._namespaces)
-        if mark is not None and self._recorder is not None:
-            # With a recorder, all rules for this kind of message are tried, to record what they
-            # find.
-            mark = Mark(mark.root)
-        return PlannedRule(self._rule.name, mark, self._run(), landmarks)
+        lookup = lookup_of(path, self._namespaces)
+        if self._recorder is not None:
+            # All rules for this kind of message are tried, to record what they find.
+            lookup = only_root(lookup)
+        return PlannedRule(
+            self._rule.name,
+            self._run(),
+            landmarks,
+            lookup,
+            at_part=self._in_parts,
+            looks_up=any(looks_up(hole.text) for hole in nodes(self._rule, syntax.Hole)),
+        )
 
     # The rule as a whole
 
@@ -99,11 +109,16 @@ class _Compiler:
         for loop in reversed(self._rule.for_each):
             body = self._loop(loop, body)
 
-        def run(root: Element, harvest: Harvest) -> bool:
-            selected = find(Scope(root, harvest))
+        in_parts = self._in_parts
+
+        def scope(context: Element, root: Element, harvest: Harvest) -> Scope:
+            return Scope(context, harvest, {ROOT: root} if in_parts else {})
+
+        def run(root: Element, harvest: Harvest, nodes: Nodes | None) -> bool:
+            selected = find(scope(root, root, harvest)) if nodes is None else nodes
             for node in selected:
                 # An attribute or a text has no children: the root is the context then.
-                body(Scope(node if isinstance(node, Element) else root, harvest))
+                body(scope(node if isinstance(node, Element) else root, root, harvest))
             return bool(selected)
 
         return run
@@ -119,10 +134,13 @@ class _Compiler:
         return each
 
     def _body(self) -> Act:
+        lets = tuple((each.variable, self._expressions.value(each)) for each in self._rule.lets)
         guards = tuple(self._expressions.condition(hole) for hole in self._rule.guards)
         actions = tuple(self._action(action) for action in self._rule.actions)
 
         def body(scope: Scope) -> None:
+            for variable, value in lets:
+                scope.variables[variable] = value(scope)
             for holds in guards:
                 if not holds(scope):
                     return
@@ -137,14 +155,12 @@ class _Compiler:
     def _action(self, action: syntax.IndividualAction) -> Act:
         name = self._subject(action.name)
         time = self._time(action.at)
-        classes = tuple(self._file.resolve(each) for each in action.classes)
+        classify = self._values.classes(action.classes)
         update, named = action.kind == "update", not isinstance(action.name, syntax.BlankName)
         say = tuple(self._values.property(each, update=update) for each in action.properties)
 
         def state(subject: Subject, scope: Scope, statements: Statements) -> None:
-            said = bool(classes)
-            for each in classes:
-                statements.triples[subject, RDF_TYPE, each] = None
+            said = classify(scope, subject, statements)
             for tell in say:
                 said |= tell(scope, subject, statements)
             if said and named:
@@ -191,7 +207,7 @@ class _Compiler:
             found = fill(scope)
             if len(found) != 1:
                 raise not_one(scope, holes, missing)
-            return IRI(found[0])
+            return found[0]
 
         return one
 

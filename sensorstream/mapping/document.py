@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from functools import cache
 from typing import Final, TypeAlias
@@ -14,7 +15,19 @@ from sensorstream.errors import MalformedMessage
 Element: TypeAlias = etree._Element  # noqa: SLF001
 Document: TypeAlias = etree._ElementTree  # noqa: SLF001
 
-_DOCTYPE: Final = re.compile(rb"<!DOCTYPE")
+# A DOCTYPE stands before the document element, after processing instructions and comments.
+_DOCTYPE: Final = re.compile(r"\ufeff?(?>\s|<\?(?>.*?\?>)|<!--(?>.*?-->))*+<!DOCTYPE", re.S)
+# How documents begin that do not contain ASCII (XML 1.0, appendix F).
+_ENCODINGS: Final = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (b"<\0\0\0", "utf-32-le"),
+    (b"\0\0\0<", "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (b"<\0", "utf-16-le"),
+    (b"\0<", "utf-16-be"),
+)
 _LAST_PLACE: Final = re.compile(r",? line \d+, column \d+$")
 
 
@@ -27,9 +40,9 @@ def parse_document(content: bytes, *, max_depth: int) -> Document:
         MalformedMessage: not well-formed (with line and column), too deep, or with a DOCTYPE (which
             could define entities; messages need none).
     """
-    # Before parsing, since entities in attributes are expanded while parsing; and afterwards,
-    # since UTF-16 encodes the word differently.
-    if _DOCTYPE.search(content):
+    # Before parsing, since entities in attributes are expanded while parsing; and afterwards, for
+    # encodings that are none of Unicode's and none that contain ASCII.
+    if _has_doctype(content):
         raise _doctype()
     try:
         root = etree.fromstring(content, _parser())
@@ -42,6 +55,20 @@ def parse_document(content: bytes, *, max_depth: int) -> Document:
     if not content.startswith(b"<") or content.count(b"<") > max_depth:
         _check_depth(root, max_depth)
     return document
+
+
+def _has_doctype(content: bytes) -> bool:
+    """Whether a DOCTYPE stands at its place; in a comment or a CDATA section it is text."""
+    # Nearly all messages begin with two characters of ASCII.
+    encoding = "latin-1"
+    if not content[:2].isascii() or b"\0" in content[:2]:
+        begun = (name for start, name in _ENCODINGS if content.startswith(start))
+        encoding = next(begun, encoding)
+    if encoding == "latin-1":
+        if b"<!DOCTYPE" not in content:
+            return False
+        content = content.removeprefix(codecs.BOM_UTF8)
+    return _DOCTYPE.match(content.decode(encoding, "replace")) is not None
 
 
 @cache

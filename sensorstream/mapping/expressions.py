@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Final, cast
 
 from lxml import etree
 
@@ -14,11 +15,23 @@ from sensorstream.language.printer import print_hole
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.function_chain import compile_calls
-from sensorstream.mapping.functions import Tables
+from sensorstream.mapping.functions import Library
+from sensorstream.mapping.part_paths import ROOT, at_part
 from sensorstream.mapping.scope import Scope, Texts
 from sensorstream.mapping.trace import ExpressionRecorder
-from sensorstream.mapping.values import encode_segment
-from sensorstream.mapping.xpath import compile_xpath, line_of, texts
+from sensorstream.mapping.values import encode_segment, iri_maker
+from sensorstream.mapping.xpath import (
+    Bound,
+    compile_texts,
+    compile_xpath,
+    is_attribute,
+    line_of,
+    texts,
+)
+from sensorstream.model.terms import IRI
+
+# The beginning of an IRI, up to somewhere behind its host.
+_IN_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?!//[^/?#]*\Z)")
 
 
 class Expressions:
@@ -28,15 +41,18 @@ class Expressions:
         self,
         file: syntax.RuleFile,
         rule: syntax.MappingRule,
-        tables: Tables,
+        library: Library,
         recorder: ExpressionRecorder | None,
+        in_parts: bool,
     ) -> None:
         self._file = file
         self._rule = rule
-        self._tables = tables
+        self._library = library
         self._recorder = recorder
+        self._in_parts = in_parts
         self._namespaces = file.namespace_map
         uses = Counter(nodes(rule.actions, syntax.Hole))
+        self._lets = {let.variable for let in rule.lets}
         self._shared = {hole for hole, count in uses.items() if count > 1}
 
     # XPath
@@ -73,23 +89,45 @@ class Expressions:
         return recorded
 
     def _xpath(self, hole: syntax.Hole, text: str = "") -> Callable[[Scope], object]:
-        evaluate = compile_xpath(text or hole.text, self._namespaces)
+        text = text or hole.text
+        evaluate = compile_xpath(at_part(text) if self._in_parts else text, self._namespaces)
 
         def find(scope: Scope) -> object:
             try:
                 return evaluate(scope.context, scope.variables)
             except etree.XPathError as error:
-                what = f"not possible on this message: {error}"
-                raise self.error(scope, hole, what) from None
+                raise self._impossible(scope, hole, error) from None
 
         return find
+
+    def value(self, let: syntax.Let) -> Callable[[Scope], Bound]:
+        """The value of a variable, as XPath has it: nodes, text, number or boolean.
+
+        Texts of attributes and of value functions are nodes too, so that there may be any number.
+        """
+        hole = let.value
+        find = self._changed(hole) if hole.calls else self._xpath(hole)
+        recorder, rule = self._recorder, self._rule.name
+
+        def bound(scope: Scope) -> Bound:
+            found = cast("Bound | list[Element | str]", find(scope))
+            if recorder is not None:
+                recorder.produced(rule, hole, scope, texts(found))
+            if not isinstance(found, list | tuple):
+                return found
+            try:
+                return [each if isinstance(each, Element) else _node(each) for each in found]
+            except ValueError as error:
+                raise self.error(scope, hole, f"cannot be a value of XPath: {error}") from None
+
+        return bound
 
     # Texts
 
     def texts(self, hole: syntax.Hole) -> Texts:
         """The values of a hole, after its value functions."""
         find = self._values(hole)
-        if hole not in self._shared:
+        if hole not in self._shared or (self._recorder is None and is_attribute(hole)):
             return find
 
         # A string caches its hash.
@@ -119,11 +157,21 @@ class Expressions:
     def _plain(self, hole: syntax.Hole) -> Texts:
         if hole.calls:
             return self._changed(hole)
-        find = self._xpath(hole)
-        return lambda scope: texts(find(scope))
+        if hole.text.removeprefix("$") in self._lets and hole.text.startswith("$"):
+            variable = hole.text[1:]
+            return lambda scope: texts(scope.variables[variable])
+        find = compile_texts(hole.text, self._namespaces)
+
+        def plain(scope: Scope) -> list[str]:
+            try:
+                return find(scope.context, scope.variables)
+            except etree.XPathError as error:
+                raise self._impossible(scope, hole, error) from None
+
+        return plain
 
     def _changed(self, hole: syntax.Hole) -> Texts:
-        find, change = self._xpath(hole), compile_calls(hole.calls, self._tables)
+        find, change = self._xpath(hole), compile_calls(hole.calls, self._library)
 
         def changed(scope: Scope) -> list[str]:
             found = texts(find(scope))
@@ -136,10 +184,31 @@ class Expressions:
 
         return changed
 
-    def iris(self, name: syntax.Name) -> Texts:
-        """The IRIs of a name with holes."""
-        head = () if name.prefix is None else (self._file.prefix_map[name.prefix],)
-        return self.fill((*head, *name.parts), encode_segment)
+    def iris(self, name: syntax.Name) -> Callable[[Scope], list[IRI]]:
+        """The IRIs of a name with holes.
+
+        It raises :class:`InvalidValue` for a whole IRI that is none, or that is relative where the
+        file has no base, and for a value that spoils the host of an IRI.
+        """
+        if name.whole is not None:
+            find, hole, make = self.texts(name.whole), name.whole, iri_maker(self._file.base)
+        else:
+            parts = self._file.head(name)
+            find, hole, make = self.fill(parts, encode_segment), name.holes[0], iri_maker(None)
+            if _IN_PATH.match(str(parts[0])):
+                # There no percent-encoded value can make an IRI invalid.
+                return lambda scope: [IRI(text) for text in find(scope)]
+
+        def checked(scope: Scope) -> list[IRI]:
+            made, text = [], ""
+            try:
+                for text in find(scope):
+                    made.append(make(text))
+            except TermError as fault:
+                raise self.error(scope, hole, fault.message, text, InvalidValue) from None
+            return made
+
+        return checked
 
     def fill(self, parts: Sequence[syntax.Part], change: Callable[[str], str] = str) -> Texts:
         """The texts of a template: empty if a hole finds nothing; several from a single hole."""
@@ -185,6 +254,9 @@ class Expressions:
                 return self.error(scope, hole, f"found {found}, {expected}")
         raise AssertionError("every hole found one value")
 
+    def _impossible(self, scope: Scope, hole: syntax.Hole, error: etree.XPathError) -> MappingError:
+        return self.error(scope, hole, f"not possible on this message: {error}")
+
     def error(
         self,
         scope: Scope,
@@ -194,7 +266,8 @@ class Expressions:
         kind: type[MappingError] = MappingError,
     ) -> MappingError:
         """An error at the place in the message that a hole found (at ``found``, if several)."""
-        line = line_of(hole, self._namespaces, scope.context, scope.variables, found)
+        text = at_part(hole.text) if self._in_parts else hole.text
+        line = line_of(text, self._namespaces, scope.context, scope.variables, found)
         return self.error_at(scope, hole.position, print_hole(hole), what, line, kind)
 
     def error_at(
@@ -207,12 +280,23 @@ class Expressions:
         kind: type[MappingError] = MappingError,
     ) -> MappingError:
         """An error of the message, for a part of the rule."""
-        around = [node for node in scope.variables.values() if isinstance(node, Element)]
+        around = [
+            node
+            for name, node in scope.variables.items()
+            if name != ROOT and isinstance(node, Element)
+        ]
         nearest = around[-1] if around else scope.context
         return kind(
             f"rule {self._rule.name}, {written}, message line {line or nearest.sourceline}: {what}",
             position=position,
         )
+
+
+def _node(text: str) -> Element:
+    """An element with a text, which stands for it in a list of nodes."""
+    element = etree.Element("value")
+    element.text = text
+    return element
 
 
 def _first_invalid(change: Callable[[list[str]], list[str]], found: Sequence[str]) -> str:

@@ -7,33 +7,41 @@ from typing import Final
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language.syntax import Call
-from sensorstream.mapping.functions import Function, Tables, ValueKind, compile_call
+from sensorstream.mapping.functions import Function, Library, ValueKind, compile_call
 from sensorstream.model.datatypes import (
+    GEO_WKT,
     NUMERIC_TYPES,
     XSD,
     XSD_BOOLEAN,
     XSD_DATE,
     XSD_DATE_TIME,
     XSD_DATE_TIME_STAMP,
+    XSD_DAY_TIME_DURATION,
+    XSD_DURATION,
+    XSD_YEAR_MONTH_DURATION,
 )
 from sensorstream.model.terms import Literal
 
 _MOMENTS: Final = frozenset((XSD_DATE_TIME, XSD_DATE_TIME_STAMP))
-_TAKEN: Final = NUMERIC_TYPES | _MOMENTS | {XSD_DATE, XSD_BOOLEAN}
+_DURATIONS: Final = frozenset((XSD_DURATION, XSD_DAY_TIME_DURATION, XSD_YEAR_MONTH_DURATION))
 _SUITABLE: Final = {
     ValueKind.NUMBER: NUMERIC_TYPES,
     ValueKind.TIME: _MOMENTS,
     ValueKind.DAY: frozenset((XSD_DATE,)),
+    ValueKind.DURATION: _DURATIONS,
+    ValueKind.BOOLEAN: frozenset((XSD_BOOLEAN,)),
+    ValueKind.WKT: frozenset((GEO_WKT,)),
 }
+_TAKEN: Final = frozenset().union(*_SUITABLE.values())
 
 
-def compile_calls(calls: Sequence[Call], tables: Tables) -> Callable[[list[str]], list[str]]:
+def compile_calls(calls: Sequence[Call], library: Library) -> Callable[[list[str]], list[str]]:
     """All values through all functions, in order; ``TermError`` for an invalid one.
 
     Raises:
         LanguageError: one of the faults that ``call_faults`` lists.
     """
-    steps = tuple(compile_call(call, tables).run for call in calls)
+    steps = tuple(compile_call(call, library).run for call in calls)
     if len(steps) == 1:
         return steps[0]
 
@@ -47,7 +55,7 @@ def compile_calls(calls: Sequence[Call], tables: Tables) -> Callable[[list[str]]
 
 def call_faults(
     calls: Sequence[Call],
-    tables: Tables,
+    library: Library,
     datatype: str | None = None,
     make: Callable[[str], Literal] | None = None,
 ) -> Iterator[LanguageError]:
@@ -60,7 +68,7 @@ def call_faults(
     compiled: list[tuple[Call, Function]] = []
     for call in calls:
         try:
-            compiled.append((call, compile_call(call, tables)))
+            compiled.append((call, compile_call(call, library)))
         except LanguageError as error:
             yield error
     if len(compiled) < len(calls) or not compiled:
@@ -77,14 +85,17 @@ def call_faults(
     if datatype in _TAKEN and datatype not in _SUITABLE.get(given, _TAKEN):
         last = compiled[-1][0]
         yield LanguageError(
-            f"{last.function} gives {given.value}, "
-            f"which is not an xsd:{datatype.removeprefix(XSD)}",
+            f"{last.function} gives {given.value}, which is not {_shown(datatype)}",
             position=last.position,
         )
         return
     for index, (call, _) in enumerate(compiled):
         if call.function == "default":
             yield from _constant(call, [each for _, each in compiled[index:]], make)
+
+
+def _shown(datatype: str) -> str:
+    return "a geo:wktLiteral" if datatype == GEO_WKT else f"an xsd:{datatype.removeprefix(XSD)}"
 
 
 def _constant(

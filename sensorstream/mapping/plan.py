@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TypeAlias
 
 from sensorstream.errors import MappingError
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_unmatched
-from sensorstream.mapping.sieve import Mark, Sieve
+from sensorstream.mapping.location_path import EVERY_MESSAGE, Lookup
+from sensorstream.mapping.parts import alone, in_turn
+from sensorstream.mapping.path_index import Nodes, PathIndex
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.events import Event, Message
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
@@ -38,15 +40,48 @@ class Mapped:
 
 @dataclass(slots=True)
 class Statements:
-    """The statements of a message for one time, in order."""
+    """The statements of a message for one time, in order.
+
+    ``triples`` are those of the default graph, ``named`` those of named graphs; a triple may be in
+    several graphs.
+    """
 
     triples: dict[Triple, None] = field(default_factory=dict)
     replaces: set[tuple[Subject, IRI]] = field(default_factory=set)
+    named: dict[IRI, dict[Triple, None]] = field(default_factory=dict)
 
-    def add(self, more: Statements) -> None:
-        """Add other statements."""
-        self.triples |= more.triples
+    def add(self, more: Statements, graph: IRI | None = None) -> None:
+        """Add other statements; what they say in the default graph is said in ``graph``.
+
+        None is the default graph; a named one has passed :func:`.check_graph_name`.
+        """
+        self.graph(graph).update(more.triples)
+        for name, triples in more.named.items():
+            self.graph(name).update(triples)
         self.replaces |= more.replaces
+
+    def graph(self, name: IRI | None) -> dict[Triple, None]:
+        """The statements of one graph, to be added to; None is the default graph."""
+        return self.triples if name is None else self.named.setdefault(name, {})
+
+    def merged(self) -> dict[Triple, None]:
+        """The statements of all graphs, each once."""
+        if not self.named:
+            return self.triples
+        found = dict(self.triples)
+        for triples in self.named.values():
+            found |= triples
+        return found
+
+    def graphs(self) -> tuple[tuple[Triple, IRI | None], ...]:
+        """The graphs of the triples of named graphs, as :class:`.Event` has them."""
+        listed: dict[tuple[Triple, IRI | None], None] = {}
+        for name, triples in self.named.items():
+            for triple in triples:
+                if triple in self.triples:
+                    listed[triple, None] = None
+                listed[triple, name] = None
+        return tuple(listed)
 
 
 @dataclass(slots=True)
@@ -68,12 +103,17 @@ class Harvest:
 
     def events(self) -> tuple[Event, ...]:
         """One event for each time, in time order."""
-        message = self.message
-        return tuple(
-            Event(tuple(said.triples), time, message.id, frozenset(said.replaces), message.source)
-            for time, said in sorted(self.by_time.items(), key=itemgetter(0))
-            if said.triples
-        )
+        message, by_time = self.message, self.by_time
+        events = []
+        for time in sorted(by_time) if len(by_time) > 1 else by_time:
+            said = by_time[time]
+            if triples := said.merged():
+                replaces = frozenset(said.replaces)
+                graphs = said.graphs() if said.named else ()
+                events.append(
+                    Event(tuple(triples), time, message.id, replaces, message.source, graphs=graphs)
+                )
+        return tuple(events)
 
     def blank_node(self) -> BlankNode:
         """A label that is the same each time the message is mapped, and unique to the message."""
@@ -88,22 +128,32 @@ class Harvest:
         return node
 
 
-RunRule: TypeAlias = Callable[[Element, Harvest], bool]
-"""Apply a rule to a document; False if ``on message`` found nothing."""
+RunRule: TypeAlias = Callable[[Element, Harvest, Nodes | None], bool]
+"""Apply a rule to a message; False if ``on message`` found nothing.
+
+The element is the root of the message. The nodes are those that the rule's path finds; None: they
+are not known yet.
+"""
 
 
 Split: TypeAlias = Callable[[Element], Sequence[Element]]
-"""The roots of the messages in a document; none if it is one message itself."""
+"""The roots of the messages in a document, at their places; none if it is one message itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRule:
-    """A compiled rule. ``mark`` is what a matching message must contain; None: no condition."""
+    """A compiled rule. ``lookup`` is what of its paths tells which messages it may match.
+
+    A rule ``at_part`` takes a message at its place in a document; any other one needs a document of
+    the message alone. ``looks_up``: it may read what surrounds the message.
+    """
 
     name: str
-    mark: Mark | None
     run: RunRule
     landmarks: Landmarks
+    lookup: Lookup = EVERY_MESSAGE
+    at_part: bool = False
+    looks_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +167,10 @@ class MappingPlan:
     rules: tuple[PlannedRule, ...]
     split: Split | None = None
     schemas: MessageSchemas | None = None
-    _sieve: Sieve[PlannedRule] = field(init=False, repr=False, compare=False)
+    _index: PathIndex = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_sieve", Sieve(self.rules))
+        object.__setattr__(self, "_index", PathIndex(rule.lookup for rule in self.rules))
 
     def apply(self, document: Document, message: Message) -> Mapped:
         """Apply the rules to the message (paper, section 4.1: on event if condition then action).
@@ -136,6 +186,14 @@ class MappingPlan:
             self.schemas.check(document, message.source)
         if self.split is not None and (parts := self.split(root)):
             return self._apply_each(parts, message)
+        return self.apply_to(root, message)
+
+    def apply_to(self, root: Element, message: Message) -> Mapped:
+        """Apply the rules to one message of a document; ``root`` is its element.
+
+        Raises:
+            MappingError: as for :meth:`apply`.
+        """
         harvest = Harvest(message)
         matched = self._run(root, harvest)
         return Mapped(
@@ -145,6 +203,12 @@ class MappingPlan:
             "" if matched else self._hint(root),
         )
 
+    def in_turn(self, parts: Sequence[Element]) -> Iterator[Element]:
+        """The messages of a document, each as the rules are to see it."""
+        if any(rule.looks_up for rule in self.rules):
+            return in_turn(parts)
+        return iter(parts)
+
     def _apply_each(self, parts: Sequence[Element], message: Message) -> Mapped:
         matched: dict[str, None] = {}
         events: list[Event] = []
@@ -153,7 +217,7 @@ class MappingPlan:
         hints: list[str] = []
         first_error: MappingError | None = None
         harvest = Harvest(message)
-        for number, part in enumerate(parts, 1):
+        for number, part in enumerate(self.in_turn(parts), 1):
             # Remove the statements of a part before its error; the numbering of labels continues.
             harvest = Harvest(message, blank_nodes=harvest.blank_nodes)
             which = f"message {number} of {len(parts)}, at line {part.sourceline}"
@@ -181,8 +245,18 @@ class MappingPlan:
         )
 
     def _run(self, root: Element, harvest: Harvest) -> tuple[str, ...]:
-        rules = self._sieve.may_match(root)
-        return tuple(rule.name for rule in rules if rule.run(root, harvest))
+        matched: list[str] = []
+        is_part, copy = root.getparent() is not None, None
+        for number, nodes in self._index.find(root):
+            rule = self.rules[number]
+            if rule.at_part or not is_part:
+                found = rule.run(root, harvest, nodes)
+            else:
+                copy = alone(root) if copy is None else copy
+                found = rule.run(copy, harvest, None)
+            if found:
+                matched.append(rule.name)
+        return tuple(matched)
 
     def _hint(self, root: Element) -> str:
         return why_unmatched(root, [rule.landmarks for rule in self.rules])

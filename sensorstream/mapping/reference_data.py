@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sensorstream.errors import TermError
-from sensorstream.mapping.functions import Tables
+from sensorstream.mapping.functions import Definition, Library, Tables
 from sensorstream.model.datatypes import Value
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
@@ -21,23 +22,25 @@ Find: TypeAlias = Callable[[Literal], tuple[IRI, ...]]
 _NOBODY: Final[tuple[IRI, ...]] = ()
 _OF_INDIVIDUALS: Final = frozenset((f"{OWL}NamedIndividual", f"{OWL}Thing"))
 _NO_TABLES: Final[Tables] = {}
+NO_FUNCTIONS: Final[Mapping[str, Definition]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceData:
-    """Lookup tables by rule file, and the individuals of the ontology with their values.
+    """Lookup tables by rule file, the user's own functions, and the ontology's individuals.
 
     An individual is a name to which the ontology gives one of its own classes as type (or
     ``owl:NamedIndividual``, or ``owl:Thing``).
     """
 
     tables: Mapping[str, Tables] = field(default_factory=dict)
+    functions: Mapping[str, Definition] = field(default_factory=dict)
     types: Mapping[IRI, frozenset[IRI]] = field(default_factory=dict)
     values: Mapping[IRI, tuple[tuple[IRI, Literal], ...]] = field(default_factory=dict)
 
-    def tables_of(self, file: str) -> Tables:
-        """The tables that a rule file declares."""
-        return self.tables.get(file, _NO_TABLES)
+    def library_of(self, file: str) -> Library:
+        """The tables that a rule file declares, and the functions for all files."""
+        return Library(self.tables.get(file, _NO_TABLES), self.functions)
 
     def members(self, name: IRI, schema: Schema) -> frozenset[IRI]:
         """The individuals stated to be members of a class or of one of its subclasses."""
@@ -71,8 +74,12 @@ class ReferenceData:
 NO_REFERENCE: Final = ReferenceData()
 
 
-def reference_data(tables: Mapping[str, Tables], triples: Iterable[Triple]) -> ReferenceData:
-    """Tables (by rule file, then name) and the individuals of an ontology's triples."""
+def reference_data(
+    tables: Mapping[str, Tables],
+    triples: Iterable[Triple],
+    functions: Mapping[str, Definition] = NO_FUNCTIONS,
+) -> ReferenceData:
+    """Tables (by rule file, then name), functions, and the individuals of an ontology's triples."""
     types: dict[IRI, set[IRI]] = {}
     values: dict[IRI, list[tuple[IRI, Literal]]] = {}
     for subject, predicate, value in triples:
@@ -85,6 +92,7 @@ def reference_data(tables: Mapping[str, Tables], triples: Iterable[Triple]) -> R
             values.setdefault(predicate, []).append((subject, value))
     return ReferenceData(
         tables,
+        functions,
         {subject: frozenset(told) for subject, told in types.items()},
         {predicate: tuple(told) for predicate, told in values.items()},
     )

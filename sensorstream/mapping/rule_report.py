@@ -18,6 +18,8 @@ from sensorstream.language.walk import nodes
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
+from sensorstream.mapping.part_paths import ROOT, at_part
+from sensorstream.mapping.parts import alone
 from sensorstream.mapping.plan import MappingPlan, PlannedRule
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.scope import Scope
@@ -36,7 +38,8 @@ _SHOWN: Final = 3
 class ExpressionReport:
     """One hole of a rule: how often it was evaluated, and what it found.
 
-    ``role`` is ``on message``, ``for each $x``, ``if``, ``at``, ``name`` or the property. Of a
+    ``role`` is ``on message``, ``for each $x``, ``let $x``, ``if``, ``name``, ``a`` (a class),
+    ``at`` or the property. Of a
     condition ``found`` counts how often it held, of all others the nodes or values. ``missed``
     counts the times it found nothing; ``cause`` is then the likely reason, if known.
     """
@@ -93,13 +96,12 @@ def explain(
     plan = compile_mapping(files, schema, timeline, reference, recorder=tracer)
     root = document.getroot()
     parts = () if plan.split is None else plan.split(root)
-    single = replace(plan, split=None)
     return tuple(
         replace(
-            _explained(single, part, message, files, tracer),
-            yields=yields(others, part, message),
+            _explained(plan, part, message, files, tracer),
+            yields=yields(others, alone(part), message) if others else (),
         )
-        for part in parts or (root,)
+        for part in (plan.in_turn(parts) if parts else (root,))
     )
 
 
@@ -113,7 +115,7 @@ def _explained(
     tracer.start()
     error, matched = "", set[str]()
     try:
-        matched = set(plan.apply(root.getroottree(), message).matched)
+        matched = set(plan.apply_to(root, message).matched)
     except MappingError as fault:
         error = str(fault)
     landmarks = {rule.name: rule.landmarks for rule in plan.rules}
@@ -224,7 +226,7 @@ class _Tracer:
             head = hole.text.partition("/")[0]
             start = scope.variables.get(head[1:]) if head.startswith("$") else scope.context
             if hole.text.startswith("/"):
-                start = scope.context.getroottree().getroot()
+                start = scope.variables.get(ROOT, scope.context.getroottree().getroot())
             if isinstance(start, Element):
                 tally.starts.append(start)
 
@@ -259,6 +261,9 @@ def _elements(found: object) -> set[Element]:
 def _evaluate(text: str, namespaces: Mapping[str, str], scope: Scope) -> object:
     """The result of a path, with strings that have a parent element."""
     variables = {name: node for name, node in scope.variables.items() if f"${name}" in text}
+    if ROOT in scope.variables:
+        text = at_part(text)
+        variables[ROOT] = scope.variables[ROOT]
     try:
         path = etree.XPath(text, namespaces=dict(namespaces) or None)
         return path(scope.context, **cast(dict[str, Any], variables))
@@ -272,11 +277,15 @@ def _holes(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterable[tuple[st
     told: dict[tuple[str, str], syntax.Hole] = {("on message", ""): rule.message}
     for loop in rule.for_each:
         told["for each", f" ${loop.variable}"] = loop.xpath
+    for let in rule.lets:
+        told["let", f" ${let.variable}"] = let.value
     for guard in rule.guards:
         told.setdefault(("if", print_hole(guard)), guard)
     for action in rule.actions:
         for hole in nodes(action.name, syntax.Hole):
             told.setdefault(("name", print_hole(hole)), hole)
+        for hole in nodes(action.classes, syntax.Hole):
+            told.setdefault(("a", print_hole(hole)), hole)
         if action.at is not None:
             told.setdefault(("at", print_hole(action.at)), action.at)
         for values in nodes(action.properties, syntax.PropertyValues):
@@ -288,7 +297,7 @@ def _holes(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterable[tuple[st
                 for hole in _own_holes(value):
                     told.setdefault((written, print_hole(hole)), hole)
     for (role, more), hole in told.items():
-        yield role + more if role == "for each" else role, hole
+        yield role + more if role in ("for each", "let") else role, hole
 
 
 def _own_holes(value: object) -> Iterable[syntax.Hole]:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.plan import Harvest, Statements
+from sensorstream.mapping.xpath import Bound
 from sensorstream.model.terms import Term
 
 
@@ -17,7 +18,7 @@ class Scope:
 
     context: Element
     harvest: Harvest
-    variables: dict[str, Element | str] = field(default_factory=dict)
+    variables: dict[str, Bound] = field(default_factory=dict)
     # The results of holes that occur more than once in the rule, for these variables.
     found: dict[str, list[str]] = field(default_factory=dict)
 

@@ -1,9 +1,8 @@
-"""Documents with several messages: each becomes a separate document."""
+"""Documents with several messages: each is mapped at its place, as if it came alone in there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from typing import cast
 
 from lxml import etree
@@ -16,9 +15,7 @@ from sensorstream.mapping.plan import Split
 def compile_split(files: Iterable[RuleFile]) -> Split | None:
     """The declarations ``message each``; None if there are none.
 
-    The first declaration that finds elements defines the messages of a document. Each is copied,
-    with its namespaces and lines, so that the paths of rules begin at it as in a document with one
-    message.
+    The first declaration that finds elements defines the messages of a document.
     """
     paths = tuple(
         etree.XPath(part.xpath.text, namespaces=file.namespace_map or None)
@@ -33,7 +30,7 @@ def compile_split(files: Iterable[RuleFile]) -> Split | None:
             # The check has verified that the path finds nodes.
             found = cast(list[object], path(root))
             if elements := [node for node in found if isinstance(node, Element)]:
-                return [deepcopy(element) for element in elements]
+                return elements
         return ()
 
     return split

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final, TypeAlias, assert_never
 
 from sensorstream.errors import InvalidValue, TermError
 from sensorstream.language import syntax
-from sensorstream.language.ontology_names import shown
+from sensorstream.language.ontology_names import shown, why_unknown
 from sensorstream.language.printer import print_value
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import datatype_of
 from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.plan import Statements
 from sensorstream.mapping.reference_data import ReferenceData
-from sensorstream.mapping.scope import Scope, Terms
+from sensorstream.mapping.scope import Scope, Terms, Texts
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
@@ -24,6 +25,8 @@ Say: TypeAlias = Callable[[Scope, Subject, Statements], bool]
 """State properties of a subject; False if no value was found."""
 
 _NOTHING: Final[tuple[Term, ...]] = ()
+_LANGUAGES: Final = 16
+"""Languages whose literals are cached, for each value that has them from the message."""
 
 
 class SkipIndividual(Exception):
@@ -62,6 +65,23 @@ class ValueCompiler:
 
         return say
 
+    def classes(self, names: Sequence[syntax.Name]) -> Say:
+        """State the classes of a subject."""
+        constant = tuple(self._file.resolve(each) for each in names if each.is_constant)
+        found = tuple(self._class(each) for each in names if not each.is_constant)
+
+        def say(scope: Scope, subject: Subject, statements: Statements) -> bool:
+            said = bool(constant)
+            for each in constant:
+                statements.triples[subject, RDF_TYPE, each] = None
+            for find in found:
+                for each in find(scope, statements):
+                    statements.triples[subject, RDF_TYPE, each] = None
+                    said = True
+            return said
+
+        return say
+
     def blank_node(self, name: syntax.BlankName) -> Callable[[Scope], list[BlankNode]]:
         """The node with this label in the message; empty if a hole finds nothing."""
         fill = self._expressions.fill(name.parts)
@@ -72,7 +92,7 @@ class ValueCompiler:
             case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
                 return self._literals(name, value)
             case syntax.Name():
-                return self._links(value)
+                return self._class(value) if name == RDF_TYPE else self._links(value)
             case syntax.BlankName():
                 find = self.blank_node(value)
                 return lambda scope, statements: find(scope)
@@ -99,11 +119,13 @@ class ValueCompiler:
         if isinstance(value, syntax.Number):
             constant = (literal_maker(kind, None)(value.text),)
             return lambda scope, statements: constant
-        make = literal_maker(kind, value.language)
         if isinstance(value, syntax.XPathValue):
             find = self._expressions.texts(value.xpath)
         else:
             find = self._expressions.fill(value.text.parts)
+        if isinstance(value.language, syntax.Hole):
+            return self._tagged(name, find, value.language)
+        make = literal_maker(kind, value.language)
         hole = next(nodes(value, syntax.Hole), None)
         error, what = self._expressions.error, shown(self._file, name)
 
@@ -119,14 +141,53 @@ class ValueCompiler:
 
         return literals
 
+    def _tagged(
+        self, name: IRI, find: Texts, hole: syntax.Hole
+    ) -> Callable[[Scope, Statements], Sequence[Literal]]:
+        """Texts in a language that the message gives; without a language they are missing."""
+        expressions, what = self._expressions, shown(self._file, name)
+        language, makers = expressions.texts(hole), _makers_by_language()
+
+        def literals(scope: Scope, statements: Statements) -> list[Literal]:
+            texts, tags = find(scope), language(scope)
+            if not texts or not tags:
+                return []
+            if len(tags) > 1:
+                raise expressions.not_one(scope, (hole,), "expected one language")
+            try:
+                make = makers(tags[0])
+                return [make(text) for text in texts]
+            except TermError as fault:
+                reason = f"{what}: {fault.message}"
+                raise expressions.error(scope, hole, reason, tags[0], InvalidValue) from None
+
+        return literals
+
     # Links
 
     def _links(self, name: syntax.Name) -> Callable[[Scope, Statements], Sequence[IRI]]:
         if name.is_constant:
             constant = (self._file.resolve(name),)
             return lambda scope, statements: constant
-        fill = self._expressions.iris(name)
-        return lambda scope, statements: [IRI(text) for text in fill(scope)]
+        find = self._expressions.iris(name)
+        return lambda scope, statements: find(scope)
+
+    def _class(self, name: syntax.Name) -> Callable[[Scope, Statements], Sequence[IRI]]:
+        """A class by its name; one that the ontology lacks is an invalid value."""
+        find, known, file = self._links(name), self._schema.classes, self._file
+        is_open = not (known or self._schema.object_properties or self._schema.datatype_properties)
+        if name.is_constant or is_open:
+            return find
+        hole, error = name.holes[0], self._expressions.error
+
+        def classes(scope: Scope, statements: Statements) -> Sequence[IRI]:
+            found = find(scope, statements)
+            for each in found:
+                if each not in known and (reason := why_unknown(file, "class", each, known)):
+                    raise error(scope, hole, reason, "", InvalidValue)
+            return found
+
+        return classes
 
     def _known(self, value: syntax.KnownName) -> Terms:
         find, known = self._links(value.name), self._reference.types
@@ -143,7 +204,7 @@ class ValueCompiler:
     # Nodes without a name
 
     def _blank(self, value: syntax.BlankValue) -> Terms:
-        classes = tuple(self._file.resolve(each) for each in value.classes)
+        classify = self.classes(value.classes)
         say = tuple(self.property(each, update=False) for each in value.properties)
 
         def blank(scope: Scope, statements: Statements) -> Sequence[Term]:
@@ -152,8 +213,8 @@ class ValueCompiler:
             # A node is left out if no value of it was found.
             if say and not any(said):
                 return _NOTHING
-            for each in classes:
-                statements.triples[node, RDF_TYPE, each] = None
+            if not classify(scope, node, statements) and not say:
+                return _NOTHING
             return (node,)
 
         return blank
@@ -214,6 +275,14 @@ class ValueCompiler:
             )
 
         return reject
+
+
+def _makers_by_language() -> Callable[[str], Callable[[str], Literal]]:
+    @lru_cache(maxsize=_LANGUAGES)
+    def maker(language: str) -> Callable[[str], Literal]:
+        return literal_maker(None, language)
+
+    return maker
 
 
 def _if_valid(find: Terms) -> Terms:

@@ -8,9 +8,10 @@ from typing import Final
 
 from lxml import etree
 
+from sensorstream.language.syntax import XML_SCHEMA_INSTANCE
 from sensorstream.mapping.document import Element
 
-_ABOUT_SCHEMAS: Final = "{http://www.w3.org/2001/XMLSchema-instance}"
+_ABOUT_SCHEMAS: Final = f"{{{XML_SCHEMA_INSTANCE}}}"
 _SHOWN: Final = 60
 
 

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
+from sensorstream.errors import TermError
 from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
-from sensorstream.model.terms import Literal, literal
-from sensorstream.model.vocabulary import RDF, RDFS
+from sensorstream.model.terms import IRI, Literal, iri, literal
+from sensorstream.model.vocabulary import RDF, RDFS, RESERVED
+from sensorstream.sparql.iris import resolve
 
 # RFC 3987, section 2.2: all but iunreserved, which is what R2RML and RML encode in templates.
 _ENCODED: Final = re.compile(
@@ -19,8 +21,10 @@ _ENCODED: Final = re.compile(
 )
 # Ranges that only require a literal.
 _ANY_LITERAL: Final = frozenset((f"{RDFS}Literal", f"{RDF}PlainLiteral", RDF_LANG_STRING))
-# Streams repeat their values: a literal of this cache costs a tenth of a new one.
-_CACHED_LITERALS: Final = 1024
+# Streams repeat their values: a term of this cache costs a tenth of a new one.
+_CACHED_TERMS: Final = 4096
+# Rules share the makers of a datatype or a base, and so their caches.
+_SHARED_MAKERS: Final = 128
 
 
 def encode_segment(text: str) -> str:
@@ -37,12 +41,40 @@ def _percent(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match.group().encode())
 
 
+@lru_cache(maxsize=_SHARED_MAKERS)
+def iri_maker(base: str | None) -> Callable[[str], IRI]:
+    """A function from text to absolute IRI, with a small cache; it raises ``TermError``.
+
+    Relative texts are resolved against ``base``, if there is one.
+    """
+
+    @lru_cache(maxsize=_CACHED_TERMS)
+    def make(text: str) -> IRI:
+        return iri(text if base is None else resolve(base, text))
+
+    return make
+
+
+@lru_cache(maxsize=_SHARED_MAKERS)
 def literal_maker(datatype: str | None, language: str | None) -> Callable[[str], Literal]:
     """A function from lexical form to literal, with a small cache; it raises ``TermError``."""
     kind = XSD_STRING if datatype is None or datatype in _ANY_LITERAL else datatype
 
-    @lru_cache(maxsize=_CACHED_LITERALS)
+    @lru_cache(maxsize=_CACHED_TERMS)
     def make(lexical: str) -> Literal:
         return literal(lexical, kind, language)
 
     return make
+
+
+def check_graph_name(name: IRI) -> IRI:
+    """The name, if a message may say statements in a graph of that name.
+
+    Raises:
+        TermError: the name is reserved for the graphs of the system.
+    """
+    if name.startswith(RESERVED):
+        raise TermError(
+            f"<{name}> cannot name a graph: names that begin with '{RESERVED}' are reserved"
+        )
+    return name

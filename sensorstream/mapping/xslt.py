@@ -19,6 +19,7 @@ from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.mapping import xpath
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.hint import Landmarks
+from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
 from sensorstream.mapping.stylesheet import Stylesheet, line_of, reason_of
 from sensorstream.model.events import Event
@@ -41,7 +42,7 @@ def compile_stylesheet(stylesheet: Stylesheet, timeline: Timeline) -> PlannedRul
     """The rule that a stylesheet is."""
     name = rule_name(stylesheet.file)
     landmarks = Landmarks(name, stylesheet.declaration.path, stylesheet.namespaces)
-    return PlannedRule(name, None, _Transformation(name, stylesheet, timeline).run, landmarks)
+    return PlannedRule(name, _Transformation(name, stylesheet, timeline).run, landmarks)
 
 
 class _Transformation:
@@ -55,7 +56,7 @@ class _Transformation:
         self._find = xpath.compile_xpath(path, stylesheet.namespaces) if path else None
         self._at = xpath.compile_xpath(at, stylesheet.namespaces) if at else None
 
-    def run(self, root: Element, harvest: Harvest) -> bool:
+    def run(self, root: Element, harvest: Harvest, nodes: Nodes | None) -> bool:
         """Turn the message into events, if it is one for this stylesheet."""
         node = self._node(root, harvest)
         if node is None:

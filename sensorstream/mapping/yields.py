@@ -40,10 +40,10 @@ def yields(rules: Iterable[PlannedRule], root: Element, message: Message) -> tup
 def _yield(rule: PlannedRule, root: Element, message: Message) -> Yield:
     harvest, matched, error = Harvest(message), True, ""
     try:
-        matched = rule.run(root, harvest)
+        matched = rule.run(root, harvest, None)
     except MappingError as fault:
         error = str(fault)
-    triples = 0 if error else sum(len(said.triples) for said in harvest.by_time.values())
+    triples = 0 if error else sum(len(said.merged()) for said in harvest.by_time.values())
     landmarks = rule.landmarks
     cause = "" if matched else _cause(root, landmarks, message)
     found = _count(root, landmarks)

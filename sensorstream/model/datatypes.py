@@ -24,6 +24,10 @@ XSD_DATE_TIME: Final = f"{XSD}dateTime"
 XSD_DATE_TIME_STAMP: Final = f"{XSD}dateTimeStamp"
 XSD_DATE: Final = f"{XSD}date"
 XSD_ANY_URI: Final = f"{XSD}anyURI"
+XSD_DURATION: Final = f"{XSD}duration"
+XSD_DAY_TIME_DURATION: Final = f"{XSD}dayTimeDuration"
+XSD_YEAR_MONTH_DURATION: Final = f"{XSD}yearMonthDuration"
+GEO_WKT: Final = "http://www.opengis.net/ont/geosparql#wktLiteral"
 RDF_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
@@ -39,6 +43,18 @@ _DURATION = re.compile(
     r"(?P<sign>-)?P(?:(?P<days>\d+)D)?"
     r"(?P<time>T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?\Z",
     re.ASCII,
+)
+# XSD 1.1 part 2, sections 3.3.6.2, 3.4.26.1 and 3.4.27.1: at least one number, and one after T.
+_TIME_PART: Final = r"T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?"
+_LENGTHS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = MappingProxyType(
+    {
+        kind: (re.compile(rf"-?P(?=.){form}\Z", re.ASCII), example)
+        for kind, form, example in (
+            (XSD_DURATION, rf"(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:{_TIME_PART})?", "P1Y2M or PT1M30S"),
+            (XSD_DAY_TIME_DURATION, rf"(?:\d+D)?(?:{_TIME_PART})?", "P1D or PT1M30S"),
+            (XSD_YEAR_MONTH_DURATION, r"(?:\d+Y)?(?:\d+M)?", "P1Y2M"),
+        )
+    }
 )
 
 # Bounds of the integer types of XSD 1.1 part 2, sections 3.4.13-3.4.25.
@@ -159,6 +175,18 @@ def _date(lexical: str) -> date:
     raise TermError(f"'{lexical}' is not an xsd:date: expected e.g. 2014-08-01")
 
 
+def _length(datatype: str) -> Callable[[str], str]:
+    form, example = _LENGTHS[datatype]
+
+    def read(lexical: str) -> str:
+        if form.match(lexical.strip()) is None:
+            name = datatype.removeprefix(XSD)
+            raise TermError(f"'{lexical}' is not an xsd:{name}: expected e.g. {example}")
+        return lexical
+
+    return read
+
+
 def _stamp(lexical: str) -> datetime:
     text = lexical.strip()
     match = _DATE_TIME.match(text)
@@ -176,5 +204,6 @@ _PARSERS: Final[Mapping[str, Callable[[str], Value]]] = MappingProxyType(
         XSD_DATE_TIME: lambda text: parse_date_time(text.strip()),
         XSD_DATE_TIME_STAMP: _stamp,
         XSD_DATE: _date,
+        **{kind: _length(kind) for kind in _LENGTHS},
     }
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sensorstream.model.terms import IRI, Subject, Triple
@@ -33,6 +33,8 @@ class Event:
     ``time`` is the application time at which it begins, ``end`` the last instant at which it
     holds; None: it holds at ``time`` only, as what a mapped message says does. ``source`` is the
     source of the message; ``stream`` names the stream, where that is another IRI than the source's.
+    ``graphs`` names the graphs of the triples that were said in named graphs, one pair for each
+    graph of a triple; None is the default graph. All other triples are in the default graph alone.
 
     Raises:
         ValueError: ``end`` is before ``time``.
@@ -45,10 +47,28 @@ class Event:
     source: str = ""
     stream: IRI | None = None
     end: Instant | None = None
+    graphs: tuple[tuple[Triple, IRI | None], ...] = ()
 
     def __post_init__(self) -> None:
         if self.end is not None and self.end < self.time:
             raise ValueError(f"an event ends at {self.end}, before it begins at {self.time}")
+
+    def part(self, triples: Iterable[Triple], replaces: frozenset[tuple[Subject, IRI]]) -> Event:
+        """The event with some of its triples and replaced values; the triples keep their graphs."""
+        kept = tuple(triples)
+        graphs = self.graphs
+        if graphs:
+            held = frozenset(kept)
+            graphs = tuple(pair for pair in graphs if pair[0] in held)
+        return replace(self, triples=kept, replaces=replaces, graphs=graphs)
+
+    def named_graphs(self) -> Mapping[Triple, tuple[IRI, ...]]:
+        """The named graphs of the triples that are in any, in the order of the message."""
+        found: dict[Triple, tuple[IRI, ...]] = {}
+        for triple, graph in self.graphs:
+            if graph is not None:
+                found[triple] = (*found.get(triple, ()), graph)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +112,14 @@ def net_delta(time: Instant, changes: Sequence[Delta]) -> Delta:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The message that a statement comes from, and its application time."""
+    """The message that a statement comes from, its application time, and its named graphs.
+
+    ``graphs`` is sorted and empty for nearly all statements: those of the default graph alone.
+    """
 
     message: str
     time: Instant
+    graphs: tuple[IRI, ...] = ()
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from sensorstream.model.datatypes import XSD
+from sensorstream.model.datatypes import GEO_WKT, XSD
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
@@ -34,7 +34,9 @@ from sensorstream.model.vocabulary import (
 Closure: TypeAlias = Mapping[IRI, frozenset[IRI]]
 
 _CLASS_KINDS: Final = frozenset({f"{OWL}Class", f"{RDFS}Class"})
-_LITERAL_TYPES: Final = frozenset({f"{RDFS}Literal", f"{RDF}langString", f"{RDF}PlainLiteral"})
+_LITERAL_TYPES: Final = frozenset(
+    {f"{RDFS}Literal", f"{RDF}langString", f"{RDF}PlainLiteral", GEO_WKT}
+)
 _NONE: Final[frozenset[IRI]] = frozenset()
 
 
@@ -155,7 +157,7 @@ def _inverted(closed: Closure) -> dict[IRI, frozenset[IRI]]:
 
 
 def is_datatype(name: str) -> bool:
-    """Whether an IRI names one of XSD's or RDF's own types of literals."""
+    """Whether an IRI names a type of literals of XSD, RDF or GeoSPARQL (WKT)."""
     return name.startswith(XSD) or name in _LITERAL_TYPES
 
 

@@ -12,12 +12,14 @@ import re
 from decimal import Decimal
 from typing import TypeAlias
 
+import pyoxigraph as ox
+
 from sensorstream.errors import TermError
 from sensorstream.model import datatypes
 from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING, Value
 
 _BAD_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`]|%(?![0-9A-Fa-f]{2})')
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 # RFC 5646, section 2.1, without the tags that were grandfathered in.
 _LANGUAGE = re.compile(
     r"(?:(?:[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4,8})(?:-[a-z]{4})?(?:-(?:[a-z]{2}|[0-9]{3}))?"
@@ -120,12 +122,16 @@ def iri(text: str) -> IRI:
     """An absolute IRI, checked.
 
     Raises:
-        TermError: ``text`` has no scheme or a character RFC 3987 forbids.
+        TermError: ``text`` has no scheme, a character RFC 3987 forbids, or is not an IRI otherwise.
     """
-    if not _SCHEME.match(text):
+    if not HAS_SCHEME.match(text):
         raise TermError(f"'{text}' is not an absolute IRI: expected a scheme such as http:")
     if bad := _BAD_IRI.search(text):
         raise TermError(f"'{text}' is not an IRI: {bad.group()!r} must be percent-encoded")
+    try:
+        ox.NamedNode(text)
+    except ValueError as error:
+        raise TermError(f"'{text}' is not an IRI: {error}") from None
     return IRI(text)
 
 

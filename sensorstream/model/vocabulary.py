@@ -42,6 +42,8 @@ OWL_VERSION_IRI: Final = IRI(f"{OWL}versionIRI")
 OWL_THING: Final = IRI(f"{OWL}Thing")
 OWL_NAMED_INDIVIDUAL: Final = IRI(f"{OWL}NamedIndividual")
 
+RESERVED: Final = "urn:sensorstream:"
+"""The names of the system itself: messages may not use them for graphs."""
 GRAPH_STATIC: Final = IRI("urn:sensorstream:static")
 GRAPH_WINDOW: Final = IRI("urn:sensorstream:window")
 GRAPH_INFERRED: Final = IRI("urn:sensorstream:inferred")

@@ -12,9 +12,10 @@ class Reasoner(Protocol):
     """Updates the inferred graph for each change of the window graph."""
 
     def start(self, kb: KnowledgeBase) -> None:
-        """Derive the static inferred graph; called once, with an empty window graph.
+        """Derive the static inferred graph, with an empty window graph.
 
-        A window that exists already (after a restart) is added by one call of :meth:`react`.
+        What was known of another knowledge base before is forgotten. A window that exists already
+        (after a restart) is added by one call of :meth:`react`.
 
         Raises:
             OntologyError: the static graph contradicts itself.

@@ -56,6 +56,7 @@ class ResilientReasoner:
 
     def start(self, kb: KnowledgeBase) -> None:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
+        self._plain, self._failures, self.degraded = None, 0, ""
         self._reasoner.start(kb)
         self._explainer.prepare()
 

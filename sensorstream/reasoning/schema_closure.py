@@ -57,6 +57,7 @@ class SchemaClosure:
 
     def start(self, kb: KnowledgeBase) -> None:
         """Close the static graph, its hierarchies of classes and properties included."""
+        self._counts.clear()
         schema = self._schema
         derived: dict[Triple, None] = {}
         for predicate, closed in (

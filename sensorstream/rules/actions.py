@@ -11,10 +11,10 @@ from sensorstream.kb.oxigraph import same_when_stored
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown as written
 from sensorstream.mapping.check import datatype_of
-from sensorstream.mapping.values import encode_segment, literal_maker
+from sensorstream.mapping.values import encode_segment, iri_maker, literal_maker
 from sensorstream.model.events import Alert
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import Literal, Subject, Term, Triple, iri
+from sensorstream.model.terms import Literal, Subject, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import Solution
@@ -176,11 +176,13 @@ class ActionCompiler:
             constant = self._file.resolve(name)
             return lambda firing: constant
         text = compile_name(name, self._file, self._bound)
+        whole = name.whole is not None
+        encode, make = plain if whole else encode_segment, iri_maker(self._file.base)
 
         def link(firing: Firing) -> Term | None:
-            filled = text.fill(firing, encode_segment)
+            filled = text.fill(firing, encode)
             try:
-                return None if filled is None else iri(filled)
+                return None if filled is None else make(filled)
             except TermError as error:
                 raise self._error(error.message, position) from None
 
@@ -200,6 +202,7 @@ class ActionCompiler:
         name = self._file.resolve(values.property)
         datatype = datatype_of(self._file, name, value, self._schema)
         language = None if isinstance(value, syntax.Number) else value.language
+        assert not isinstance(language, syntax.Hole), "parse refuses it in semantic rules"
         make = literal_maker(datatype, language)
         parts = (value.text,) if isinstance(value, syntax.Number) else value.text.parts
         text = compile_parts(parts, self._bound)

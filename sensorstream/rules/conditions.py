@@ -98,4 +98,10 @@ class SnapshotEvaluator:
         return False
 
     def _solutions(self, query: ConditionQuery, bindings: Solution) -> Iterator[dict[str, Term]]:
-        return self._snapshot.solutions(query.text, bindings, named=query.named)
+        dataset = query.query.dataset
+        return self._snapshot.solutions(
+            query.text,
+            bindings,
+            named=query.named,
+            dataset=bool(dataset.default or dataset.named),
+        )

@@ -55,7 +55,9 @@ def parsed_condition(block: syntax.Sparql, file: syntax.RuleFile) -> Parsed[Quer
     """
 
     def read() -> Parsed[Query]:
-        parsed = read_query(block.text, start=block.position, prefixes=file.prefix_map)
+        parsed = read_query(
+            block.text, start=block.position, prefixes=file.prefix_map, base=file.base
+        )
         check_answerable(parsed)
         return parsed
 

@@ -117,8 +117,7 @@ def compile_name(name: syntax.Name, file: syntax.RuleFile, bound: Iterable[str])
     """
     if name.is_constant:
         return Text((str(file.resolve(name)),))
-    head = () if name.prefix is None else (file.prefix_map[name.prefix],)
-    return compile_parts((*head, *name.parts), bound)
+    return compile_parts(name.parts if name.whole is not None else file.head(name), bound)
 
 
 def compile_xml(template: syntax.Template, bound: Iterable[str]) -> Text:

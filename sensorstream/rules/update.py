@@ -44,7 +44,13 @@ def parsed_update(
 
     def read() -> Parsed[Update]:
         parsed = _checked(
-            read_update(block.text, start=block.position, prefixes=file.prefix_map, given=given)
+            read_update(
+                block.text,
+                start=block.position,
+                prefixes=file.prefix_map,
+                base=file.base,
+                given=given,
+            )
         )
         check_answerable(parsed)
         return parsed
@@ -60,7 +66,11 @@ def parsed_deletion(block: syntax.Sparql, file: syntax.RuleFile) -> Parsed[Updat
     """
 
     def read() -> Parsed[Update]:
-        parsed = _checked(read_deletion(block.text, start=block.position, prefixes=file.prefix_map))
+        parsed = _checked(
+            read_deletion(
+                block.text, start=block.position, prefixes=file.prefix_map, base=file.base
+            )
+        )
         check_answerable(parsed)
         return parsed
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sensorstream.errors import QueryError, SparkError
+from sensorstream.extras import require
 from sensorstream.history.database import connect, translating
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.history.views import View, view_definitions
@@ -43,8 +44,10 @@ def run_spark_sql(
     Raises:
         QueryError: the text is not such a SELECT, or Spark cannot answer it.
         SparkError: Spark does not start or breaks down.
+        MissingExtra: the extra "spark" is not installed.
         HistoryError: the history cannot be reached.
     """
+    require("spark", "SQL on Spark")
     views = view_definitions(schema, timeline)
     # A text that cannot be answered should not cost the start of a JVM.
     translate(text, {view.name: view for view in views})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, Generic, TypeVar, cast
 
+from lark import Token
 from lark.exceptions import UnexpectedToken, VisitError
 
 from sensorstream.errors import Position, QueryError
@@ -109,6 +110,7 @@ def read_deletion(
     *,
     start: Position,
     prefixes: Mapping[str, str] = NO_PREFIXES,
+    base: str | None = None,
 ) -> Parsed[Update]:
     """The update ``DELETE WHERE { text }``; see :func:`read_query`.
 
@@ -116,7 +118,7 @@ def read_deletion(
         QueryError: as for :func:`parse_query`.
     """
     source = Source(text, start)
-    builder = UpdateBuilder(source, None, prefixes)
+    builder = UpdateBuilder(source, base, prefixes)
     meaning = cast(Update, _parse(source, "deletion", builder))
     return Parsed(meaning, start, builder.places(), builder.declared())
 
@@ -138,6 +140,20 @@ def _parse(source: Source, start: str, builder: UpdateBuilder) -> object:
     if depth(meaning) > DEEPEST:
         raise too_deep(source.position(0))
     return meaning
+
+
+def expected_after(before: Iterable[Token], start: str) -> frozenset[str]:
+    """The kinds of token that may follow the first tokens of a text; none if these do not fit.
+
+    ``start`` is ``query``, ``update`` or ``deletion``.
+    """
+    parser = _lark().parse_interactive(start=start)
+    try:
+        for token in before:
+            parser.feed_token(token)
+    except UnexpectedToken:
+        return frozenset()
+    return frozenset(parser.accepts())  # type: ignore[no-untyped-call]
 
 
 GRAMMAR: Final = Grammar(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sensorstream.model.events import Delta, Individual, Superseded
-from sensorstream.model.terms import Triple
+from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 
 Undo: TypeAlias = Callable[[], object]
+GraphChange: TypeAlias = tuple[tuple[IRI, ...], tuple[IRI, ...]]
+"""The named graphs of a triple before and after."""
 
 
 @dataclass(slots=True)
@@ -24,25 +26,34 @@ class WindowChange:
     delta: Delta
     departures: tuple[Individual, ...]
     superseded: tuple[Superseded, ...]
+    graphs: Mapping[Triple, GraphChange] = field(default_factory=dict)
+    """The named graphs that a triple had before and has now, where they are others."""
     undo_log: list[Undo] = field(default_factory=list, repr=False)
 
 
 class Recorder:
     """Collects one change while it happens."""
 
-    __slots__ = ("departures", "superseded", "undo", "weights")
+    __slots__ = ("departures", "graphs", "superseded", "undo", "weights")
 
     def __init__(self) -> None:
         self.weights: dict[Triple, int] = {}
         self.departures: list[Individual] = []
         self.superseded: list[Superseded] = []
         self.undo: list[Undo] = []
+        self.graphs: dict[Triple, GraphChange] = {}
 
     def weigh(self, triple: Triple, weight: int) -> None:
         """Count a triple in (1) or out (-1)."""
         total = self.weights.pop(triple, 0) + weight
         if total:
             self.weights[triple] = total
+
+    def place(self, triple: Triple, old: tuple[IRI, ...], new: tuple[IRI, ...]) -> None:
+        """Note that a triple has come to other named graphs."""
+        first = self.graphs.pop(triple, (old, new))[0]
+        if first != new:
+            self.graphs[triple] = first, new
 
     def change(self, time: Instant) -> WindowChange:
         """The change, complete."""
@@ -54,5 +65,6 @@ class Recorder:
             ),
             tuple(self.departures),
             tuple(self.superseded),
+            self.graphs,
             self.undo,
         )

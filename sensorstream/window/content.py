@@ -6,8 +6,10 @@ not decided here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from sensorstream.model.events import Event, Individual, Provenance, Superseded
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
@@ -15,6 +17,8 @@ from sensorstream.model.timeline import Instant
 from sensorstream.window.change import Recorder
 from sensorstream.window.ownership import owners_of
 from sensorstream.window.state import Counters
+
+_NO_GRAPHS: Final[Mapping[Triple, tuple[IRI, ...]]] = {}
 
 
 class Content:
@@ -56,13 +60,20 @@ class Content:
         ]
         superseded = len(record.superseded)
         outdated = self._replace(event, record) if event.replaces else frozenset()
-        provenance = Provenance(event.message, event.time)
+        provenance = plain = Provenance(event.message, event.time)
+        graphs = event.named_graphs() if event.graphs else _NO_GRAPHS
         for triple in event.triples:
             subject = triple[0]
             individual = self.individuals[owners[subject]]
             if isinstance(subject, BlankNode) and subject != individual.name:
                 self._own(subject, individual.name, record)
-            if triple in individual.statements:
+            if graphs:
+                named = graphs.get(triple)
+                provenance = replace(plain, graphs=tuple(sorted(named))) if named else plain
+            known = individual.statements.get(triple)
+            if known is not None:
+                if known.graphs or provenance.graphs:
+                    self._place_again(individual, triple, known, event, provenance.graphs, record)
                 continue
             if triple in outdated:
                 record.superseded.append(
@@ -72,6 +83,8 @@ class Content:
                 individual.statements[triple] = provenance
                 record.undo.append(partial(individual.statements.__delitem__, triple))
                 record.weigh(triple, 1)
+                if provenance.graphs:
+                    record.place(triple, (), provenance.graphs)
         for old in record.superseded[superseded:]:
             if (bereft := self.individuals.get(old.name)) is not None:
                 self._depart_empty(bereft, record)
@@ -125,8 +138,10 @@ class Content:
         name = individual.name
         del self.individuals[name]
         record.undo.append(partial(self.individuals.__setitem__, name, individual))
-        for triple in individual.statements:
+        for triple, said in individual.statements.items():
             record.weigh(triple, -1)
+            if said.graphs:
+                record.place(triple, said.graphs, ())
         if self.owners:
             for subject, _, value in individual.statements:
                 for node in (subject, value):
@@ -201,9 +216,30 @@ class Content:
         said = individual.statements.pop(triple)
         record.undo.append(partial(individual.statements.__setitem__, triple, said))
         record.weigh(triple, -1)
+        if said.graphs:
+            record.place(triple, said.graphs, ())
         record.superseded.append(
             Superseded(individual.name, individual.stay, triple, said, max(time, said.time))
         )
+
+    @staticmethod
+    def _place_again(
+        individual: Individual,
+        triple: Triple,
+        known: Provenance,
+        event: Event,
+        graphs: tuple[IRI, ...],
+        record: Recorder,
+    ) -> None:
+        """Give a statement that is said again its graphs: more of them, or an update's instead."""
+        if (triple[0], triple[1]) not in event.replaces:
+            graphs = tuple(sorted({*known.graphs, *graphs}))
+        elif event.time < known.time:
+            return
+        if graphs != known.graphs:
+            individual.statements[triple] = replace(known, graphs=graphs)
+            record.undo.append(partial(individual.statements.__setitem__, triple, known))
+            record.place(triple, known.graphs, graphs)
 
     def _own(self, node: BlankNode, name: Subject, record: Recorder) -> None:
         if node not in self.owners:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import replace
 
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, Subject, Triple
@@ -38,10 +37,9 @@ def key_of(
 
 def part(event: Event, names: Set[Subject], owners: Mapping[Subject, Subject]) -> Event:
     """The part of an event about some individuals, their blank nodes included."""
-    return replace(
-        event,
-        triples=tuple(t for t in event.triples if owners[t[0]] in names),
-        replaces=frozenset(pair for pair in event.replaces if owners.get(pair[0]) in names),
+    return event.part(
+        (triple for triple in event.triples if owners[triple[0]] in names),
+        frozenset(pair for pair in event.replaces if owners.get(pair[0]) in names),
     )
 
 

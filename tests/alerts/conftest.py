@@ -154,7 +154,7 @@ def make_delivery() -> Callable[..., Delivery]:
 def eventually() -> Callable[..., None]:
     """Poll a condition until it holds; fail when it does not within the deadline."""
 
-    def wait(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    def wait(condition: Callable[[], object], seconds: float = 60.0) -> None:
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, "did not happen in time"

@@ -16,8 +16,8 @@ def test_a_table_stands_beside_the_rule_file_that_names_it(tmp_path: Path) -> No
     (tmp_path / "tables" / "rooms.csv").write_text("code,room\nA1,hall\n")
     file = str(tmp_path / "a.rules")
     reference = read_reference([parse(RULES, file)], ())
-    assert reference.tables_of(file) == {"rooms": {"A1": "hall"}}
-    assert reference.tables_of("another") == {}
+    assert reference.library_of(file).tables == {"rooms": {"A1": "hall"}}
+    assert reference.library_of("another").tables == {}
 
 
 def test_a_table_that_is_not_there_is_a_fault_of_its_declaration(tmp_path: Path) -> None:

@@ -149,7 +149,12 @@ def test_a_fault_of_the_settings_as_a_whole_stands_at_their_beginning(
 
 
 def test_json_tells_the_same(check: Check, folder: Path) -> None:
-    assert json.loads(check("--json").stdout) == {"ok": True, "faults": [], "notes": []}
+    assert json.loads(check("--json").stdout) == {
+        "ok": True,
+        "faults": [],
+        "notes": [],
+        "functions": [],
+    }
     rules = folder / "rules" / "tracking.rules"
     change(rules, "rule someone-is-there", "rul someone-is-there")
     result = check("--json")
@@ -192,3 +197,58 @@ def test_tables_and_schemas_that_cannot_be_read_are_told_together(
     assert told[2] == (
         f"{folder}/rules/b.rules:1:7: table t, t.csv: there is no column 'b': expected one of a, c"
     )
+
+
+def with_functions(folder: Path, text: str) -> Path:
+    file = folder / "functions.py"
+    file.write_text(text)
+    settings = folder / "sensorstream.toml"
+    settings.write_text(
+        settings.read_text().replace("[functions]\n", '[functions]\nfiles = ["functions.py"]\n')
+    )
+    return file
+
+
+def test_functions_of_your_own_are_listed(check: Check, folder: Path) -> None:
+    code = (
+        'def plate(text: str, country: str = "DK") -> str:\n    """A plate."""\n    return text\n'
+    )
+    file = with_functions(folder, f"\n{code}")
+    result = check()
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (
+        0,
+        f'{file}:2:1: function: plate ["TEXT"]',
+    )
+    assert json.loads(check("--json").stdout)["functions"] == [
+        {
+            "file": str(file),
+            "line": 2,
+            "name": "plate",
+            "usage": 'plate ["TEXT"]',
+            "meaning": "A plate.",
+            "iri": "urn:sensorstream:function#plate",
+        }
+    ]
+
+
+def test_faults_of_functions_are_listed_with_those_of_rules(check: Check, folder: Path) -> None:
+    file = with_functions(folder, "def plate(text): return text\n")
+    rules = next((folder / "rules").glob("*.rules"))
+    rules.write_text(rules.read_text() + "\nmapping m on message {/m} then insert")
+    result = check()
+    assert result.exit_code == 1
+    places = [line.split(": ")[0] for line in result.stdout.splitlines()]
+    assert f"{file}:1:1" in places
+    assert any(place.startswith(str(rules)) for place in places)
+
+
+def test_a_syntax_error_hides_no_fault_of_another_rule(check: Check, folder: Path) -> None:
+    file = folder / "rules" / "more.rules"
+    file.write_text(
+        "prefix : <http://sensorstream.example/tracking#>\n"
+        'rule one\non chance then reply "<x/>"\n'
+        'rule two\non insert :Humann as ?x then reply "<x/>"\n'
+    )
+    first, second = check().stdout.splitlines()
+    assert first.startswith(f"{file}:3:4: unexpected 'chance': expected ")
+    assert second == f"{file}:5:11: unknown class :Humann: did you mean :Human?"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -77,3 +78,21 @@ def test_an_unknown_command_is_wrong_usage() -> None:
     result = CliRunner().invoke(main, ["swerve"])
     assert result.exit_code == 2
     assert "No such command 'swerve'" in result.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_can_complete_commands(shell: str) -> None:
+
+    told = subprocess.run(
+        [sys.executable, "-c", "from sensorstream.cli import main; main(prog_name='sensorstream')"],
+        env={
+            **os.environ,
+            "_SENSORSTREAM_COMPLETE": f"{shell}_complete",
+            "COMP_WORDS": "sensorstream quar",
+            "COMP_CWORD": "1" if shell != "fish" else "quar",
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert "quarantine" in told.stdout, told.stderr
+    assert "queries" not in told.stdout

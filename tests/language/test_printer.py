@@ -74,6 +74,7 @@ def names(holes: st.SearchStrategy[s.Hole]) -> st.SearchStrategy[s.Name]:
         constants,
         st.builds(lambda p: s.Name("ex", ("n-", *p)), holes.map(lambda h: (h,))),
         st.builds(lambda h, t: s.Name(None, ("http://e/", h, t)), holes, locals_),
+        st.builds(lambda h: s.Name(None, (h,)), holes),
     )
 
 
@@ -81,13 +82,18 @@ def templates(holes: st.SearchStrategy[s.Hole]) -> st.SearchStrategy[s.Template]
     return parts(free_text, holes).map(s.Template)
 
 
+TAGS = st.sampled_from(["en", "en-GB", "el"])
+
+
 def annotated(
-    kind: type[_Annotated], inside: st.SearchStrategy[s.Hole] | st.SearchStrategy[s.Template]
+    kind: type[_Annotated],
+    inside: st.SearchStrategy[s.Hole] | st.SearchStrategy[s.Template],
+    languages: st.SearchStrategy[str] | st.SearchStrategy[str | s.Hole] = TAGS,
 ) -> st.SearchStrategy[_Annotated]:
     return st.one_of(
         st.builds(kind, inside),
         st.builds(kind, inside, datatype=constants),
-        st.builds(kind, inside, language=st.sampled_from(["en", "en-GB", "el"])),
+        st.builds(kind, inside, language=languages),
     )
 
 
@@ -100,10 +106,11 @@ def properties(
     return st.lists(one, min_size=least, max_size=3).map(tuple)
 
 
-classes = st.lists(constants, min_size=1, max_size=2).map(tuple)
+mapping_classes = st.lists(names(xpaths), min_size=1, max_size=2).map(tuple)
 blank_names = st.builds(lambda t, h: s.BlankName((t, *h)), words, xpaths.map(lambda h: (h,)))
+tags: st.SearchStrategy[str | s.Hole] = xpaths | TAGS
 literals = st.one_of(
-    annotated(s.XPathValue, xpaths), annotated(s.TextValue, templates(xpaths)), numbers
+    annotated(s.XPathValue, xpaths, tags), annotated(s.TextValue, templates(xpaths), tags), numbers
 )
 mapping_leaves: st.SearchStrategy[s.Value] = st.one_of(
     literals,
@@ -131,7 +138,7 @@ def fallbacks(inner: st.SearchStrategy[s.Value]) -> st.SearchStrategy[s.Fallback
 mapping_values = st.recursive(
     mapping_leaves,
     lambda inner: st.one_of(
-        st.builds(s.BlankValue, classes, properties(inner, 0)),
+        st.builds(s.BlankValue, mapping_classes, properties(inner, 0)),
         st.builds(s.BlankValue, st.just(()), properties(inner, 1)),
         st.builds(s.ListValue, st.lists(inner, min_size=1, max_size=3).map(tuple)),
         fallbacks(inner),
@@ -142,19 +149,25 @@ mapping_actions = st.builds(
     s.IndividualAction,
     st.sampled_from(["insert", "update"]),
     names(xpaths) | blank_names,
-    classes,
+    mapping_classes,
     properties(mapping_values, 0),
     st.none() | xpaths,
 )
+loops = st.builds(s.ForEach, variables, bare_xpaths)
 mapping_rules = st.builds(
     s.MappingRule,
     words,
     bare_xpaths,
-    st.lists(
-        st.builds(s.ForEach, variables, bare_xpaths), max_size=3, unique_by=lambda f: f.variable
-    ).map(tuple),
+    st.lists(loops, max_size=3, unique_by=lambda f: f.variable).map(tuple),
     st.lists(xpaths, max_size=2).map(tuple),
     st.lists(mapping_actions, min_size=1, max_size=2).map(tuple),
+    lets=st.lists(
+        st.builds(s.Let, variables.map("v{}".format), xpaths),
+        max_size=2,
+        unique_by=lambda each: each.variable,
+    ).map(tuple),
+).filter(
+    lambda rule: not {each.variable for each in rule.for_each} & {x.variable for x in rule.lets}
 )
 
 bound = variables.map(s.Variable)
@@ -224,6 +237,7 @@ files = st.builds(
         unique_by=lambda table: table.name,
     ).map(tuple),
     parts=st.lists(st.builds(s.MessageEach, bare_xpaths), max_size=2).map(tuple),
+    bases=st.sampled_from([(), (s.Base("http://base/#x"),)]),
 )
 
 
@@ -244,16 +258,21 @@ def test_the_rules_that_come_with_the_project_survive_printing() -> None:
 
 def test_the_layout_is_the_one_people_write() -> None:
     text = """\
-prefix : <http://example.org/t#>
+base <http://example.org/>
+
+prefix : <t#>
 
 xmlns m = "urn:m"
 
 mapping tracker
 on message {/m:Message}
 for each $p in {m:person}
+let $room = {$p/@room |> trim}
 if {$p/@x} and {$p/@y}
 then
-  insert individual :human-{$p/@id} a :Human, :Actor at {@time}
+  insert individual :human-{$p/@id} a :Human, :{$p/@kind} at {@time}
+    ; :in <{$room}>
+    ; :name {$p/name}@{$p/@lang |> lower}
     ; :x {$p/@x}, {$p/@y}^^:number
     ; :place [ a :Place ; :room "Room {@room}"@en ] .
 

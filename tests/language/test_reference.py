@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import pyoxigraph
 import pytest
 
+from sensorstream.app.function_files import read_functions
 from sensorstream.errors import LanguageError
 from sensorstream.language import parse
 from sensorstream.language.lexer import KEYWORDS
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping import check, compile_mapping, parse_document
+from sensorstream.mapping.functions import Definition
 from sensorstream.mapping.lookup_tables import parse_table
 from sensorstream.mapping.reference_data import ReferenceData, reference_data
 from sensorstream.model.events import Message
@@ -58,10 +62,24 @@ RIGHT: Final = [b for b in blocks() if b.kind == "rules" and b not in [w for w, 
 
 
 def reference(rules: Block, file: RuleFile) -> ReferenceData:
-    """The tables that an example declares, from the CSV text that follows it."""
+    """The tables that an example declares, from the CSV text that follows it; the functions."""
     tables = [table for r, table in followed("csv") if r == rules]
     read = {each.name: parse_table(each, table.text) for each in file.tables for table in tables}
-    return reference_data({file.file: read}, ())
+    return reference_data({file.file: read}, (), FUNCTIONS)
+
+
+def functions() -> dict[str, Definition]:
+    """The functions that the page defines, for all its examples."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "functions.py"
+        file.write_text("\n".join(block.text for block in blocks() if block.kind == "python"))
+        read, faults = read_functions([file])
+    assert faults == []
+    assert read
+    return read
+
+
+FUNCTIONS: Final = functions()
 
 
 def with_head(block: Block) -> str:

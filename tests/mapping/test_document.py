@@ -51,10 +51,29 @@ BOMB = (
         b'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>',
         b'<!DOCTYPE a SYSTEM "http://example.invalid/a.dtd"><a/>',
         BOMB.decode().encode("utf-16"),
+        b"\xfe\xff" + BOMB.decode().encode("utf-16-be"),
+        ("<?xml version='1.0' encoding='utf-16'?>" + BOMB.decode()).encode("utf-16-le"),
+        b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- <a> --><?p <!-- ?>\n" + BOMB,
+        b"<!---->" * 5000 + BOMB,
     ],
 )
 def test_a_doctype_is_refused_whatever_it_holds(content: bytes) -> None:
     assert "has a DOCTYPE, which is refused" in refused(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<a><![CDATA[<!DOCTYPE html><p>]]></a>",
+        "<!-- <!DOCTYPE a> --><a/>",
+        "<?x <!DOCTYPE a>?><a/>",
+        "<!---->" * 5000 + "<a><![CDATA[<!DOCTYPE html>]]></a>",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_doctype_in_a_text_or_comment_is_text(content: str, encoding: str) -> None:
+    root = parse_document(content.encode(encoding), max_depth=2).getroot()
+    assert (root.text or "") in ("", "<!DOCTYPE html><p>", "<!DOCTYPE html>")
 
 
 def nested(depth: int) -> bytes:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import cast
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
 
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language import parse
 from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
+from sensorstream.mapping.document import Element
+from sensorstream.mapping.parts import in_turn
+from sensorstream.mapping.rml import compile_rml, read_rml
+from sensorstream.mapping.rule_report import explain
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal
@@ -126,3 +136,123 @@ def test_the_path_is_checked_before_any_message() -> None:
     ]
     with pytest.raises(LanguageError):
         compile_mapping([parse("message each {/a[}", "f")], Schema(), Timeline.INTEGER)
+
+
+# The envelope
+
+ENVELOPE = f"""prefix : <{T}>
+message each {{/e/b/m}}
+message each {{//n}}
+mapping m
+on message {{/m}}
+for each $p in {{p | .}}
+then insert individual :i-{{@id}}
+  ; :head {{../h/@v}} ; :above {{$p/ancestor::e/@v}} ; :others {{count(ancestor::b/*)}}
+  ; :own {{//p/@x}}, {{/m/@id}} ; :before {{preceding::h/@v}} ; :after {{following::f/@v}} .
+"""
+DOCUMENT = (
+    "<e v='1'>t<b>u<h v='2'/>a<m id='a'><p x='5'/></m>b<m id='b'><p x='6'/></m>c<f v='3'/>d"
+    "<m id='c'/>w</b>x<p x='9'/></e>"
+)
+
+
+def _elements(inside: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.builds(
+        lambda name, children: f"<{name}>{''.join(children)}</{name}>t",
+        st.sampled_from(["a", "m"]),
+        st.lists(inside, max_size=4),
+    )
+
+
+def said_of(mapped: Mapped) -> dict[str, dict[str, list[str]]]:
+    found: dict[str, dict[str, list[str]]] = {}
+    for event in mapped.events:
+        for s, p, o in event.triples:
+            assert isinstance(o, Literal)
+            of = found.setdefault(s.removeprefix(f"{T}i-"), {})
+            of.setdefault(p.removeprefix(T), []).append(o.lexical)
+    return found
+
+
+def test_a_message_stands_in_its_envelope_without_the_others() -> None:
+    mapped = apply(DOCUMENT, ENVELOPE)
+    assert mapped.warnings == ()
+    around = {"head": ["2"], "above": ["1"], "others": ["3"], "before": ["2"]}
+    assert said_of(mapped) == {
+        "a": {**around, "own": ["5", "a"], "after": ["3"]},
+        "b": {**around, "own": ["6", "b"], "after": ["3"]},
+        "c": {**around, "own": ["c"]},
+    }
+
+
+def test_a_document_is_as_before_when_its_messages_are_mapped() -> None:
+    document = parse_document(DOCUMENT.encode(), max_depth=9)
+    plan = compile_mapping([parse(ENVELOPE, "f")], Schema(), Timeline.INTEGER)
+    for _ in range(2):
+        assert len(plan.apply(document, Message("m1", b"", 1)).individuals) == 3
+        assert etree.tostring(document).decode() == DOCUMENT.replace("'", '"')
+
+
+def test_a_message_within_a_message_stays_there() -> None:
+    rules = ENVELOPE.replace("on message {/m}", "on message {/n}").replace("/m/@id", "/n/@id")
+    xml = "<e v='1'><n id='a'><p x='1'/><n id='b'><p x='2'/></n></n><n id='c'/></e>"
+    said = said_of(apply(xml, rules))
+    assert said["a"]["own"] == ["1", "2", "a"]
+    assert said["b"]["own"] == ["2", "b"]
+    assert {each["above"][0] for each in said.values()} == {"1"}
+
+
+@given(st.recursive(st.sampled_from(["<h/>", "t", "<m id='1'/>"]), _elements, max_leaves=12))
+def test_taking_messages_in_turn_changes_nothing(inside: str) -> None:
+    root = etree.fromstring(f"<e>{inside}</e>")
+    before = etree.tostring(root)
+    parts = cast(list[Element], root.xpath("//m"))
+    for part in in_turn(parts):
+        outer = root.xpath("//m[not(ancestor::m)]")
+        assert len(outer) == 1
+        assert part in set(outer[0].iter())
+    assert etree.tostring(root) == before
+
+
+def test_namespaces_of_the_envelope_hold_in_the_message() -> None:
+    rules = ENVELOPE.replace("message each {/e/b/m}", 'xmlns q = "urn:q"\nmessage each {/e/q:m}')
+    rules = rules.replace("{/m}", "{/q:m}").replace("/m/@id", "/q:m/@id").replace("{p | .}", "{.}")
+    xml = "<e v='1' xmlns:a='urn:q'><a:m id='a' a:x='1'/><a:m id='b'/></e>"
+    said = said_of(apply(xml, rules))
+    assert {name: each["own"] for name, each in said.items()} == {"a": ["a"], "b": ["b"]}
+
+
+def test_what_needs_a_document_node_is_refused() -> None:
+    with pytest.raises(LanguageError, match=r"with 'message each', '/\.' begins at a document"):
+        apply(ONE, RULES.replace("{@time}\n", "{/./Message/@time}\n"))
+
+
+def test_a_line_of_an_error_is_that_of_the_message() -> None:
+    rules = RULES.replace("{$p/@x}^^", "{/Message/p/@x}^^")
+    mapped = apply(f"<Messages>\n{ONE}\n{BAD}</Messages>", rules)
+    assert "message line 4: :x: 'many' is not an xsd:integer" in mapped.warnings[0]
+
+
+def test_a_map_gets_a_document_of_its_message_alone() -> None:
+    rml = f"""PREFIX rml: <http://w3id.org/rml/>
+<urn:map> rml:logicalSource [ rml:referenceFormulation rml:XPath ; rml:iterator "/Message/p" ] ;
+  rml:subjectMap [ rml:template "{T}r-{{@id}}" ] ;
+  rml:predicateObjectMap [ rml:predicate <{T}of> ; rml:objectMap [ rml:reference "../@time" ] ] .
+"""
+    plan = compile_mapping([parse(RULES, "f")], Schema(), Timeline.INTEGER)
+    maps = compile_rml([read_rml(rml)], Schema(), Timeline.INTEGER)
+    document = parse_document(f"<Messages>{ONE}{TWO}</Messages>".encode(), max_depth=9)
+    both = replace(plan, rules=(*plan.rules, *maps)).apply(document, Message("m1", b"", 1))
+    assert {name for name in both.individuals if "r-" in name} == {f"{T}r-1", f"{T}r-2"}
+
+
+def test_an_explanation_sees_the_envelope_too() -> None:
+    document = parse_document(DOCUMENT.encode(), max_depth=9)
+    told = explain(
+        [parse(ENVELOPE, "f")], Schema(), Timeline.INTEGER, document, Message("m1", b"", 1)
+    )
+    assert [each.error for each in told] == [""] * 3
+    found = {each.written: each.values for each in told[1].rules[0].expressions}
+    assert found["{../h/@v}"] == ("2",)
+    assert found["{/m/@id}"] == ("b",)
+    assert [[each.path for each in part.unmapped] for part in told] == [[], [], []]

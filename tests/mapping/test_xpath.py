@@ -105,7 +105,7 @@ def test_a_path_from_a_text_fails_as_in_xpath(text: str) -> None:
 
 def test_the_line_of_a_text_is_that_of_its_element() -> None:
     def line(text: str, found: str = "") -> int | None:
-        return line_of(Hole(text), NAMESPACES, ROOT, {"person": SECOND}, found)
+        return line_of(text, NAMESPACES, ROOT, {"person": SECOND}, found)
 
     assert line("person/@id") == 2
     assert line("person/@id", "2") == 3

@@ -235,3 +235,17 @@ def test_a_blank_node_can_be_bound_and_deleted(play: Play) -> None:
     stage.say("x a Reset")
     assert told[0] in stage.host.kb
     assert told[1] not in stage.host.kb
+
+
+# IRIs
+
+
+def test_a_hole_alone_is_a_whole_iri(play: Play) -> None:
+    stage = play(
+        "rule r on message if select { SELECT ?v { :x :v ?v } } "
+        "then insert individual :y ; :p <{?v}> ."
+    )
+    stage.say('x v "urn:a:b"')
+    assert {o for _, _, o in stage.host.kb.match(IRI(f"{E}y"), None, None)} == {IRI("urn:a:b")}
+    with pytest.raises(RuleError, match="'not one' is not an absolute IRI"):
+        stage.say('x v "not one"')

@@ -23,7 +23,7 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
-from sensorstream.app.application import Application, Part, ServedOntology
+from sensorstream.app.application import Application, InForce, Part, ServedOntology
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.window_view import IndividualView, WindowView
@@ -212,9 +212,8 @@ class MemoryApplication(Application):
             for n in range(5)
         )
         page = people[offset : offset + limit]
-        return WindowView(
-            *("sliding", "individuals", "individuals", "5", "1", "", "", 1, 5, 0, 2, 25, 10, page)
-        )
+        definition = ("sliding", "individuals", "individuals", "5", "1", "", "")
+        return WindowView(*definition, 1, 5, 0, 2, 25, 10, 4, page)
 
     def quarantine(self, limit: int, before: int | None = None) -> Sequence[Quarantined]:
         kept = [
@@ -231,6 +230,10 @@ class MemoryApplication(Application):
             Quarantined(1, "m1", "soap", NOW, "unmatched", "no rule", b"<\xffOdd/>"),
         ]
         return [each for each in kept if before is None or each.seq < before][:limit]
+
+    def rules(self) -> Sequence[InForce]:
+        place = Position("tracking.rules", 3, 1)
+        return (InForce("mapping", "tracker"), InForce("semantic", "crowded", place))
 
     def held(self) -> int:
         return 2
@@ -273,7 +276,7 @@ def listen() -> Callable[[Application], Iterator[str]]:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             thread = threading.Thread(target=server.run, args=([listener],))
             thread.start()
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while not server.started:
                 assert time.monotonic() < deadline, "the server did not start"
                 time.sleep(0.005)
@@ -325,7 +328,7 @@ def eventually() -> Callable[[Callable[[], object]], None]:
     """Poll a condition until it holds; fail when it does not within the deadline."""
 
     def wait(condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not condition():
             assert time.monotonic() < deadline, "did not happen in time"
             time.sleep(0.005)

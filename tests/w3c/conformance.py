@@ -1,4 +1,4 @@
-"""Write docs/conformance.md: how many tests of the W3C suites pass, category by category.
+"""Write docs/conformance.md: how many tests of the W3C and RML suites pass, category by category.
 
 ``make conformance`` runs it; pytest runs the same tests one by one.
 """
@@ -10,6 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
+from tests.mapping.rml.suite import CONTRADICTIONS, RmlCase, fault_of_rml, rml_cases
+from tests.mapping.rml.suite import MISSING as NO_RML
 from tests.w3c.checks import fault
 from tests.w3c.deviations import DEVIATIONS
 from tests.w3c.manifests import (
@@ -27,9 +29,12 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "conformance.md"
 
 _INTRODUCTION: Final = """# Conformance
 
-How the stream SPARQL of this project (docs/stream-sparql.md) does on the W3C's test suites for
-SPARQL 1.0 and 1.1. This page is written by `make conformance`, which needs the suites beside the
-repository; it says where, if they are not there.
+How this project does on published test suites. This page is written by `make conformance`, which
+needs the suites beside the repository; it says where, if they are not there.
+
+## SPARQL
+
+The stream SPARQL (docs/stream-sparql.md) on the W3C's test suites for SPARQL 1.0 and 1.1.
 
 What a test shows:
 
@@ -48,9 +53,11 @@ What a test shows:
 
 def main() -> int:
     """Run every test and write the page."""
-    if not cases():
-        print(MISSING, file=sys.stderr)
+    absent = [text for found, text in ((cases(), MISSING), (rml_cases(), NO_RML)) if not found]
+    if absent:
+        print("\n".join(absent), file=sys.stderr)
         return 2
+    mapped = {case: fault_of_rml(case) for case in rml_cases()}
     outcome: dict[Case, str] = {}
     for case in cases():
         wrong = fault(case)
@@ -66,10 +73,17 @@ def main() -> int:
     PAGE.write_text(
         _INTRODUCTION
         + "\n".join((*_table(outcome, streamed), "", *_deviations(), *_streams(), *_outside()))
+        + "\n".join(_rml(mapped))
     )
     failed = sum(each == "failed" for each in (*outcome.values(), *streamed.values()))
-    print(f"{len(outcome)} tests, {failed} failed: {PAGE}")
-    return 1 if failed else 0
+    unlike = {
+        each: told for each, told in mapped.items() if told and each.name not in CONTRADICTIONS
+    }
+    for each, told in unlike.items():
+        print(f"{each.name}: {told}", file=sys.stderr)
+    print(f"SPARQL: {len(outcome)} tests, {failed} failed: {PAGE}")
+    print(f"RML: {len(mapped)} cases, {len(unlike)} failed: {PAGE}")
+    return 1 if failed or unlike else 0
 
 
 def _deviates(case: Case) -> bool:
@@ -116,7 +130,7 @@ def _numbers(once: Counter[str], always: Counter[str]) -> str:
 
 def _deviations() -> list[str]:
     lines = [
-        "## As Oxigraph, not as the suite",
+        "### As Oxigraph, not as the suite",
         "",
         "On these tests Oxigraph does not give the suite's result for the original text either.",
         "The printed text gives what the original text gives.",
@@ -129,7 +143,7 @@ def _deviations() -> list[str]:
 
 def _streams() -> list[str]:
     lines = [
-        "## As a stream",
+        "### As a stream",
         "",
         "Functions with another value each time cannot be kept in step: these tests are evaluated",
         f"anew at every change: {', '.join(sorted(ANEW))}.",
@@ -142,8 +156,40 @@ def _streams() -> list[str]:
 
 
 def _outside() -> list[str]:
-    lines = ["## Not run", "", "| category | reason |", "|---|---|"]
+    lines = ["### Not run", "", "| category | reason |", "|---|---|"]
     return [*lines, *(f"| {name} | {reason} |" for name, reason in OUTSIDE.items()), ""]
+
+
+def _rml(mapped: dict[RmlCase, str | None]) -> list[str]:
+    lines = [
+        "",
+        "## RML",
+        "",
+        "The RML mappings (docs/rml.md) on the published cases with XML sources. Each file of a",
+        "case is a message from a source of its name. A case is right if the output is the",
+        "published dataset, named graphs and blank nodes included, or if an error is expected and",
+        "there is one.",
+        "",
+        "| suite | cases | right | of them errors | contradictory | wrong |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    groups: dict[str, Counter[str]] = {}
+    for case, found in mapped.items():
+        counts = groups.setdefault(case.group, Counter())
+        counts["all"] += 1
+        if found is None:
+            counts["right"] += 1
+            counts["errors"] += case.output is None
+        else:
+            counts["argued" if case.name in CONTRADICTIONS else "wrong"] += 1
+    groups["**all**"] = sum(groups.values(), Counter())
+    columns = ("all", "right", "errors", "argued", "wrong")
+    lines += [
+        f"| {name} | {' | '.join(str(counts[each]) for each in columns)} |"
+        for name, counts in groups.items()
+    ]
+    lines += ["", "| contradictory | reason |", "|---|---|"]
+    return [*lines, *(f"| {name} | {reason} |" for name, reason in CONTRADICTIONS.items()), ""]
 
 
 if __name__ == "__main__":

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import ROUND_FLOOR, localcontext
+from fractions import Fraction
+from math import floor
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language.syntax import Argument
+from sensorstream.mapping.functions.durations import fixed_length
 from sensorstream.mapping.functions.numbers import read_number
 
 Read: TypeAlias = Callable[[str], datetime]
 """The time of a text, without zone if the text has no zone; ``ValueError`` for another format."""
 
 _YEARS: Final = ("%Y", "%y", "%G", "%c", "%x")
+_FAR: Final = "outside the years 1 to 9999"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -53,19 +57,22 @@ def day(formats: Sequence[Argument]) -> Callable[[str], str]:
 
 
 def _first(readers: Sequence[Read], text: str, expected: str) -> datetime:
+    reason = f"expected {expected}"
     for reader in readers:
         try:
             return reader(text)
-        except (ValueError, OverflowError, TermError):
+        except OverflowError:
+            reason = _FAR
+        except (ValueError, TermError):
             continue
-    raise TermError(f"'{text}' is not a time: expected {expected}")
+    raise TermError(f"'{text}' is not a time: {reason}")
 
 
 def _written(found: datetime, text: str) -> str:
     try:
         told = found.astimezone(UTC).replace(tzinfo=None).isoformat()
     except OverflowError:
-        raise TermError(f"'{text}' is not a time: outside the years 1 to 9999") from None
+        raise TermError(f"'{text}' is not a time: {_FAR}") from None
     if "." in told:
         told = told.rstrip("0")
     return f"{told}Z"
@@ -94,19 +101,38 @@ def _reader(written: Argument) -> Read:
     return lambda text: datetime.strptime(text, form)  # noqa: DTZ007
 
 
-def _seconds(text: str) -> datetime:
-    return _EPOCH + timedelta(microseconds=int(read_number(text) * Decimal(1_000_000)))
+def _since_epoch(digits: int) -> Read:
+    """A number since 1970, which so many ``digits`` more make microseconds; the rest is cut."""
+
+    def read(text: str) -> datetime:
+        number = read_number(text)
+        if number.adjusted() > 20:
+            raise OverflowError
+        with localcontext(prec=40, rounding=ROUND_FLOOR):
+            micros = number.scaleb(digits).to_integral_value()
+        return _EPOCH + timedelta(microseconds=int(micros))
+
+    return read
 
 
-def _milliseconds(text: str) -> datetime:
-    return _EPOCH + timedelta(microseconds=int(read_number(text) * Decimal(1_000)))
+def _end(text: str) -> datetime:
+    """The end of an ISO interval, ``start/end`` or ``start/duration`` (ISO 8601, 5.5)."""
+    start, slash, end = (each.strip() for each in text.partition("/"))
+    if not slash:
+        raise ValueError
+    if not end.lstrip("-").startswith("P"):
+        return datetime.fromisoformat(end)
+    micros = floor(Fraction(fixed_length(end)) * 1_000_000)
+    return datetime.fromisoformat(start) + timedelta(microseconds=micros)
 
 
 _WORDS: Final[dict[str, Read]] = {
     "iso": datetime.fromisoformat,
-    "seconds": _seconds,
-    "milliseconds": _milliseconds,
+    "seconds": _since_epoch(6),
+    "milliseconds": _since_epoch(3),
+    "end": _end,
 }
+FORMAT_WORDS: Final = tuple(_WORDS)
 
 
 def _zone(written: Argument) -> ZoneInfo:

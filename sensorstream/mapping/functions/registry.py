@@ -1,283 +1,129 @@
-"""The value functions by name, with the kinds of values that they take and return."""
+"""All value functions by name: the built-in ones, and a library's own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from enum import Enum
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Final
 
-from sensorstream.errors import LanguageError, TermError
-from sensorstream.language.syntax import Argument, Call
-from sensorstream.mapping.functions import dates, numbers, texts
+from sensorstream.errors import LanguageError, Position
+from sensorstream.language.syntax import NOWHERE, Argument, Call
+from sensorstream.mapping.functions.definition import (
+    FUNCTION,
+    Definition,
+    Function,
+    Library,
+    Parameter,
+)
+from sensorstream.mapping.functions.geometry_calls import GEOMETRY_CALLS
+from sensorstream.mapping.functions.number_calls import NUMBER_CALLS
+from sensorstream.mapping.functions.text_calls import TEXT_CALLS
+from sensorstream.mapping.functions.time_calls import TIME_CALLS
 
-Tables: TypeAlias = Mapping[str, Mapping[str, str]]
-"""The lookup tables of a rule file, by name."""
-
-Values: TypeAlias = Callable[[list[str]], list[str]]
-"""From the values before to the values after; ``TermError`` for one that is invalid."""
-
-
-class ValueKind(Enum):
-    """The kind of a value, known when the rules are compiled."""
-
-    ANY = "a text"
-    NUMBER = "a number"
-    TIME = "a time"
-    DAY = "a date"
+_SHAPES: Final = {"text": '"', "number": "0"}
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 
 
-_READS_NUMBERS: Final = frozenset((ValueKind.ANY, ValueKind.NUMBER))
+@cache
+def builtins() -> Mapping[str, Definition]:
+    """The functions that every rule may call, by name, in the order of the documents."""
+    calls = (*TEXT_CALLS, *NUMBER_CALLS, *TIME_CALLS, *GEOMETRY_CALLS)
+    return {each.name: each for each in calls}
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A compiled call: the kinds it takes, the kind it returns, and the function."""
-
-    takes: frozenset[ValueKind]
-    gives: ValueKind
-    run: Values
+def definitions(library: Library) -> Mapping[str, Definition]:
+    """All functions that a rule with this library may call, by name."""
+    return {**builtins(), **library.own}
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """``form`` is the regular expression of the arguments' shapes: T, N, and words as written."""
+def definition_of(iri: str, library: Library, position: Position = NOWHERE) -> Definition:
+    """The function that FnO names by an IRI.
 
-    usage: str
-    form: str
-    compiled: Callable[[Call, Tables], Function]
+    Raises:
+        LanguageError: no function has this IRI.
+    """
+    known = {each.iri: each for each in definitions(library).values()}
+    if iri not in known:
+        raise LanguageError(f"unknown function {iri}: {_near(iri, known)}", position=position)
+    return known[iri]
 
 
-def compile_call(call: Call, tables: Tables) -> Function:
+def call_of(
+    definition: Definition, given: Mapping[str, Sequence[str]], position: Position = NOWHERE
+) -> Call:
+    """A call with arguments by their parameters' names, as FnO has them; without the value.
+
+    A parameter of words takes several in one text, such as ``lat lon``.
+
+    Raises:
+        LanguageError: an unknown or missing parameter, several arguments for a parameter that takes
+            one, or no number where one is expected.
+    """
+    for name in given:
+        names = [each.name for each in definition.parameters]
+        if name not in names:
+            expected = f"expected one of {', '.join(names)}" if names else "it has none"
+            raise LanguageError(
+                f"{definition.name} has no parameter '{name}': {expected}", position=position
+            )
+    arguments: list[Argument] = []
+    for parameter in definition.parameters:
+        values = given.get(parameter.name, ())
+        if not values and parameter.required:
+            raise LanguageError(
+                f"{definition.name} needs the parameter '{parameter.name}'", position=position
+            )
+        if len(values) > 1 and not parameter.between:
+            raise LanguageError(
+                f"{definition.name} takes one '{parameter.name}', not {len(values)}",
+                position=position,
+            )
+        for number, value in enumerate(values):
+            word = parameter.between if number else parameter.before
+            if word:
+                arguments.append(Argument("word", word, position))
+            arguments += _arguments(definition, parameter, value, position)
+    return Call(definition.name, tuple(arguments), position)
+
+
+def _arguments(
+    definition: Definition, parameter: Parameter, value: str, position: Position
+) -> list[Argument]:
+    if parameter.kind == "word" or value in parameter.words:
+        return [Argument("word", word, position) for word in value.split()]
+    if parameter.kind == "number" and not _NUMBER.fullmatch(value):
+        raise LanguageError(
+            f"{definition.name}: '{value}' is not a number: expected one for '{parameter.name}'",
+            position=position,
+        )
+    return [Argument(parameter.kind, value, position)]
+
+
+def compile_call(call: Call, library: Library) -> Function:
     """The function that a call means.
 
     Raises:
         LanguageError: an unknown function or table, or arguments that it does not take.
     """
-    entries = _entries()
-    entry = entries.get(call.function)
-    if entry is None:
-        close = get_close_matches(call.function, entries, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(entries)}"
-        raise LanguageError(f"unknown function {call.function}: {hint}", position=call.position)
+    definition = builtins().get(call.function) or library.own.get(call.function)
+    if definition is None:
+        raise LanguageError(
+            f"unknown function {call.function}: {_near(call.function, definitions(library))}",
+            position=call.position,
+        )
     shape = " ".join(_SHAPES.get(each.kind, each.text) for each in call.arguments)
-    if not re.fullmatch(entry.form, shape):
+    if not re.fullmatch(definition.form, shape):
         raise LanguageError(
-            f"{call.function} is not used so: expected {entry.usage}", position=call.position
+            f"{call.function} is not used so: expected {definition.usage}", position=call.position
         )
-    return entry.compiled(call, tables)
+    return definition.compiled(call, library)
 
 
-_SHAPES: Final = {"text": "T", "number": "N"}
-
-
-@cache
-def _entries() -> dict[str, _Entry]:
-    entries = {
-        "trim": _Entry("trim", "", _plain(texts.trim)),
-        "collapse": _Entry("collapse", "", _plain(texts.collapse)),
-        "lower": _Entry("lower", "", _plain(texts.lower)),
-        "upper": _Entry("upper", "", _plain(texts.upper)),
-        "title": _Entry("title", "", _plain(texts.title)),
-        "replace": _Entry('replace "EXPRESSION" by "TEXT"', "T by T", _replace),
-        "extract": _Entry('extract "EXPRESSION"', "T", _extract),
-        "match": _Entry('match "EXPRESSION"', "T", _match),
-        "split": _Entry('split "SEPARATOR"', "T", _split),
-        "part": _Entry('part NUMBER of "SEPARATOR"', "N of T", _part),
-        "substring": _Entry(
-            "substring FIRST or substring FIRST to LAST", "N(?: to N)?", _substring
-        ),
-        "lookup": _Entry("lookup TABLE", r"[^TN\s]\S*|[TN]\S+", _lookup),
-        "default": _Entry('default "TEXT" or default NUMBER', "T|N", _default),
-        "number": _Entry(
-            'number, number decimal "," or number decimal "," thousands "."',
-            "(?:decimal T(?: thousands T)?|thousands T)?",
-            _number,
-        ),
-        "round": _Entry("round or round DIGITS", "N?", _round),
-        "unit": _Entry('unit "FROM" to "TO"', "T to T", _unit),
-        "date": _Entry(
-            'date FORMAT or FORMAT … in "ZONE", where FORMAT is "%d.%m.%Y", iso, seconds or '
-            "milliseconds",
-            rf"{_FORMATS}(?: in T)?",
-            _date,
-        ),
-        "day": _Entry('day "%d.%m.%Y" or FORMAT …', _FORMATS, _day),
-    }
-    for operator in "+-*/":
-        entries[operator] = _Entry(f"{operator} NUMBER", "N", _arithmetic)
-    return entries
-
-
-_FORMAT: Final = "(?:T|iso|seconds|milliseconds)"
-_FORMATS: Final = rf"{_FORMAT}(?: or {_FORMAT})*"
-
-
-# Every function over one value, lifted to all values of an XPath
-
-
-def _each(
-    call: Call, takes: Iterable[ValueKind], gives: ValueKind, one: Callable[[str], str]
-) -> Function:
-    return _function(call, takes, gives, lambda text: (one(text),))
-
-
-def _function(
-    call: Call, takes: Iterable[ValueKind], gives: ValueKind, one: texts.EachText
-) -> Function:
-    def run(values: list[str]) -> list[str]:
-        try:
-            # An empty text counts as missing, as in the result of an XPath.
-            return [made for value in values for made in one(value) if made.strip()]
-        except TermError as error:
-            raise TermError(f"{call.function}: {error.message}") from None
-
-    return Function(frozenset(takes), gives, run)
-
-
-def _text(call: Call, one: texts.EachText) -> Function:
-    return _function(call, ValueKind, ValueKind.ANY, one)
-
-
-def _on_numbers(call: Call, one: numbers.EachNumber) -> Function:
-    def written(text: str) -> str:
-        return numbers.write_number(one(numbers.read_number(text)))
-
-    return _each(call, _READS_NUMBERS, ValueKind.NUMBER, written)
-
-
-# One function each
-
-
-def _plain(one: texts.EachText) -> Callable[[Call, Tables], Function]:
-    return lambda call, tables: _text(call, one)
-
-
-def _replace(call: Call, _: Tables) -> Function:
-    expression, _by, by = call.arguments
-    return _text(call, texts.replace(expression.text, by.text, expression.position))
-
-
-def _extract(call: Call, _: Tables) -> Function:
-    (expression,) = call.arguments
-    return _text(call, texts.extract(expression.text, expression.position))
-
-
-def _match(call: Call, _: Tables) -> Function:
-    (expression,) = call.arguments
-    return _text(call, texts.match(expression.text, expression.position))
-
-
-def _split(call: Call, _: Tables) -> Function:
-    return _text(call, texts.split(_separator(call.arguments[0])))
-
-
-def _part(call: Call, _: Tables) -> Function:
-    number, _of, separator = call.arguments
-    return _text(call, texts.part(_whole(number, zero=False), _separator(separator)))
-
-
-def _substring(call: Call, _: Tables) -> Function:
-    first, *rest = call.arguments
-    last = _whole(rest[1], zero=False) if rest else None
-    start = _whole(first, zero=False)
-    if start < 1 or (last is not None and last < start):
-        raise LanguageError(
-            "the characters are counted from 1: expected FIRST to LAST in that order",
-            position=first.position,
-        )
-    return _text(call, texts.substring(start, last))
-
-
-def _lookup(call: Call, tables: Tables) -> Function:
-    (name,) = call.arguments
-    table = tables.get(name.text)
-    if table is None:
-        close = get_close_matches(name.text, tables, n=1)
-        hint = (
-            f"did you mean {close[0]}?"
-            if close
-            else f"expected 'table {name.text} from \"file.csv\" …' at the head of the file"
-        )
-        raise LanguageError(f"unknown table '{name.text}': {hint}", position=name.position)
-    return _text(call, texts.lookup(table))
-
-
-def _default(call: Call, _: Tables) -> Function:
-    (given,) = call.arguments
-    return Function(frozenset(ValueKind), ValueKind.ANY, lambda values: values or [given.text])
-
-
-def _number(call: Call, _: Tables) -> Function:
-    given = {
-        name.text: value.text
-        for name, value in zip(call.arguments[::2], call.arguments[1::2], strict=True)
-    }
-    decimal, thousands = given.get("decimal", "."), given.get("thousands", "")
-    for argument in call.arguments[1::2]:
-        if len(argument.text) != 1 or argument.text.isalnum() or argument.text in "+-":
-            raise LanguageError(
-                f"'{argument.text}' parts no digits: expected one character such as ','",
-                position=argument.position,
-            )
-    if decimal == thousands:
-        raise LanguageError(
-            f"'{decimal}' cannot be both: expected two different characters",
-            position=call.arguments[-1].position,
-        )
-    if not given:
-        return _on_numbers(call, lambda number: number)
-    return _each(call, _READS_NUMBERS, ValueKind.NUMBER, numbers.formatted(decimal, thousands))
-
-
-def _round(call: Call, _: Tables) -> Function:
-    digits = _whole(call.arguments[0], zero=True) if call.arguments else 0
-    if not 0 <= digits <= 20:
-        raise LanguageError(
-            f"cannot round to {digits} digits: expected 0 to 20", position=call.position
-        )
-    return _on_numbers(call, numbers.rounded(digits))
-
-
-def _unit(call: Call, _: Tables) -> Function:
-    source, _to, target = call.arguments
-    return _on_numbers(call, numbers.conversion(source.text, target.text, source.position))
-
-
-def _arithmetic(call: Call, _: Tables) -> Function:
-    (operand,) = call.arguments
-    number = Decimal(operand.text)
-    return _on_numbers(call, numbers.arithmetic(call.function, number, operand.position))
-
-
-def _date(call: Call, _: Tables) -> Function:
-    given = list(call.arguments)
-    zone = given.pop() if len(given) > 1 and given[-2].text == "in" else None
-    if zone is not None:
-        given.pop()
-    return _each(call, _READS_NUMBERS, ValueKind.TIME, dates.moment(_formats(given), zone))
-
-
-def _day(call: Call, _: Tables) -> Function:
-    return _each(call, _READS_NUMBERS, ValueKind.DAY, dates.day(_formats(call.arguments)))
-
-
-def _formats(given: Sequence[Argument]) -> Sequence[Argument]:
-    return given[::2]
-
-
-def _separator(argument: Argument) -> str:
-    if not argument.text:
-        raise LanguageError("the separator is empty", position=argument.position)
-    return argument.text
-
-
-def _whole(argument: Argument, *, zero: bool) -> int:
-    if "." in argument.text or (int(argument.text) == 0 and not zero):
-        kind = "a whole number" if zero else "a whole number that is not 0"
-        raise LanguageError(f"'{argument.text}': expected {kind}", position=argument.position)
-    return int(argument.text)
+def _near(name: str, known: Mapping[str, Definition]) -> str:
+    close = get_close_matches(
+        name.removeprefix(FUNCTION), [n.removeprefix(FUNCTION) for n in known]
+    )
+    start = FUNCTION if name.startswith(FUNCTION) else ""
+    return f"did you mean {start}{close[0]}?" if close else f"expected one of {', '.join(known)}"

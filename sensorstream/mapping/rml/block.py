@@ -30,8 +30,10 @@ INVALID: Final = IRI(f"{SENSORSTREAM}invalid")
 XPATH, XPATH_CLASS, DEFAULT_GRAPH = rml("XPath", "XPathReferenceFormulation", "defaultGraph")
 
 EXPRESSION: Final = rml("constant", "reference", "template")
+FUNCTIONS: Final = rml("functionExecution", "functionValue", "return", "returnMap")
 GRAPHS: Final = rml("graph", "graphMap")
-TERM: Final = (*EXPRESSION, *rml("termType"))
+VALUES: Final = (*EXPRESSION, *FUNCTIONS)
+TERM: Final = (*VALUES, *rml("termType"))
 LITERALS: Final = rml("datatype", "datatypeMap", "language", "languageMap")
 _ALLOWED: Final = {
     "triples map": (
@@ -39,6 +41,7 @@ _ALLOWED: Final = {
         RULE,
     ),
     "logical source": rml("source", "iterator", "referenceFormulation"),
+    "source": rml("path", "root"),
     "reference formulation": rml("namespace"),
     "namespace": rml("namespacePrefix", "namespaceURL"),
     "subject map": (*TERM, *GRAPHS, *rml("class"), AT, UPDATE, MISSING, INVALID),
@@ -52,10 +55,15 @@ _ALLOWED: Final = {
         *(MISSING, INVALID),
     ),
     "datatype map": TERM,
-    "language map": EXPRESSION,
+    "graph map": (*TERM, MISSING, INVALID),
+    "language map": VALUES,
     "join condition": rml("child", "childMap", "parent", "parentMap"),
-    "child map": EXPRESSION,
-    "parent map": EXPRESSION,
+    "child map": VALUES,
+    "parent map": VALUES,
+    "function execution": rml("function", "functionMap", "input"),
+    "input": rml("parameter", "parameterMap", "inputValue", "inputValueMap"),
+    "input value map": VALUES,
+    "function value": rml("predicateObjectMap", "logicalSource"),
 }
 
 
@@ -99,18 +107,6 @@ class Block:
                 listed = ", ".join(short(each) for each in _ALLOWED[kind])
                 raise self.error(
                     where, f"{short(predicate)} is not supported here: expected one of {listed}"
-                )
-
-    def default_graph(self, node: Term, where: str) -> None:
-        for each in self.graph.values(node, *GRAPHS):
-            named = each
-            for constant in self.graph.values(each, *rml("constant")):
-                named = constant
-            if named != DEFAULT_GRAPH:
-                raise self.error(
-                    where,
-                    f"graph {self.graph.shown(named)}: all events go to the window's graph, "
-                    "expected rml:defaultGraph or no graph",
                 )
 
     def error(self, where: str, what: str) -> LanguageError:

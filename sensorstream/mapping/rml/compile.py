@@ -6,21 +6,26 @@ lose their outer white space, and an invalid term rejects the message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
-from typing import cast
+from typing import Final, TypeAlias, cast
 
-from sensorstream.errors import TermError
+from sensorstream.errors import LanguageError, MappingError, TermError
 from sensorstream.language.syntax import Hole
-from sensorstream.mapping.document import Element
+from sensorstream.mapping.document import Document, Element
+from sensorstream.mapping.functions import NO_LIBRARY, Library
 from sensorstream.mapping.hint import Landmarks
+from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
 from sensorstream.mapping.rml.model import (
     Expression,
     JoinCondition,
+    LogicalSource,
     ParentMap,
     PredicateObjects,
     RmlMapping,
+    TermMap,
     TriplesMap,
 )
 from sensorstream.mapping.rml.paths import absolute
@@ -28,32 +33,73 @@ from sensorstream.mapping.rml.rml_check import faults
 from sensorstream.mapping.rml.rml_expressions import RmlExpressions, Row, Terms
 from sensorstream.mapping.rml.term_maps import TermCompiler
 from sensorstream.mapping.terms import SkipIndividual
+from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject, Term
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
+Files: TypeAlias = Mapping[str, Document]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a mapping uses besides the message.
+
+    ``library`` holds the functions, ``files`` the documents of the sources that
+    :func:`joined_files` names.
+    """
+
+    library: Library = NO_LIBRARY
+    files: Files = field(default_factory=dict)
+
+
+ALONE: Final = Surroundings()
+_Index: TypeAlias = dict[tuple[str, ...], list[Subject]]
+_Said: TypeAlias = tuple[Sequence[tuple[IRI, Term]], Sequence[IRI | None]]
+"""Predicates with objects, and the graphs that they are said in."""
+_DEFAULT: Final = (None,)
+_NOTHING: Final[_Said] = ((), ())
+
 
 def compile_rml(
-    mappings: Iterable[RmlMapping], schema: Schema, timeline: Timeline
+    mappings: Iterable[RmlMapping],
+    schema: Schema,
+    timeline: Timeline,
+    surroundings: Surroundings = ALONE,
 ) -> tuple[PlannedRule, ...]:
     """The triples maps of several documents; maps that share a rule's name are one rule.
 
     Raises:
-        LanguageError: the first of the faults that ``check.faults`` lists.
+        LanguageError: the first of the faults that ``rml_check.faults`` lists, or a value of a file
+            that gives no term.
     """
     rules: list[PlannedRule] = []
     for mapping in mappings:
-        for fault in faults(mapping, schema):
+        for fault in faults(mapping, schema, surroundings.library):
             raise fault
         named: dict[str, list[TriplesMap]] = {}
         for each in mapping.maps:
             named.setdefault(each.rule, []).append(each)
-        rules += (_planned(name, maps, mapping, timeline) for name, maps in named.items())
+        rules += (
+            _planned(name, maps, mapping, timeline, surroundings) for name, maps in named.items()
+        )
     return tuple(rules)
 
 
-def compile_maps(mapping: RmlMapping, timeline: Timeline) -> tuple[PlannedRule, ...]:
+def joined_files(mapping: RmlMapping) -> tuple[LogicalSource, ...]:
+    """The files that triples maps of another source are joined with."""
+    found: dict[str, LogicalSource] = {}
+    for each in mapping.maps:
+        for parent in (mapping.named(value.parent) for value in each.parents):
+            if parent is not None and parent.source.name != each.source.name:
+                found[parent.source.name] = parent.source
+    return tuple(found.values())
+
+
+def compile_maps(
+    mapping: RmlMapping, timeline: Timeline, surroundings: Surroundings = ALONE
+) -> tuple[PlannedRule, ...]:
     """Each triples map of a document without faults as a separate rule, to report its results."""
     shared = {each.rule: 0 for each in mapping.maps}
     for each in mapping.maps:
@@ -64,40 +110,73 @@ def compile_maps(mapping: RmlMapping, timeline: Timeline) -> tuple[PlannedRule, 
             [each],
             mapping,
             timeline,
+            surroundings,
         )
         for each in mapping.maps
     )
 
 
-def _planned(
-    name: str, maps: Sequence[TriplesMap], mapping: RmlMapping, timeline: Timeline
-) -> PlannedRule:
-    parts = tuple(_MapCompiler(each, mapping, timeline).run() for each in maps)
-    source = maps[0].source
+def _index_of_file(
+    value: ParentMap, parent: TriplesMap, index_of: Callable[[Row], _Index], files: Files
+) -> _Index:
+    """The subjects of a file, which stays the same for all messages."""
+    root = files[parent.source.name].getroot()
+    try:
+        return index_of(Row(root, root, Harvest(Message("", b"", 0, parent.source.name))))
+    except MappingError as error:
+        raise LanguageError(
+            f"{value.where}: {parent.source.name}: {error.message}", position=value.position
+        ) from None
 
-    def run(root: Element, harvest: Harvest) -> bool:
-        found = [part(root, harvest) for part in parts]
+
+def _planned(
+    name: str,
+    maps: Sequence[TriplesMap],
+    mapping: RmlMapping,
+    timeline: Timeline,
+    surroundings: Surroundings,
+) -> PlannedRule:
+    parts = tuple(
+        (each.source.name, _MapCompiler(each, mapping, timeline, surroundings).run())
+        for each in maps
+    )
+    logical = maps[0].source
+    sources = frozenset(each.source.name for each in mapping.maps)
+
+    def run(root: Element, harvest: Harvest, nodes: Nodes | None) -> bool:
+        # A message of one of the document's sources is not for the maps of the others.
+        source = harvest.message.source
+        only = source if source in sources else ""
+        found = [part(root, harvest) for name, part in parts if not only or name == only]
         return any(found)
 
-    path = absolute(source.iterator.text)
-    return PlannedRule(name, None, run, Landmarks(name, path, dict(source.namespaces)))
+    path = absolute(logical.iterator.text)
+    return PlannedRule(name, run, Landmarks(name, path, dict(logical.namespaces)))
 
 
 class _MapCompiler:
     """Compiles one triples map; its methods return closures."""
 
-    def __init__(self, triples_map: TriplesMap, mapping: RmlMapping, timeline: Timeline) -> None:
+    def __init__(
+        self,
+        triples_map: TriplesMap,
+        mapping: RmlMapping,
+        timeline: Timeline,
+        surroundings: Surroundings,
+    ) -> None:
+        self._surroundings = surroundings
         self._map = triples_map
         self._mapping = mapping
         self._timeline = timeline
-        self._expressions = RmlExpressions(triples_map)
+        self._expressions = RmlExpressions(triples_map, surroundings.library)
         self._terms = TermCompiler(triples_map, self._expressions)
 
     def run(self) -> Callable[[Element, Harvest], bool]:
         rows, subject = self.rows(), self.subject()
-        time, classes = self._time(), self._map.classes
+        time, update = self._time(), self._map.update
+        classes = tuple((RDF_TYPE, each) for each in self._map.classes)
         properties = tuple(self._property(each) for each in self._map.properties)
-        update = self._map.update
+        graphs_of = self._graphs(())
 
         def run(root: Element, harvest: Harvest) -> bool:
             found = False
@@ -109,20 +188,25 @@ class _MapCompiler:
                     continue
                 statements = harvest.at(time(row))
                 try:
-                    pairs = [pair for each in properties for pair in each(row)]
+                    said = [each(row) for each in properties]
+                    kinds = (classes, graphs_of(row)) if classes else _NOTHING
                 except SkipIndividual:
                     continue
-                if not pairs and not classes:
-                    continue
-                for one in subjects:
-                    for each_class in classes:
-                        statements.triples[one, RDF_TYPE, each_class] = None
-                    for predicate, value in pairs:
-                        statements.triples[one, predicate, value] = None
-                        if update:
-                            statements.replaces.add((one, predicate))
-                    if isinstance(one, IRI):
-                        harvest.individuals[one] = None
+                for pairs, graphs in (kinds, *said):
+                    if not pairs or not graphs:
+                        continue
+                    for graph in graphs:
+                        triples = statements.graph(graph)
+                        for one in subjects:
+                            for predicate, value in pairs:
+                                triples[one, predicate, value] = None
+                    if update and pairs is not classes:
+                        statements.replaces.update(
+                            (one, predicate) for one in subjects for predicate, _ in pairs
+                        )
+                    for one in subjects:
+                        if isinstance(one, IRI):
+                            harvest.individuals[one] = None
             return found
 
         return run
@@ -168,19 +252,28 @@ class _MapCompiler:
         find = self._terms.term(self._map.subject)
         return lambda row: cast(list[Subject], list(find(row)))
 
-    def _property(self, values: PredicateObjects) -> Callable[[Row], Iterable[tuple[IRI, Term]]]:
+    def _graphs(self, more: Sequence[TermMap]) -> Callable[[Row], Sequence[IRI | None]]:
+        """The graphs of the subject map and of ``more``, together (output.md, "target graphs")."""
+        term_maps = (*self._map.graphs, *more)
+        if not term_maps:
+            return lambda row: _DEFAULT
+        return self._terms.graphs(term_maps)
+
+    def _property(self, values: PredicateObjects) -> Callable[[Row], _Said]:
         predicates = tuple(self._terms.term(each) for each in values.predicates)
         objects = tuple(
             self._parent(each) if isinstance(each, ParentMap) else self._terms.term(each)
             for each in values.objects
         )
 
-        def pairs(row: Row) -> Iterable[tuple[IRI, Term]]:
+        graphs = self._graphs(values.graphs)
+
+        def pairs(row: Row) -> _Said:
             found = [term for find in objects for term in find(row)]
             if not found:
-                return ()
+                return _NOTHING
             names = [cast(IRI, name) for find in predicates for name in find(row)]
-            return product(names, found)
+            return tuple(product(names, found)), graphs(row)
 
         return pairs
 
@@ -189,27 +282,42 @@ class _MapCompiler:
     def _parent(self, value: ParentMap) -> Terms:
         parent = self._mapping.named(value.parent)
         assert parent is not None
-        other = _MapCompiler(parent, self._mapping, self._timeline)
-        subject = other.subject()
+        other = _MapCompiler(parent, self._mapping, self._timeline, self._surroundings)
         if not value.joins:
-            return subject
+            return other.subject()
         child_key = self._key(value.joins, lambda join: join.child)
-        parent_key = other._key(value.joins, lambda join: join.parent)
-        parent_rows = other.rows()
+        index_of = other.index(value.joins)
+        fixed: _Index | None = None
+        if parent.source.name != self._map.source.name:
+            fixed = _index_of_file(value, parent, index_of, self._surroundings.files)
 
         def joined(row: Row) -> Iterable[Term]:
-            index = row.parents.get(value)
+            index = row.parents.get(value) if fixed is None else fixed
             if index is None:
-                index = row.parents[value] = {}
-                for each in parent_rows(row):
-                    for key in parent_key(each):
-                        index.setdefault(key, []).extend(subject(each))
+                index = row.parents[value] = index_of(row)
             found: dict[Subject, None] = {}
             for key in child_key(row):
                 found.update(dict.fromkeys(index.get(key, ())))
             return found
 
         return joined
+
+    def index(self, joins: Sequence[JoinCondition]) -> Callable[[Row], _Index]:
+        """The subjects of all iterations of a document, by the parents' side of the joins."""
+        keys, rows, subject = (
+            self._key(joins, lambda join: join.parent),
+            self.rows(),
+            self.subject(),
+        )
+
+        def index(row: Row) -> _Index:
+            found: _Index = {}
+            for each in rows(row):
+                for key in keys(each):
+                    found.setdefault(key, []).extend(subject(each))
+            return found
+
+        return index
 
     def _key(
         self, joins: Sequence[JoinCondition], side: Callable[[JoinCondition], Expression]

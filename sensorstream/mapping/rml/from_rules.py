@@ -29,18 +29,18 @@ from sensorstream.mapping.rml.paths import moved, steps_down
 from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.vocabulary import RDF, RDFS
+from sensorstream.model.vocabulary import RDF, RDF_TYPE, RDFS
 
 _BASE = "urn:sensorstream:rule:"
 
 
 def from_rules(
-    file: syntax.RuleFile, schema: Schema
+    file: syntax.RuleFile, schema: Schema, source: str = ""
 ) -> tuple[RmlMapping, tuple[LanguageError, ...]]:
     """The mapping rules of a checked file as triples maps, one for each individual.
 
     Also the reasons why some rules are not among them. Datatypes that the ontology states are
-    written out, since RML uses no ontology.
+    written out, since RML uses no ontology. ``source`` is the path of a file with messages.
     """
     maps: list[TriplesMap] = []
     refused: list[LanguageError] = []
@@ -48,7 +48,9 @@ def from_rules(
         try:
             if file.parts:
                 _refuse("the messages of a document ('message each')", file.parts[0].xpath.position)
-            maps += _Exporter(file, rule, schema).maps()
+            for let in rule.lets:
+                _refuse("'let'", let.position)
+            maps += _Exporter(file, rule, schema, source).maps()
         except LanguageError as error:
             refused.append(
                 LanguageError(
@@ -66,7 +68,10 @@ def _refuse(what: str, position: Position) -> NoReturn:
 class _Exporter:
     """Turns one rule into triples maps."""
 
-    def __init__(self, file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema) -> None:
+    def __init__(
+        self, file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, source: str
+    ) -> None:
+        self._source = source
         self._file = file
         self._rule = rule
         self._schema = schema
@@ -81,7 +86,9 @@ class _Exporter:
             for prefix, uri in self._namespaces.items()
             if any(f"{prefix}:" in hole.text for hole in nodes(self._rule, syntax.Hole))
         }
-        source = LogicalSource("", iterator, tuple(used.items()))
+        source = LogicalSource(
+            self._source, iterator, tuple(used.items()), "mapping" if self._source else None
+        )
         found = []
         for number, action in enumerate(self._rule.actions, 1):
             count = len(self._rule.actions)
@@ -149,8 +156,11 @@ class _Exporter:
             rule=self._rule.name,
             source=source,
             subject=subject,
-            classes=tuple(self._file.resolve(each) for each in action.classes),
-            properties=tuple(self._property(each) for each in action.properties),
+            classes=tuple(self._file.resolve(each) for each in action.classes if each.is_constant),
+            properties=(
+                *(self._class(each) for each in action.classes if not each.is_constant),
+                *(self._property(each) for each in action.properties),
+            ),
             at=None if action.at is None else self._expression(action.at),
             update=action.kind == "update",
         )
@@ -160,8 +170,11 @@ class _Exporter:
             return TermMap(StringTemplate(self._parts(name.parts)), "BlankNode")
         if name.is_constant:
             return TermMap(ConstantTerm(self._file.resolve(name)), "IRI")
-        head = "" if name.prefix is None else self._file.prefix_map[name.prefix]
-        return TermMap(StringTemplate(self._parts((head, *name.parts))), "IRI")
+        if name.whole is not None:
+            if self._file.base is not None:
+                _refuse("a whole IRI that may be relative to 'base'", name.position)
+            return TermMap(Reference(self._expression(name.whole)), "IRI")
+        return TermMap(StringTemplate(self._parts(self._file.head(name))), "IRI")
 
     def _parts(self, parts: Sequence[syntax.Part]) -> tuple[syntax.Part, ...]:
         """The parts with their XPaths moved; no part is empty and no two texts are adjacent."""
@@ -176,6 +189,10 @@ class _Exporter:
         return tuple(made)
 
     # Values
+
+    def _class(self, name: syntax.Name) -> PredicateObjects:
+        """A class that the message names: RML's own classes are constant."""
+        return PredicateObjects((TermMap(ConstantTerm(RDF_TYPE), "IRI"),), (self._named(name),))
 
     def _property(self, values: syntax.PropertyValues) -> PredicateObjects:
         name = self._file.resolve(values.property)
@@ -207,6 +224,9 @@ class _Exporter:
     def _literal(
         self, name: IRI, value: syntax.XPathValue | syntax.TextValue, expression: Expression
     ) -> TermMap:
+        if isinstance(value.language, syntax.Hole):
+            given = TermMap(Reference(self._expression(value.language)), "Literal")
+            return TermMap(expression, "Literal", language=given)
         if value.language is not None:
             tag = TermMap(ConstantTerm(Literal(value.language)), "Literal")
             return _constant_text(TermMap(expression, "Literal", language=tag))

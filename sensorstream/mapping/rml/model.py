@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sensorstream.errors import Position
-from sensorstream.language.syntax import NOWHERE, Hole, Part
+from sensorstream.language.syntax import NOWHERE, Call, Hole, Part
 from sensorstream.model.terms import IRI
 from sensorstream.model.terms import Literal as LiteralTerm
 
@@ -35,10 +36,24 @@ class StringTemplate:
     parts: tuple[Part, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionValue:
+    """``rml:functionExecution``: the values of an expression, changed by a value function.
+
+    ``arguments`` are names and texts of the other parameters, and ``function`` is its IRI: as
+    written, while ``call`` is what they mean.
+    """
+
+    value: Expression
+    call: Call
+    function: str
+    arguments: tuple[tuple[str, str], ...] = ()
+
+
 Missing: TypeAlias = Literal["skip", "skip individual", "reject"]
 """The effect of a term map without a term: nothing, no subject, or a rejected message."""
 
-Expression: TypeAlias = ConstantTerm | Reference | StringTemplate
+Expression: TypeAlias = "ConstantTerm | Reference | StringTemplate | FunctionValue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +98,32 @@ class ParentMap:
 
 @dataclass(frozen=True, slots=True)
 class PredicateObjects:
-    """``rml:predicateObjectMap``: every predicate with every object."""
+    """``rml:predicateObjectMap``: every predicate with every object.
+
+    ``graphs`` are its graph maps: its triples are in their graphs and in those of the subject map.
+    """
 
     predicates: tuple[TermMap, ...]
     objects: tuple[TermMap | ParentMap, ...]
+    graphs: tuple[TermMap, ...] = ()
+
+
+Root: TypeAlias = Literal["mapping", "working"]
+"""``rml:root``: the folder of the mapping document, or the one in which the program runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogicalSource:
-    """``rml:logicalSource``. ``name`` (usually the path of a file) is for information only.
+    """``rml:logicalSource``: the messages, or those of one source of messages, or a file.
 
-    ``iterator`` is an absolute path; each node that it finds is an iteration.
+    ``name`` names the source, "" if it has no name. With a ``root`` it is the path of a file, from
+    there. ``iterator`` is an absolute path; each node that it finds is an iteration.
     """
 
     name: str
     iterator: Hole
     namespaces: tuple[tuple[str, str], ...] = ()
+    root: Root | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +131,8 @@ class TriplesMap:
     """``rml:TriplesMap``: how each iteration becomes triples of one subject.
 
     ``key`` is its IRI, or its label if it has none. ``rule`` is the name that outcomes show.
+    ``graphs`` are the graph maps of the subject map; without any graph map, triples are in the
+    default graph. ``base`` completes IRIs that are not absolute.
     ``at`` finds the event's time, as in a rule; ``update`` replaces earlier values.
     """
 
@@ -115,10 +142,17 @@ class TriplesMap:
     subject: TermMap
     classes: tuple[IRI, ...]
     properties: tuple[PredicateObjects, ...]
+    graphs: tuple[TermMap, ...] = ()
     base: str | None = None
     at: Hole | None = None
     update: bool = False
     position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def parents(self) -> Iterator[ParentMap]:
+        """The references to other triples maps."""
+        for values in self.properties:
+            yield from (each for each in values.objects if isinstance(each, ParentMap))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,12 @@ Source: RML-Core (http://w3id.org/rml/core/spec) and the XPath part of the RML-I
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, get_args
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Hole
+from sensorstream.mapping.functions import NO_LIBRARY, Library
 from sensorstream.mapping.rml.block import (
     AT,
     INVALID,
@@ -30,6 +32,7 @@ from sensorstream.mapping.rml.model import (
     PredicateObjects,
     Reference,
     RmlMapping,
+    Root,
     TermMap,
     TriplesMap,
 )
@@ -39,17 +42,24 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.vocabulary import RDF_TYPE
 
 (_TRIPLES_MAP,) = rml("TriplesMap")
+_ROOTS: Final[Mapping[Term, Root]] = dict(
+    zip(rml("MappingDirectory", "CurrentWorkingDirectory"), get_args(Root), strict=True)
+)
 _MARKS: Final = rml("logicalSource", "subjectMap", "subject", "logicalTable")
 """Properties that only triples maps have, to find triples maps without a type."""
 
 
-def read_rml(text: str, file: str = "") -> RmlMapping:
+def read_rml(
+    text: str, file: str = "", base: str = "", library: Library = NO_LIBRARY
+) -> RmlMapping:
     """The mapping that a Turtle document describes; ``file`` names it in errors.
+
+    ``base`` is the base IRI of triples maps without an ``rml:baseIRI``; if it is empty, that is the
+    ``@base`` of the document. ``library`` holds the functions that it may name.
 
     Raises:
         LanguageError: not Turtle, or a map that violates RML-Core or needs an unsupported feature
-            (other reference formulations, named graphs, functions). It names the map and what was
-            expected.
+            (other reference formulations, logical targets). It names the map and what was expected.
     """
     graph = MappingGraph(text, file)
     listed: dict[Subject, None] = dict.fromkeys(graph.instances(_TRIPLES_MAP))
@@ -57,7 +67,9 @@ def read_rml(text: str, file: str = "") -> RmlMapping:
         listed.update(dict.fromkeys(graph.subjects(mark)))
     if not listed:
         raise LanguageError("there is no rml:TriplesMap here", position=Position(file, 1, 1))
-    maps = tuple(_Reader(graph, node).triples_map(n) for n, node in enumerate(listed, 1))
+    maps = tuple(
+        _Reader(graph, node, base, library).triples_map(n) for n, node in enumerate(listed, 1)
+    )
     mapping = RmlMapping(maps, graph.prefixes, file)
     for each in maps:
         for values in each.properties:
@@ -70,10 +82,11 @@ def read_rml(text: str, file: str = "") -> RmlMapping:
 class _Reader:
     """Reads one triples map."""
 
-    def __init__(self, graph: MappingGraph, node: Subject) -> None:
+    def __init__(self, graph: MappingGraph, node: Subject, base: str, library: Library) -> None:
         self._node = node
+        self._default_base = base or graph.base
         self._block = Block(graph, node, graph.position_of(node))
-        self._terms = TermReader(self._block)
+        self._terms = TermReader(self._block, library)
 
     def triples_map(self, number: int) -> TriplesMap:
         graph, node = self._block.graph, self._node
@@ -98,6 +111,7 @@ class _Reader:
             subject=subject_map,
             classes=tuple(self._classes(subject, inner)),
             properties=tuple(properties),
+            graphs=self._terms.graphs(subject, inner),
             base=self._base(node, where),
             at=self._time(subject, inner),
             update=self._block.word(subject, inner, UPDATE, ("false", "true")) == "true",
@@ -133,7 +147,7 @@ class _Reader:
         if len(written) > 1 or any(isinstance(value, BlankNode) for value in written):
             raise self._block.error(where, "expected one IRI as rml:baseIRI")
         if not written:
-            return self._block.graph.base
+            return self._default_base
         (value,) = written
         return value.lexical if isinstance(value, Literal) else str(value)
 
@@ -151,7 +165,6 @@ class _Reader:
             if not isinstance(each, IRI):
                 shown = self._block.graph.shown(each)
                 raise self._block.error(where, f"rml:class {shown}: expected the IRI of a class")
-        self._block.default_graph(subject, where)
         return [each for each in found if isinstance(each, IRI)]
 
     # Sources
@@ -176,26 +189,40 @@ class _Reader:
             if not isinstance(value, Literal) or iterator.text != "/" or not value.lexical.strip():
                 raise self._block.error(where, "expected one XPath in quotes as rml:iterator")
             iterator = self._block.hole(value.lexical)
-        return LogicalSource(self._source_name(node), iterator, tuple(namespaces.items()))
+        name, root = self._source_name(node, where)
+        return LogicalSource(name, iterator, tuple(namespaces.items()), root)
 
-    def _source_name(self, node: Term) -> str:
-        """The name of the source in the document; messages come from any source."""
-        for source in self._block.graph.values(node, *rml("source")):
-            paths = self._block.graph.values(source, *rml("path"))
-            if isinstance(source, BlankNode):
-                others = self._block.graph.values(source, *self._block.graph.own_properties(source))
-                named = next((each for each in (*paths, *others)), Literal(""))
-            else:
-                named = paths[0] if paths else source
-            return named.lexical if isinstance(named, Literal) else str(named)
-        return ""
+    def _source_name(self, node: Term, where: str) -> tuple[str, Root | None]:
+        """The name of the source, and where to look for it if it is a file."""
+        graph, where = self._block.graph, f"{where}, source"
+        sources = graph.values(node, *rml("source"))
+        if len(sources) > 1:
+            raise self._block.error(where, "more than one rml:source: expected at most one")
+        for source in sources:
+            if isinstance(source, Literal):
+                return source.lexical, "mapping"
+            self._block.only(source, "source", where)
+            paths, roots = (graph.values(source, name) for name in rml("path", "root"))
+            if not paths:
+                return ("" if isinstance(source, BlankNode) else str(source)), None
+            if len(paths) > 1 or not isinstance(paths[0], Literal) or len(roots) > 1:
+                raise self._block.error(
+                    where, "expected one rml:path in quotes, and at most one rml:root"
+                )
+            if roots and roots[0] not in _ROOTS:
+                raise self._block.error(
+                    where,
+                    f"rml:root {graph.shown(roots[0])}: expected rml:MappingDirectory or "
+                    "rml:CurrentWorkingDirectory",
+                )
+            return paths[0].lexical, _ROOTS[roots[0]] if roots else "mapping"
+        return "", None
 
     # Properties
 
     def _predicate_objects(self, node: Term, where: str) -> PredicateObjects:
         graph = self._block.graph
         self._block.only(node, "predicate-object map", where)
-        self._block.default_graph(node, where)
         constants = graph.values(node, *rml("predicate"))
         if constants:
             where = f"{where} ({graph.shown(constants[0])})"
@@ -219,7 +246,7 @@ class _Reader:
         for what, found in (("predicate", predicates), ("object", objects)):
             if not found:
                 raise self._block.error(where, f"no {what}: expected rml:{what} or rml:{what}Map")
-        return PredicateObjects(tuple(predicates), tuple(objects))
+        return PredicateObjects(tuple(predicates), tuple(objects), self._terms.graphs(node, where))
 
     def _object_map(self, node: Term, where: str) -> TermMap | ParentMap:
         parents = self._block.graph.values(node, *rml("parentTriplesMap"))
@@ -271,12 +298,17 @@ def _check_parent(
     what = ""
     if parent is None:
         what = f"there is no triples map {shown} in this document"
-    elif parent.source.name != child.source.name:
+    elif parent.source.name != child.source.name and parent.source.root is None:
         what = (
-            f"{shown} reads another source ('{parent.source.name}'): one message is mapped at "
-            "a time, expected the same rml:source"
+            f"{shown} is about other messages ('{parent.source.name}'): one message is mapped at "
+            "a time, expected the same rml:source, or a file"
+        )
+    elif parent.source.name != child.source.name and parent.subject.type == "BlankNode":
+        what = (
+            f"the subjects of {shown} are blank nodes: expected IRIs, since a blank node of "
+            f"{parent.source.name} is not known in a message"
         )
     elif not value.joins and parent.source != child.source:
-        what = f"{shown} has another iterator: expected an rml:joinCondition"
+        what = f"{shown} has another source or iterator: expected an rml:joinCondition"
     if what:
         raise LanguageError(f"{value.where}: {what}", position=value.position)

@@ -10,25 +10,31 @@ from sensorstream.language.ontology_names import unknown_names
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place
 from sensorstream.mapping import xpath
+from sensorstream.mapping.function_chain import call_faults
+from sensorstream.mapping.functions import NO_LIBRARY, Library
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
+    FunctionValue,
     RmlMapping,
     TermMap,
     TriplesMap,
 )
 from sensorstream.mapping.rml.paths import absolute, from_document
-from sensorstream.mapping.values import literal_maker
+from sensorstream.mapping.values import check_graph_name, literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, iri
 from sensorstream.model.vocabulary import RDF_TYPE
 
 
-def faults(mapping: RmlMapping, schema: Schema) -> list[LanguageError]:
+def faults(
+    mapping: RmlMapping, schema: Schema, library: Library = NO_LIBRARY
+) -> list[LanguageError]:
     """All faults of a mapping, each with its position in the document."""
     found: list[LanguageError] = []
     for each in mapping.maps:
         found += _xpaths(each)
         found += _constants(each)
+        found += _functions(each, library)
         found += unknown_names(_as_rules(mapping, each), schema)
     return sorted(found, key=place)
 
@@ -42,7 +48,8 @@ def _xpaths(triples_map: TriplesMap) -> Iterator[LanguageError]:
         path = source.iterator.text
     iterator = syntax.Hole(path, position=source.iterator.position)
     yield from _at(triples_map, xpath.faults(iterator, namespaces, (), nodes=True))
-    for hole in nodes((triples_map.subject, triples_map.properties, triples_map.at), syntax.Hole):
+    parts = (triples_map.subject, triples_map.graphs, triples_map.properties, triples_map.at)
+    for hole in nodes(parts, syntax.Hole):
         found = list(_at(triples_map, xpath.faults(hole, namespaces, ())))
         yield from found
         if not found and source.iterator.text == "/":
@@ -63,6 +70,27 @@ def _at(triples_map: TriplesMap, found: Iterator[LanguageError]) -> Iterator[Lan
         yield LanguageError(f"rule {triples_map.rule}: {message}", position=fault.position)
 
 
+def _functions(triples_map: TriplesMap, library: Library) -> Iterator[LanguageError]:
+    """Functions that do not take what comes before them, or give what the datatype is not."""
+    parts = (triples_map.subject, triples_map.graphs, triples_map.properties)
+    datatypes = {
+        id(each.expression): _constant(each.datatype)
+        for each in nodes(parts, TermMap)
+        if each.datatype is not None
+    }
+    inner = {id(each.value) for each in nodes(parts, FunctionValue)}
+    for each in nodes(parts, FunctionValue):
+        if id(each) not in inner:
+            calls = tuple(reversed(tuple(_chain(each))))
+            yield from call_faults(calls, library, datatypes.get(id(each)))
+
+
+def _chain(value: FunctionValue) -> Iterator[syntax.Call]:
+    yield value.call
+    if isinstance(value.value, FunctionValue):
+        yield from _chain(value.value)
+
+
 def _constants(triples_map: TriplesMap) -> Iterator[LanguageError]:
     for term_map in nodes((triples_map.subject, triples_map.properties), TermMap):
         try:
@@ -76,11 +104,19 @@ def _constants(triples_map: TriplesMap) -> Iterator[LanguageError]:
         except TermError as error:
             message = f"{term_map.where}: {error.message}"
             yield LanguageError(message, position=term_map.position)
+    for graphs in (triples_map.graphs, *(each.graphs for each in triples_map.properties)):
+        for graph in graphs:
+            name = _constant(graph)
+            try:
+                if name is not None:
+                    check_graph_name(name)
+            except TermError as error:
+                yield LanguageError(f"{graph.where}: {error.message}", position=graph.position)
     if triples_map.base is not None:
         try:
             iri(triples_map.base)
         except TermError as error:
-            yield LanguageError(f"rml:baseIRI: {error.message}", position=triples_map.position)
+            yield LanguageError(f"the base IRI: {error.message}", position=triples_map.position)
 
 
 def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:

@@ -9,14 +9,17 @@ from typing import TypeAlias
 
 from lxml import etree
 
-from sensorstream.errors import MappingError
+from sensorstream.errors import InvalidValue, MappingError, TermError
 from sensorstream.language.syntax import Hole, Part
+from sensorstream.language.walk import nodes
 from sensorstream.mapping import xpath
 from sensorstream.mapping.document import Element
+from sensorstream.mapping.functions import Library, compile_call
 from sensorstream.mapping.plan import Harvest
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
+    FunctionValue,
     ParentMap,
     Reference,
     StringTemplate,
@@ -48,7 +51,8 @@ Terms: TypeAlias = Callable[[Row], Iterable[Term]]
 class RmlExpressions:
     """Compiles the expressions of one triples map; its methods return closures."""
 
-    def __init__(self, triples_map: TriplesMap) -> None:
+    def __init__(self, triples_map: TriplesMap, library: Library) -> None:
+        self._library = library
         self._map = triples_map
         self._namespaces = dict(triples_map.source.namespaces)
 
@@ -62,6 +66,24 @@ class RmlExpressions:
                 return self.texts(hole)
             case StringTemplate(parts=parts):
                 return self.template(parts, change)
+            case FunctionValue():
+                return self._called(expression)
+
+    def _called(self, expression: FunctionValue) -> Texts:
+        """The values of a function; only templates encode what fills them."""
+        find = self.values(expression.value, str)
+        run = compile_call(expression.call, self._library).run
+        hole = next(nodes(expression, Hole), self._map.source.iterator)
+
+        def called(row: Row) -> list[str]:
+            found = find(row)
+            try:
+                return run(found)
+            except TermError as error:
+                fault = self.error(row, hole, error.message, ", ".join(found))
+                raise InvalidValue(fault.message, position=fault.position) from None
+
+        return called
 
     def template(self, parts: Sequence[Part], change: Callable[[str], str]) -> Texts:
         """Every combination of values of the references; equal references have the same value."""
@@ -101,7 +123,9 @@ class RmlExpressions:
         return find
 
     def error(self, row: Row, hole: Hole, what: str, found: str = "") -> MappingError:
-        line = xpath.line_of(hole, self._namespaces, row.node, {}, found) or row.node.sourceline
+        line = (
+            xpath.line_of(hole.text, self._namespaces, row.node, {}, found) or row.node.sourceline
+        )
         return MappingError(
             f"rule {self._map.rule}, {{{hole.text}}}, message line {line}: {what}",
             position=hole.position,

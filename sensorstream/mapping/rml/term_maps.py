@@ -6,16 +6,18 @@ Source: RML-Core, "Generated RDF Term of a Term Map".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import product
-from typing import Final
+from typing import Final, cast
 
-from sensorstream.errors import MappingError, TermError
+from sensorstream.errors import InvalidValue, MappingError, TermError
 from sensorstream.language.syntax import Hole
+from sensorstream.mapping.rml.block import DEFAULT_GRAPH
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
+    FunctionValue,
     Reference,
     StringTemplate,
     TermMap,
@@ -23,7 +25,7 @@ from sensorstream.mapping.rml.model import (
 )
 from sensorstream.mapping.rml.rml_expressions import RmlExpressions, Row, Terms, Texts
 from sensorstream.mapping.terms import SkipIndividual
-from sensorstream.mapping.values import encode_segment, literal_maker
+from sensorstream.mapping.values import check_graph_name, encode_segment, literal_maker
 from sensorstream.model.terms import IRI, Literal, Term, iri
 
 _CACHED_IRIS: Final = 1024
@@ -37,8 +39,9 @@ class TermCompiler:
         self._iterator = triples_map.source.iterator
         self._expressions = expressions
 
-    def term(self, term_map: TermMap) -> Terms:
-        find = self._terms(term_map)
+    def term(self, term_map: TermMap, check: Callable[[IRI], IRI] | None = None) -> Terms:
+        """A function to the terms of a map; an IRI that ``check`` refuses is invalid."""
+        find = self._terms(term_map, check)
         if term_map.missing == "skip":
             return find
         skip = term_map.missing == "skip individual"
@@ -53,7 +56,20 @@ class TermCompiler:
 
         return needed
 
-    def _terms(self, term_map: TermMap) -> Terms:
+    def graphs(self, term_maps: Sequence[TermMap]) -> Callable[[Row], list[IRI | None]]:
+        """The graphs that graph maps name in an iteration; None is the default graph."""
+        finds = tuple(self.term(each, check=check_graph_name) for each in term_maps)
+
+        def graphs(row: Row) -> list[IRI | None]:
+            return [
+                None if name == DEFAULT_GRAPH else cast(IRI, name)
+                for find in finds
+                for name in find(row)
+            ]
+
+        return graphs
+
+    def _terms(self, term_map: TermMap, check: Callable[[IRI], IRI] | None) -> Terms:
         expression = term_map.expression
         if isinstance(expression, ConstantTerm):
             constant = (expression.term,)
@@ -62,9 +78,9 @@ class TermCompiler:
             return self._literals(term_map)
         if term_map.type == "BlankNode":
             return self._blank_nodes(term_map)
-        return self._iris(term_map)
+        return self._iris(term_map, check)
 
-    def _iris(self, term_map: TermMap) -> Terms:
+    def _iris(self, term_map: TermMap, check: Callable[[IRI], IRI] | None) -> Terms:
         assert term_map.expression is not None
         change = _ENCODERS[term_map.type]
         find, base = self._expressions.values(term_map.expression, change), self._base or ""
@@ -78,7 +94,7 @@ class TermCompiler:
                 made = iri(base + text)
             if is_uri and not made.isascii():
                 raise TermError(f"'{made}' is not a URI: expected ASCII characters only")
-            return made
+            return made if check is None else check(made)
 
         return self._made(term_map, find, lambda row, text: (make(text),))
 
@@ -119,7 +135,13 @@ class TermCompiler:
 
         def terms(row: Row) -> Iterable[Term]:
             made: list[Term] = []
-            for text in find(row):
+            try:
+                texts = find(row)
+            except InvalidValue:  # a function refuses a value
+                if term_map.if_valid:
+                    return ()
+                raise
+            for text in texts:
                 try:
                     made += make(row, text)
                 except TermError as error:
@@ -159,6 +181,8 @@ def _first_hole(expression: Expression | None) -> Hole | None:
             return hole
         case StringTemplate(parts=parts):
             return next((part for part in parts if isinstance(part, Hole)), None)
+        case FunctionValue(value=value):
+            return _first_hole(value)
         case _:
             return None
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 from typing import Final, cast, get_args
 
 from sensorstream.errors import LanguageError
-from sensorstream.mapping.rml.block import EXPRESSION, INVALID, MISSING, Block, rml
+from sensorstream.mapping.functions import Library
+from sensorstream.mapping.rml.block import EXPRESSION, GRAPHS, INVALID, MISSING, Block, rml
+from sensorstream.mapping.rml.executions import ExecutionReader
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
+    FunctionValue,
     Missing,
     Reference,
     StringTemplate,
@@ -21,11 +24,14 @@ from sensorstream.mapping.rml.model import (
 from sensorstream.mapping.rml.template import parse_template
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 
-ONE_EXPRESSION: Final = "expected one of rml:constant, rml:reference and rml:template"
+ONE_EXPRESSION: Final = (
+    "expected one of rml:constant, rml:reference, rml:template and rml:functionExecution"
+)
 _TERM_TYPES: Final = {
     "subject map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI", "BlankNode"),
     "predicate map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI"),
     "datatype map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI"),
+    "graph map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI"),
     "object map": get_args(TermType),
 }
 
@@ -33,8 +39,9 @@ _TERM_TYPES: Final = {
 class TermReader:
     """Reads the term maps of one triples map."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, library: Library) -> None:
         self._block = block
+        self._executions = ExecutionReader(block, library, self.expression)
 
     def constant(self, term: Term, kind: str, where: str) -> TermMap:
         where = f"{where}, {kind}"
@@ -66,7 +73,9 @@ class TermReader:
         if len(written) > 1:
             raise self._block.error(where, "two term types: expected one rml:termType")
         is_literal = kind == "object map" and (
-            isinstance(expression, Reference) or datatype is not None or language is not None
+            isinstance(expression, Reference | FunctionValue)
+            or datatype is not None
+            or language is not None
         )
         wanted = graph.shown(written[0]) if written else "rml:Literal" if is_literal else "rml:IRI"
         allowed = _TERM_TYPES[kind]
@@ -85,6 +94,14 @@ class TermReader:
         missing, if_valid = self._policies(node, where)
         return TermMap(
             expression, term_type, datatype, language, missing, if_valid, where, self._block.place
+        )
+
+    def graphs(self, node: Term, where: str) -> tuple[TermMap, ...]:
+        """The graph maps of a subject map or predicate-object map."""
+        constants, maps = (self._block.graph.values(node, each) for each in GRAPHS)
+        return (
+            *(self.constant(each, "graph map", where) for each in constants),
+            *(self.term_map(each, "graph map", f"{where}, graph map") for each in maps),
         )
 
     def _policies(self, node: Term, where: str) -> tuple[Missing, bool]:
@@ -123,8 +140,11 @@ class TermReader:
         constant, reference, template = (
             self._block.graph.values(node, each) for each in EXPRESSION
         )
-        if len(constant) + len(reference) + len(template) > 1:
+        executed = self._executions.value(node, where)
+        if len(constant) + len(reference) + len(template) + (executed is not None) > 1:
             raise self._block.error(where, ONE_EXPRESSION)
+        if executed is not None:
+            return executed
         for term in constant:
             if isinstance(term, BlankNode):
                 raise self._block.error(

@@ -12,6 +12,7 @@ from sensorstream.language.walk import nodes
 from sensorstream.mapping import xpath
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
+    FunctionValue,
     ParentMap,
     PredicateObjects,
     Reference,
@@ -105,6 +106,8 @@ class _Importer:
 
     def rule(self) -> syntax.MappingRule:
         each = self._map
+        if each.graphs or any(values.graphs for values in each.properties):
+            self._refuse("a graph map")
         subject = self._name(each.subject)
         action = syntax.IndividualAction(
             "update" if each.update else "insert",
@@ -169,12 +172,24 @@ class _Importer:
         match value.expression:
             case Reference(xpath=hole):
                 return syntax.XPathValue(self._hole(hole), datatype, tag)
+            case FunctionValue() as called:
+                return syntax.XPathValue(self._called(called), datatype, tag)
             case StringTemplate(parts=parts):
                 return syntax.TextValue(syntax.Template(self._parts(parts)), datatype, tag)
             case ConstantTerm(term=Literal() as term):
                 text = (term.lexical,) if term.lexical else ()
                 return syntax.TextValue(syntax.Template(text), datatype, tag)
         raise AssertionError("a literal has an expression")
+
+    def _called(self, value: FunctionValue) -> syntax.Hole:
+        match value.value:
+            case Reference(xpath=hole):
+                inner = self._hole(hole)
+            case FunctionValue() as before:
+                inner = self._called(before)
+            case _:
+                self._refuse("a function of a constant or template")
+        return syntax.Hole(inner.text, (*inner.calls, value.call))
 
     def _constant_kind(self, value: TermMap) -> str:
         match value.datatype:
@@ -206,6 +221,8 @@ class _Importer:
                 return self._constant_name(term)
             case TermMap(expression=StringTemplate(parts=parts), type="IRI"):
                 return self._name_of_parts(self._with_base(self._parts(parts)))
+            case TermMap(expression=Reference(xpath=hole), type="IRI") if self._map.base is None:
+                return syntax.Name(None, (self._hole(hole),))
             case TermMap(expression=StringTemplate(parts=parts), type="BlankNode"):
                 if not all(_LABEL_PART.match(part) for part in parts if isinstance(part, str)):
                     self._refuse("such a label of a blank node")

@@ -18,6 +18,7 @@ _OLDER: Final = (
     _R2RML,
     "http://semweb.mmlab.be/ns/rml#",
     "http://semweb.mmlab.be/ns/ql#",
+    "http://semweb.mmlab.be/ns/fnml#",
     "http://w3id.org/rml/ql/",
 )
 OWN: Final = (RML, SENSORSTREAM)

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sensorstream.language.syntax import Hole
+from sensorstream.mapping.functions import VALUE
+from sensorstream.mapping.functions.definition import PARAMETER
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
+    FunctionValue,
     JoinCondition,
     LogicalSource,
     ParentMap,
@@ -29,7 +32,7 @@ _LOCAL: Final = re.compile(r"[A-Za-z_](?:[\w-]*\w)?\Z", re.ASCII)
 
 
 def print_rml(mapping: RmlMapping) -> str:
-    """Turtle; ``read_rml`` of it gives an equal mapping, without positions and names of sources."""
+    """Turtle; ``read_rml`` of it gives an equal mapping, without positions."""
     prefixes = {name: iri for name, iri in mapping.prefixes if name not in ("rml", "ss")}
     prefixes |= {"rml": RML, "ss": SENSORSTREAM}
     head = "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in prefixes.items())
@@ -48,6 +51,7 @@ class _Writer:
         if each.subject.type != "IRI" and not isinstance(each.subject.expression, ConstantTerm):
             subject.append(f"rml:termType rml:{each.subject.type}")
         subject += [f"rml:class {self._iri(name)}" for name in each.classes]
+        subject += self._each("graph", each.graphs)
         if each.at is not None:
             subject.append(f"ss:at {_text(each.at.text)}")
         if each.update:
@@ -81,14 +85,20 @@ class _Writer:
                 ]
             )
         parts = [
-            *([f"rml:source {_text(source.name)}"] if source.name else []),
+            *([f"rml:source {_name(source)}"] if source.name else []),
             f"rml:referenceFormulation {formulation}",
             f"rml:iterator {_text(source.iterator.text)}",
         ]
         return _node(parts)
 
     def _property(self, values: PredicateObjects) -> str:
-        return _node([*self._each("predicate", values.predicates), *self._objects(values.objects)])
+        return _node(
+            [
+                *self._each("predicate", values.predicates),
+                *self._objects(values.objects),
+                *self._each("graph", values.graphs),
+            ]
+        )
 
     def _objects(self, objects: Sequence[TermMap | ParentMap]) -> Iterator[str]:
         """Constants have shortcuts, which are read first: so only at the beginning."""
@@ -150,6 +160,19 @@ class _Writer:
                 return f"rml:reference {_text(text)}"
             case StringTemplate(parts=parts):
                 return f"rml:template {_text(print_template(parts))}"
+            case FunctionValue():
+                return f"rml:functionExecution {self._execution(expression)}"
+
+    def _execution(self, value: FunctionValue) -> str:
+        inputs = [
+            f"rml:input [ rml:parameter <{PARAMETER}{VALUE}> ; "
+            f"rml:inputValueMap [ {self._expression(value.value)} ] ]",
+            *(
+                f"rml:input [ rml:parameter <{PARAMETER}{name}> ; rml:inputValue {_text(text)} ]"
+                for name, text in value.arguments
+            ),
+        ]
+        return _node([f"rml:function {self._iri(IRI(value.function))}", *inputs])
 
     def _term(self, term: IRI | Literal) -> str:
         if isinstance(term, IRI):
@@ -183,11 +206,21 @@ def _is_literal(what: str, term_map: TermMap) -> bool:
     return what == "language" or (
         what == "object"
         and (
-            isinstance(term_map.expression, Reference)
+            isinstance(term_map.expression, Reference | FunctionValue)
             or term_map.datatype is not None
             or term_map.language is not None
         )
     )
+
+
+def _name(source: LogicalSource) -> str:
+    match source.root:
+        case None:
+            return IRI(source.name).n3
+        case "mapping":
+            return _text(source.name)
+        case "working":
+            return _node([f"rml:path {_text(source.name)}", "rml:root rml:CurrentWorkingDirectory"])
 
 
 def _node(parts: Sequence[str]) -> str:

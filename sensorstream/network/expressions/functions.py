@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import lru_cache
 from typing import Final, TypeAlias
-from urllib.parse import quote, urljoin
+from urllib.parse import quote
 
 from sensorstream.errors import TermError
 from sensorstream.model import terms
@@ -42,6 +42,7 @@ from sensorstream.network.expressions.values import (
     text,
     truth,
 )
+from sensorstream.sparql.iris import resolve
 
 Function: TypeAlias = Callable[..., Term | None]
 
@@ -338,7 +339,7 @@ def iri_function(base: str) -> Function:
         if found is None:
             return None
         try:
-            return terms.iri(urljoin(base, found) if base else found)
+            return terms.iri(resolve(base, found) if base else found)
         except TermError:
             return None
 

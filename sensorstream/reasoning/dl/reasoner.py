@@ -58,7 +58,7 @@ class DlReasoner:
         self._worker = worker
         self._questions = Questions(terminology, worker, remembered)
         self._closure = SchemaClosure(terminology.schema, types=False)
-        self._decisions = _decisions(terminology)
+        self._decisions: Decisions | None = None
         self._types: dict[Subject, frozenset[IRI]] = {}
         self._triples: dict[Subject, frozenset[Triple]] = {}
         self._shares: dict[Subject, frozenset[Triple]] = {}
@@ -78,6 +78,8 @@ class DlReasoner:
             OntologyError: the axioms, or the static individuals with them, have no model.
             ReasonerError: the reasoner's process failed.
         """
+        self._forget()
+        self._decisions = _decisions(self._terminology)
         try:
             consistent = self._worker.start()
         except ReasonerError as error:
@@ -133,7 +135,11 @@ class DlReasoner:
     def close(self) -> None:
         """End the reasoner's process."""
         self._worker.close()
+        self._forget()
+
+    def _forget(self) -> None:
         self._closure.close()
+        self._mainland = self._terminology.named
         self._types.clear()
         self._triples.clear()
         self._shares.clear()

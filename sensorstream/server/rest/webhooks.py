@@ -7,10 +7,10 @@ from datetime import datetime
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
-from starlette.exceptions import HTTPException
 
 from sensorstream.alerts.records import Webhook
 from sensorstream.app.application import Application
+from sensorstream.errors import UnknownWebhook
 
 
 class NewWebhookBody(BaseModel):
@@ -97,5 +97,5 @@ def _body(webhook: Webhook) -> WebhookBody:
     )
 
 
-def _unknown(webhook_id: str) -> HTTPException:
-    return HTTPException(404, f"there is no webhook '{webhook_id}'")
+def _unknown(webhook_id: str) -> UnknownWebhook:
+    return UnknownWebhook(f"there is no webhook '{webhook_id}'")

@@ -38,6 +38,9 @@ class WindowBody(BaseModel):
     held: int = Field(description="messages that wait for earlier ones before they enter")
     statements: int = Field(description="asserted statements in the window")
     inferred: int = Field(description="statements inferred with the window's help")
+    now: int | str | None = Field(
+        description="application time: the latest time any message brought"
+    )
     individuals: list[IndividualBody]
     next: str | None = Field(description="path of the next page, if any")
 
@@ -81,6 +84,7 @@ def router(application: Application) -> APIRouter:
             held=view.held,
             statements=view.statements,
             inferred=view.inferred,
+            now=None if view.now is None else plain_time(view.now, line),
             individuals=individuals,
             next=f"/window?limit={limit}&offset={end}" if more else None,
         )

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language import parse
 from sensorstream.language.syntax import Call, Hole
 from sensorstream.language.walk import nodes
-from sensorstream.mapping.functions import compile_call
+from sensorstream.mapping.functions import Library, compile_call
 
-TABLES = {"rooms": {"A1": "hall", "A2": "kitchen"}}
+LIBRARY = Library({"rooms": {"A1": "hall", "A2": "kitchen"}})
 
 
 def calls(pipeline: str) -> tuple[Call, ...]:
@@ -33,10 +34,10 @@ def calls(pipeline: str) -> tuple[Call, ...]:
     return hole.calls
 
 
-def run(pipeline: str, *values: str, tables: Mapping[str, Mapping[str, str]] = TABLES) -> list[str]:
+def run(pipeline: str, *values: str, library: Library = LIBRARY) -> list[str]:
     found = list(values)
     for call in calls(pipeline):
-        found = compile_call(call, tables).run(found)
+        found = compile_call(call, library).run(found)
     return found
 
 
@@ -99,6 +100,48 @@ def run(pipeline: str, *values: str, tables: Mapping[str, Mapping[str, str]] = T
         # The clock hour from two to three came twice.
         ('date iso in "Europe/Copenhagen"', "2014-10-26T02:30", ["2014-10-26T00:30:00Z"]),
         ('day "%d.%m.%Y"', "01.08.2014", ["2014-08-01"]),
+        ("date seconds", "-0.5", ["1969-12-31T23:59:59.5Z"]),
+        ("date seconds", "1.9999999", ["1970-01-01T00:00:01.999999Z"]),
+        ("date seconds", "-1.0000001", ["1969-12-31T23:59:58.999999Z"]),
+        ("date milliseconds", "-86400000", ["1969-12-31T00:00:00Z"]),
+        ("date seconds", "-62135596800", ["0001-01-01T00:00:00Z"]),
+        ("date end", "2014-08-01T08:00:00Z/PT1M30.5S", ["2014-08-01T08:01:30.5Z"]),
+        ("date end", "2014-08-01T08:00:00Z / -P1D", ["2014-07-31T08:00:00Z"]),
+        ("date end", "2014-08-01T08:00Z/2014-08-01T10:00+01:00", ["2014-08-01T09:00:00Z"]),
+        ("duration iso", "PT90S", ["PT1M30S"]),
+        ("duration iso", "-P1W", ["-P7D"]),
+        ("duration iso", "P14MT25H", ["P1Y2M1DT1H"]),
+        ("duration iso", "PT0S", ["PT0S"]),
+        ("duration iso or seconds", "90", ["PT1M30S"]),
+        ("duration milliseconds", "-1500", ["-PT1.5S"]),
+        ("duration minutes", "0.1", ["PT6S"]),
+        ("duration hours", "36", ["P1DT12H"]),
+        ("duration days", "1e3", ["P1000D"]),
+        ("duration weeks", "2", ["P14D"]),
+        ("duration between", "2014-08-01T08:00Z/2014-08-01T10:00+01:00", ["PT1H"]),
+        ("duration between", "2014-08-01T08:00 / 2014-07-31T08:00:00.25", ["-PT23H59M59.75S"]),
+        ("seconds", "PT2M30S", ["150"]),
+        ("seconds |> / 60", "-P1DT1.5S", ["-1440.025"]),
+        ("boolean", "Yes", ["true"]),
+        ("boolean", "off", ["false"]),
+        ('boolean "Ja" or "J" not "Nein"', "J", ["true"]),
+        ('boolean "Ja" or "J" not "Nein" or "N"', "N", ["false"]),
+        ("wkt lat lon", "56.15,10.20", ["POINT(10.2 56.15)"]),
+        ("wkt lon lat", " 10.20 ; 56.15", ["POINT(10.2 56.15)"]),
+        ("wkt point lat lon height", "56.15 10.2 -7.50", ["POINT Z (10.2 56.15 -7.5)"]),
+        ("wkt line lat lon", "1 2 3 4 5 6", ["LINESTRING(2 1, 4 3, 6 5)"]),
+        ("wkt polygon lat lon", "0,0 0,1 1,1 0,0", ["POLYGON((0 0, 1 0, 1 1, 0 0))"]),
+        (
+            "wkt polygon lon lat height",
+            "0 0 5 1 0 5 1 1 5 0 0 5",
+            ["POLYGON Z ((0 0 5, 1 0 5, 1 1 5, 0 0 5))"],
+        ),
+        (
+            'wkt x y in "http://www.opengis.net/def/crs/EPSG/0/25832"',
+            "575000.5 6224000",
+            ["<http://www.opengis.net/def/crs/EPSG/0/25832> POINT(575000.5 6224000)"],
+        ),
+        ("wkt circle lat lon", "32.9525,-115.5527 0", ["POINT(-115.5527 32.9525)"]),
     ],
 )
 def test_a_value_function_makes_of_a_value(pipeline: str, value: str, made: list[str]) -> None:
@@ -126,6 +169,51 @@ def test_a_function_works_on_every_value_that_was_found() -> None:
         ("date seconds", "1e300", "date: '1e300' is not a time"),
         ('date iso in "Asia/Tokyo"', "0001-01-01T00:00", "date: '0001-01-01T00:00' is not a time"),
         ('day "%d.%m.%Y"', "soon", "day: 'soon' is not a time: expected %d.%m.%Y"),
+        ("date seconds", "1e30", "date: '1e30' is not a time: outside the years 1 to 9999"),
+        ("date seconds", "253402300800", "date: '253402300800' is not a time: outside the years"),
+        ("date end", "2014-08-01T08:00:00Z", "date: '2014-08-01T08:00:00Z' is not a time: expecte"),
+        ("date end", "2014-08-01T08:00Z/P1M", "date: '2014-08-01T08:00Z/P1M' is not a time"),
+        ("duration iso", "P", "duration: 'P' is not a duration: expected e.g. PT1M30S"),
+        ("duration iso", "P1DT", "duration: 'P1DT' is not a duration"),
+        ("duration iso", "PT1.5H", "duration: 'PT1.5H' is not a duration"),
+        ("duration seconds", "1e99", "duration: '1e99' is not a duration: expected a number up to"),
+        ("duration seconds", "1e-99", "duration: '1e-99' is not a duration: expected a number"),
+        (
+            "duration iso or seconds",
+            "x",
+            "duration: 'x' is not a duration: expected iso or seconds",
+        ),
+        (
+            "duration between",
+            "2014-08-01T08:00/2014-08-01T10:00Z",
+            "duration: '2014-08-01T08:00/2014-08-01T10:00Z' is not a duration: expected both with",
+        ),
+        (
+            "duration between",
+            "2014-08-01",
+            "duration: '2014-08-01' is not a duration: expected two",
+        ),
+        ("seconds", "P1M", "seconds: 'P1M' has no fixed length: expected weeks, days"),
+        ("seconds", "90", "seconds: '90' is not a duration: expected e.g. PT1M30S"),
+        ("boolean", "maybe", "boolean: 'maybe' is not a boolean: expected one of"),
+        ('boolean "J" not "N"', "j", "boolean: 'j' is not a boolean: expected one of N, J"),
+        ("wkt lat lon", "10.2", "wkt: '10.2' has 1 numbers: expected lat lon"),
+        ("wkt lat lon", "100,10", "wkt: '100,10': the latitude 100 is outside -90 to 90"),
+        ("wkt lon lat", "190 0", "wkt: '190 0': the longitude 190 is outside -180 to 180"),
+        ("wkt lat lon", "north 10", "wkt: 'north' is not a number: expected e.g. 7.4"),
+        ("wkt lat lon", "NaN 10", "wkt: 'NaN' is not a number"),
+        ("wkt line lat lon", "1 2", "wkt: '1 2' has 1 positions: a line has 2 at least"),
+        ("wkt line lat lon", "1 2 3", "wkt: '1 2 3' has 3 numbers: expected lat lon, repeated"),
+        ("wkt polygon lat lon", "0,0 0,1 1,1 1,0", "wkt: '0,0 0,1 1,1 1,0' is not closed"),
+        ("wkt polygon lat lon", "0,0 0,1 0,0", "wkt: '0,0 0,1 0,0' has 3 positions: a closed ring"),
+        (
+            "wkt circle lat lon",
+            "32.9,-115.5",
+            "wkt: '32.9,-115.5' has 2 numbers: expected lat lon r",
+        ),
+        ("wkt circle lat lon", "89,0 200", "wkt: '89,0 200': expected a radius above 0 that does"),
+        ("wkt circle lat lon", "0,0 -1", "wkt: '0,0 -1': expected a radius above 0"),
+        ("wkt circle lat lon", "0,179.9 50", "wkt: '0,179.9 50': the circle crosses the 180th"),
     ],
 )
 def test_an_invalid_value_is_named_with_its_function(
@@ -165,12 +253,94 @@ def test_an_invalid_value_is_named_with_its_function(
         ('date "%Q %Y"', "13: not a format of times: 'Q' is a bad directive in format '%Q %Y'"),
         ('date iso in "Mars"', "20: unknown time zone 'Mars': expected e.g. Europe/Athens"),
         ("date tomorrow", "8: date is not used so: expected date FORMAT or FORMAT"),
+        ("duration", "8: duration is not used so: expected duration FORMAT"),
+        ('boolean "a"', "8: boolean is not used so: expected boolean, or boolean"),
+        ('boolean "a" not "b" or "a"', "8: 'a' cannot be both true and false"),
+        ("wkt", "8: wkt is not used so: expected wkt SHAPE lat lon"),
+        ("wkt x y", "8: wkt is not used so"),
+        ("wkt circle lat lon height", "8: wkt is not used so"),
+        ('wkt x y in "EPSG:25832 "', "19: 'EPSG:25832 ' is not an IRI"),
+        ('wkt x y in "25832"', "19: '25832' is not an absolute IRI"),
     ],
 )
 def test_a_wrong_call_is_found_at_its_place_before_any_message(pipeline: str, fault: str) -> None:
     with pytest.raises(LanguageError) as caught:
         run(pipeline)
     assert str(caught.value).startswith(f"f:3:{fault}")
+
+
+def test_several_rings_are_one_polygon_with_holes() -> None:
+    outer, hole = "0 0 0 9 9 9 9 0 0 0", "1 1 2 1 2 2 1 1"
+    assert run("wkt rings lon lat", outer, hole) == [
+        "POLYGON((0 0, 0 9, 9 9, 9 0, 0 0), (1 1, 2 1, 2 2, 1 1))"
+    ]
+    assert run("wkt rings lon lat") == []
+    assert run('join " " |> wkt line lon lat', "0 0", "1 1") == ["LINESTRING(0 0, 1 1)"]
+
+
+def test_a_circle_is_a_closed_polygon_whose_corners_have_the_radius() -> None:
+    (made,) = run("wkt circle lat lon", "56.15,10.2 15")
+    corners = [tuple(map(float, each.split())) for each in made[len("POLYGON((") : -2].split(", ")]
+    assert made.startswith("POLYGON((")
+    assert corners[0] == corners[-1]
+    assert len(set(corners)) == 64
+    for longitude, latitude in corners:
+        # The haversine formula, which the function does not use.
+        a, b = math.radians(latitude), math.radians(56.15)
+        h = (
+            math.sin((a - b) / 2) ** 2
+            + math.cos(a) * math.cos(b) * math.sin(math.radians(longitude - 10.2) / 2) ** 2
+        )
+        assert math.isclose(2 * 6371.0088 * math.asin(math.sqrt(h)), 15, abs_tol=1e-4)
+    area = sum(x * v - u * y for (x, y), (u, v) in pairwise(corners))
+    assert area > 0, "an outer boundary is counterclockwise"
+
+
+degrees = st.decimals(allow_nan=False, min_value=-90, max_value=90, places=5)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(degrees, degrees), min_size=2, max_size=6), st.sampled_from(", ;"))
+def test_coordinates_keep_their_numbers(
+    positions: list[tuple[Decimal, Decimal]], between: str
+) -> None:
+    text = " ".join(f"{latitude:f}{between}{longitude:f}" for latitude, longitude in positions)
+    (made,) = run("wkt line lat lon", text)
+    found = made.removeprefix("LINESTRING(").removesuffix(")").split(", ")
+    assert [tuple(map(Decimal, each.split())) for each in found] == [
+        (longitude, latitude) for latitude, longitude in positions
+    ]
+
+
+@settings(deadline=None)
+@given(
+    st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9),
+    st.sampled_from(["milliseconds", "seconds", "minutes", "hours", "days", "weeks"]),
+)
+def test_a_duration_of_a_number_has_exactly_that_length(number: Decimal, unit: str) -> None:
+    assume(number.as_tuple().exponent >= -30)  # type: ignore[operator]
+    in_seconds = {"milliseconds": "0.001", "seconds": "1", "minutes": "60", "hours": "3600"}
+    in_seconds |= {"days": "86400", "weeks": "604800"}
+    (made,) = run(f"duration {unit}", f"{number:f}")
+    # All lengths of a day and less are written in hours, minutes and seconds below 24, 60 and 60.
+    match = re.fullmatch(
+        r"(-?)P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?", made, re.ASCII
+    )
+    assert match is not None
+    parts = [Fraction(each or 0) for each in match.groups()[1:]]
+    assert all(a < b for a, b in zip(parts[1:], (24, 60, 60), strict=True))
+    length = sum(a * b for a, b in zip(parts, (86_400, 3600, 60, 1), strict=True))
+    assert (-length if match[1] else length) == Fraction(number) * Fraction(in_seconds[unit])
+    assert run("duration iso", made) == [made]
+
+
+@settings(deadline=None)
+@given(st.datetimes(), st.sampled_from([(6, "seconds"), (3, "milliseconds")]))
+def test_a_number_since_1970_is_that_moment(moment: datetime, form: tuple[int, str]) -> None:
+    digits, word = form
+    micros = (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1)  # noqa: DTZ001
+    (made,) = run(f"date {word}", f"{Decimal(micros).scaleb(-digits):f}")
+    assert datetime.fromisoformat(made) == moment.replace(tzinfo=UTC)
 
 
 def test_no_expression_takes_more_than_linear_time() -> None:

@@ -65,7 +65,27 @@ MAP = f":M {SOURCE} ; {SUBJECT} ;\n  {PROPERTY} ."
             "rml:predicate :p",
             "no object",
         ),
-        ("rml:predicate :p ;", "rml:predicate :p ; rml:graph :g ;", "expected rml:defaultGraph"),
+        (
+            "rml:predicate :p ;",
+            'rml:predicate :p ; rml:graph "g" ;',
+            "is a literal: expected an IRI",
+        ),
+        (
+            "rml:predicate :p ;",
+            'rml:predicate :p ; rml:graphMap [ rml:reference "g" ; rml:termType rml:BlankNode ] ;',
+            "graph map: term type rml:BlankNode: expected one of rml:IRI",
+        ),
+        (
+            SOURCE,
+            SOURCE.replace("[", '[ rml:source [ rml:path "a" ; rml:encoding "x" ] ;'),
+            "source: rml:encoding is not supported here: expected one of rml:path, rml:root",
+        ),
+        (
+            SOURCE,
+            SOURCE.replace("[", '[ rml:source [ rml:path "a" ; rml:root :r ] ;'),
+            "rml:root :r: expected rml:MappingDirectory or rml:CurrentWorkingDirectory",
+        ),
+        (SOURCE, SOURCE.replace("[", '[ rml:source "a", "b" ;'), "more than one rml:source"),
         (f"{SUBJECT}", f'{SUBJECT} ; rml:baseIRI "x", "y"', "expected one IRI as rml:baseIRI"),
         (
             '"http://e/{@id}"',
@@ -116,7 +136,9 @@ def test_constants_must_be_what_they_say() -> None:
     error = fault(MAP.replace('"@x"', '"@x" ; rml:language "e n"'))
     assert "'e n' is not a language tag" in error.message
     error = fault(MAP.replace(SUBJECT, f"{SUBJECT} ; rml:baseIRI 'x'"))
-    assert "rml:baseIRI: 'x' is not an absolute IRI" in error.message
+    assert "the base IRI: 'x' is not an absolute IRI" in error.message
+    error = fault(MAP.replace(":p ;", ":p ; rml:graph <urn:sensorstream:window> ;"))
+    assert "<urn:sensorstream:window> cannot name a graph" in error.message
 
 
 def test_names_are_those_of_the_ontology() -> None:
@@ -141,7 +163,7 @@ def test_names_are_those_of_the_ontology() -> None:
 def test_maps_of_different_iterators_need_a_join() -> None:
     other = f" :N {SOURCE.replace('/m', '/n')} ; {SUBJECT} ."
     linked = MAP.replace('rml:reference "@x"', "rml:parentTriplesMap :N")
-    with pytest.raises(LanguageError, match=r":N has another iterator: expected an rml:joinCond"):
+    with pytest.raises(LanguageError, match=r":N has another source or iterator: expected"):
         read_rml(HEAD + linked + other)
 
 

@@ -12,6 +12,7 @@ from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language import parse, print_rules, syntax
 from sensorstream.mapping import MappingPlan, check, compile_mapping, parse_document
 from sensorstream.mapping.rml import compile_rml, read_rml
+from sensorstream.mapping.rml.ancestors import without_ancestors
 from sensorstream.mapping.rml.from_rules import from_rules
 from sensorstream.mapping.rml.to_rules import to_rules
 from sensorstream.mapping.rml.writer import print_rml
@@ -97,9 +98,16 @@ LOOPS = (
 
 
 def names(holes: st.SearchStrategy[syntax.Hole]) -> st.SearchStrategy[syntax.Name]:
-    return st.builds(lambda hole: syntax.Name("", ("i-", hole)), holes) | st.just(
-        syntax.Name(None, (f"{E}fixed",))
+    return st.one_of(
+        st.builds(lambda hole: syntax.Name("", ("i-", hole)), holes),
+        st.builds(lambda hole: syntax.Name(None, (whole(hole),)), holes),
+        st.just(syntax.Name(None, (f"{E}fixed",))),
     )
+
+
+def whole(hole: syntax.Hole) -> syntax.Hole:
+    """A hole whose value is often an IRI."""
+    return syntax.Hole(f"concat('urn:x:', {hole.text})")
 
 
 def labels(holes: st.SearchStrategy[syntax.Hole]) -> st.SearchStrategy[syntax.BlankName]:
@@ -201,6 +209,45 @@ def test_rules_mean_the_same_as_rml_and_back(file: syntax.RuleFile, xmls: Sequen
             assert unlabelled(said(as_rml, xml)) == unlabelled(expected)
 
 
+@settings(max_examples=60, deadline=None)
+@given(rule_files(), st.lists(messages, min_size=2, max_size=4))
+def test_values_of_ancestors_say_the_same_in_maps_of_their_own(
+    file: syntax.RuleFile, xmls: Sequence[str]
+) -> None:
+    mapping, _ = from_rules(file, SCHEMA)
+    apart = without_ancestors(mapping)
+    event("the same" if apart == mapping else "apart")
+    one, other = rml_plan(print_rml(mapping)), rml_plan(print_rml(apart))
+    for xml in xmls:
+        expected = said(one, xml)
+        if expected is not None:
+            assert unlabelled(said(other, xml)) == unlabelled(expected)
+
+
+def test_an_export_names_its_source_and_looks_for_nothing_above_an_iteration() -> None:
+    file = parse((bundled("mapping_rules") / "tracking.rules").read_text("utf-8"))
+    mapping, _ = from_rules(file, Schema(), "a b.xml")
+    turtle = print_rml(without_ancestors(mapping))
+    assert turtle.count('rml:source "a b.xml"') == 2
+    assert [line for line in turtle.splitlines() if "../" in line and "ss:at" not in line] == []
+    assert [each.source.name for each in read_rml(turtle).maps] == ["a b.xml", "a b.xml"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '"m.xml"',
+        "<http://e/stream>",
+        '[ a rml:RelativePathSource ; rml:root rml:MappingDirectory ; rml:path "m.xml" ]',
+        '[ rml:root rml:CurrentWorkingDirectory ; rml:path "m.xml" ]',
+    ],
+)
+def test_a_source_is_printed_as_it_is_read(written: str) -> None:
+    mapping = read_rml(RML_HEAD + MAP.replace("[ rml:ref", f"[ rml:source {written} ; rml:ref", 1))
+    assert mapping.maps[0].source.name
+    assert read_rml(print_rml(mapping)).maps == mapping.maps
+
+
 @settings(max_examples=30, deadline=None)
 @given(rule_files())
 def test_printed_rml_reads_as_the_same_mapping(file: syntax.RuleFile) -> None:
@@ -278,7 +325,7 @@ MAP = """:M rml:logicalSource [ rml:referenceFormulation rml:XPath ; rml:iterato
     ("old", "new", "reason"),
     [
         ("rml:predicate :t", 'rml:predicateMap [ rml:reference "p" ]', "whose name the message gi"),
-        ('"y"', '"y" ; rml:termType rml:IRI', "of term type rml:IRI that is not an encoded"),
+        ('"y"', '"y" ; rml:termType rml:URI', "of term type rml:URI that is not an encoded"),
         ('"y"', '"y" ; rml:datatypeMap [ rml:reference "d" ]', "a datatype that the message gives"),
         ('"y"', '"y" ; rml:languageMap [ rml:reference "d" ]', "a language that the message gives"),
         ('rml:reference "y"', "rml:termType rml:BlankNode", "a blank node without an expression"),

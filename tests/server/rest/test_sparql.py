@@ -11,6 +11,7 @@ from SPARQLWrapper import CSV, JSON, POST, TURTLE, XML, SPARQLWrapper
 
 from sensorstream.server import results
 
+NONE = "there is no graph <urn:sensorstream:x>"
 SELECT = "select ?name { ?s <http://example.org/name> ?name } order by ?name"
 CONSTRUCT = "construct where { ?s <http://example.org/name> ?name }"
 ASK = "ask { ?s ?p 'Ada' }"
@@ -103,9 +104,9 @@ def test_a_bad_query_is_told_with_its_place(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("query", "column", "said"),
     [
-        ("select * from <urn:other> { ?s ?p ?o }", 15, "there is no graph <urn:other>"),
-        ("select * from named <urn:other> { ?s ?p ?o }", 21, "there is no graph <urn:other>"),
-        ("select * { graph <urn:other> { ?s ?p ?o } }", 18, "there is no graph <urn:other>"),
+        ("select * from <urn:sensorstream:x> { ?s ?p ?o }", 15, f"{NONE}: expected"),
+        ("select * from named <urn:sensorstream:x> { ?s ?p ?o }", 21, f"{NONE}: expected"),
+        ("select * { graph <urn:sensorstream:x> { ?s ?p ?o } }", 18, f"{NONE}: expected"),
         ("select * { service <urn:other> { ?s ?p ?o } }", 12, "SERVICE is not allowed"),
         ("select * { ?s <p> ?o }", 15, "<p> is a relative IRI"),
         ("register query q as ask { }", 1, "REGISTER belongs to a continuous query"),
@@ -160,11 +161,17 @@ def test_describe_gives_what_is_said_of_a_name(client: httpx.Client) -> None:
     assert "Room" not in answer.text
 
 
-def test_the_protocol_cannot_name_a_graph_that_does_not_exist(client: httpx.Client) -> None:
+def test_the_protocol_cannot_name_a_graph_of_the_system_that_does_not_exist(
+    client: httpx.Client,
+) -> None:
     for parameter in ("default-graph-uri", "named-graph-uri"):
-        answer = client.get("/sparql", params={"query": SELECT, parameter: "urn:other"})
+        given = {"query": SELECT, parameter: "urn:sensorstream:x"}
+        answer = client.get("/sparql", params=given)
         assert answer.status_code == 400
-        assert f"{parameter}: there is no graph <urn:other>" in answer.json()["detail"]
+        assert f"{parameter}: {NONE}" in answer.json()["detail"]
+        answer = client.get("/sparql", params=given | {parameter: "urn:of-messages"})
+        assert answer.status_code == 200
+        assert answer.json()["results"]["bindings"] == []
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ def test_the_window_tells_its_definition_totals_and_individuals(client: httpx.Cl
         "held": 2,
         "statements": 25,
         "inferred": 10,
+        "now": 4,
         "next": "/window?limit=2&offset=2",
     }
     assert individuals[0] == {

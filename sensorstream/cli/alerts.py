@@ -1,0 +1,66 @@
+"""``sensorstream alerts``: the alerts of a running server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sensorstream.cli.following import count_option, follow
+from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.errors import ServerUnreachable
+
+_COLUMNS = ("seq", "time", "severity", "rule", "key", "text")
+
+
+@click.group("alerts")
+def command() -> None:
+    """List or follow the alerts of a running server."""
+
+
+@command.command("list")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True)
+@click.option("--before", type=int, metavar="SEQ", help="Only alerts older than this one.")
+@server_options
+@json_option
+def list_(limit: int, before: int | None, url: str | None, config: Path, as_json: bool) -> None:
+    """The newest alerts, newest first."""
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_json, print_table
+
+    with Client(server_url(url, config)) as client:
+        found = client.alerts(limit, before)
+    if as_json:
+        print_json(found)
+    else:
+        print_table(_COLUMNS, [[each[name] for name in _COLUMNS] for each in found])
+
+
+@command.command("follow")
+@click.option(
+    "--after", metavar="SEQ", help='Begin after this alert; "" begins with the oldest kept one.'
+)
+@count_option
+@server_options
+@json_option
+def follow_(
+    after: str | None, count: int | None, url: str | None, config: Path, as_json: bool
+) -> None:
+    """Alerts as they are raised, one a line, until Ctrl-C."""
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_json
+
+    last = after or "0"
+
+    def show(alert: dict[str, Any]) -> None:
+        nonlocal last
+        last = str(alert["seq"])
+        if as_json:
+            print_json(alert)
+        else:
+            click.echo(f"{alert['seq']} {alert['time']} {alert['severity']}: {alert['text']}")
+
+    with Client(server_url(url, config)) as client:
+        if not follow(client.follow_alerts(after), count, show):
+            raise ServerUnreachable(f"the server ended the stream: continue with --after {last}")

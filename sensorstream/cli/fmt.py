@@ -1,0 +1,99 @@
+"""``sensorstream fmt``: rule files in the standard layout."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import click
+
+from sensorstream.errors import LanguageError, Position, SensorStreamError, SettingsError
+
+_STANDARD_INPUT: Final = "-"
+
+
+@click.command("fmt")
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    metavar="FILE…",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+)
+@click.option(
+    "--check",
+    "only_check",
+    is_flag=True,
+    help="Change nothing; exit with 1 if a file would change.",
+)
+@click.option("--stdout", is_flag=True, help="Print the result instead of changing the files.")
+def command(files: tuple[Path, ...], only_check: bool, stdout: bool) -> None:
+    """Lay out rule files: line breaks, indentation and spaces.
+
+    Comments, texts, XPath and the lines of SPARQL stay as they are, and so does the meaning. Prints
+    the names of the files that were changed. A file with a syntax error is not changed, and is an
+    error after all other files were laid out. "-" reads from standard input and prints.
+    """
+    if only_check and stdout:
+        raise click.UsageError("--check and --stdout exclude each other")
+    faults: list[SensorStreamError] = []
+    changed = False
+    for file in files:
+        try:
+            changed |= _laid_out(file, only_check, stdout or str(file) == _STANDARD_INPUT)
+        except SensorStreamError as error:
+            faults.append(error)
+    for fault in faults:
+        click.echo(f"error[{fault.code}]: {fault}", err=True)
+    if faults or (only_check and changed):
+        raise click.exceptions.Exit(1)
+
+
+def _laid_out(file: Path, only_check: bool, to_stdout: bool) -> bool:
+    """Whether the file changes.
+
+    Raises:
+        LanguageError: the file is not in the rule language.
+        SettingsError: the file cannot be read.
+    """
+    from sensorstream.language.layout import format_rules
+
+    is_given = str(file) == _STANDARD_INPUT
+    name = "<stdin>" if is_given else str(file)
+    try:
+        content = sys.stdin.buffer.read() if is_given else file.read_bytes()
+        text = content.decode("utf-8")
+    except OSError as error:
+        raise SettingsError(f"cannot read {name}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        place = Position(name, content.count(b"\n", 0, error.start) + 1, 1)
+        raise LanguageError("the line is not UTF-8: expected a text", position=place) from None
+    formatted = format_rules(text, name)
+    if only_check:
+        if formatted != text:
+            click.echo(f"{name} would change")
+    elif to_stdout:
+        click.echo(formatted.encode("utf-8"), nl=False)
+    elif formatted != text:
+        _replace(file.resolve(), formatted.encode("utf-8"))
+        click.echo(name)
+    return formatted != text
+
+
+def _replace(file: Path, content: bytes) -> None:
+    """Give the file a new content; who reads it meanwhile sees the old one or the new one."""
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    new = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        new.chmod(file.stat().st_mode)
+        new.replace(file)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise

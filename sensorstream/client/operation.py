@@ -1,0 +1,115 @@
+"""Requests about the operation of a server: alerts, webhooks, window, ontology, health."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from sensorstream.client.calls import Call, json_object, media_type
+
+
+@dataclass(frozen=True, slots=True)
+class OntologyInForce:
+    """The text of an ontology; ``origin`` is ``settings``, or the id of the change that put it."""
+
+    text: str
+    media_type: str
+    origin: str
+
+
+def alerts(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
+    """The newest alerts below a ``seq``, newest first."""
+    return Call(
+        "GET",
+        "/alerts",
+        lambda response: list(json_object(response)["alerts"]),
+        _page(limit, before),
+    )
+
+
+def add_webhook(url: str, secret: str | None, queries: Sequence[str]) -> Call[dict[str, Any]]:
+    """Register a webhook for alerts, and for the reports of queries."""
+    body = {"url": url, "queries": list(queries)}
+    if secret is not None:
+        body["secret"] = secret
+    return Call("POST", "/webhooks", json_object, {"json": body})
+
+
+def webhooks() -> Call[list[dict[str, Any]]]:
+    """All registered webhooks."""
+    return Call("GET", "/webhooks", lambda response: list(json_object(response)["webhooks"]))
+
+
+def webhook(webhook_id: str) -> Call[dict[str, Any]]:
+    """One registered webhook."""
+    return Call("GET", _webhook_path(webhook_id), json_object)
+
+
+def delete_webhook(webhook_id: str) -> Call[None]:
+    """Stop delivering to a webhook."""
+    return Call("DELETE", _webhook_path(webhook_id), lambda _: None)
+
+
+def quarantine(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
+    """The newest messages that were not taken in below a ``seq``, newest first."""
+    return Call(
+        "GET",
+        "/quarantine",
+        lambda response: list(json_object(response)["messages"]),
+        _page(limit, before),
+    )
+
+
+def window(limit: int, offset: int) -> Call[dict[str, Any]]:
+    """The window and a page of its individuals."""
+    return Call("GET", "/window", json_object, {"params": {"limit": limit, "offset": offset}})
+
+
+def rules() -> Call[list[dict[str, Any]]]:
+    """The rules in force."""
+    return Call("GET", "/rules", lambda response: list(json_object(response)["rules"]))
+
+
+def ontology() -> Call[OntologyInForce]:
+    """The ontology in force."""
+    return Call("GET", "/ontology", _ontology)
+
+
+def put_ontology(content: bytes | str, kind: str) -> Call[str]:
+    """Put another ontology in force; the journal's id of the change."""
+    text = content.encode() if isinstance(content, str) else content
+    # A reasoner that is built anew may take longer than other requests.
+    options = {"content": text, "headers": {"Content-Type": kind}, "timeout": httpx.Timeout(None)}
+    return Call("PUT", "/ontology", lambda response: str(json_object(response)["change"]), options)
+
+
+def alive() -> Call[dict[str, Any]]:
+    """Whether the pipeline runs."""
+    return Call("GET", "/healthz", json_object)
+
+
+def ready() -> Call[dict[str, Any]]:
+    """Every part that does its work."""
+    return Call("GET", "/readyz", lambda response: dict(json_object(response)["parts"]))
+
+
+def metrics() -> Call[str]:
+    """The metrics in the text format of Prometheus."""
+    return Call("GET", "/metrics", lambda response: response.text)
+
+
+def _page(limit: int, before: int | None) -> dict[str, Any]:
+    return {"params": {"limit": limit} | ({} if before is None else {"before": before})}
+
+
+def _webhook_path(webhook_id: str) -> str:
+    return f"/webhooks/{quote(webhook_id, safe='')}"
+
+
+def _ontology(response: httpx.Response) -> OntologyInForce:
+    origin = response.headers.get("SensorStream-Origin", "")
+    return OntologyInForce(response.text, media_type(response), origin)

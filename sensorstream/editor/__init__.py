@@ -1,0 +1,1 @@
+"""The language server: what editors show for rule files and queries."""

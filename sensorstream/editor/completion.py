@@ -1,0 +1,282 @@
+"""What may be written at a place of a rule file or query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from lark import Token
+
+from sensorstream.editor.cursor import Cursor, Inside, cursor_in_rules, cursor_in_sparql
+from sensorstream.editor.document import OpenDocument
+from sensorstream.editor.paths import last_path, next_steps
+from sensorstream.editor.roles import Role, role_in_rules, role_in_sparql
+from sensorstream.editor.samples import scope_of
+from sensorstream.editor.text import Span
+from sensorstream.editor.vocabulary import OntologyName
+from sensorstream.language.hole import split
+from sensorstream.language.lexer import KEYWORDS
+from sensorstream.language.ontology_names import XSD_TYPES
+from sensorstream.language.parser import SEVERITIES
+from sensorstream.language.parser import expected_after as expected_in_rules
+from sensorstream.mapping.xpath import FUNCTIONS as XPATH_FUNCTIONS
+from sensorstream.model.datatypes import XSD
+from sensorstream.model.schema import local_name
+from sensorstream.model.similar import shortened
+from sensorstream.model.terms import IRI
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
+from sensorstream.sparql.lexer import AGGREGATES
+from sensorstream.sparql.lexer import FUNCTIONS as SPARQL_FUNCTIONS
+from sensorstream.sparql.lexer import KEYWORDS as SPARQL_KEYWORDS
+from sensorstream.sparql.parser import expected_after as expected_in_sparql
+
+MOST: Final = 500
+"""Completions that are offered at a time."""
+
+
+class Sort(Enum):
+    """What a completion is; editors show a sign for it."""
+
+    KEYWORD = "keyword"
+    CLASS = "class"
+    PROPERTY = "property"
+    INDIVIDUAL = "individual"
+    PREFIX = "prefix"
+    FUNCTION = "function"
+    VARIABLE = "variable"
+    ELEMENT = "element"
+    ATTRIBUTE = "attribute"
+    VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A text that may replace the word before the place; ``span`` is that word.
+
+    ``iri`` is the name in the ontology, if it is one.
+    """
+
+    text: str
+    sort: Sort
+    span: Span
+    detail: str = ""
+    documentation: str = ""
+    iri: IRI | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """A completion without its place."""
+
+    text: str
+    sort: Sort
+    detail: str = ""
+    documentation: str = ""
+    iri: IRI | None = None
+
+
+_NAME_SORTS: Final = {
+    "class": Sort.CLASS,
+    "object property": Sort.PROPERTY,
+    "datatype property": Sort.PROPERTY,
+    "individual": Sort.INDIVIDUAL,
+}
+_COMMON_PREFIXES: Final = {
+    "rdf": RDF,
+    "rdfs": RDFS,
+    "owl": OWL,
+    "xsd": XSD,
+    "sosa": "http://www.w3.org/ns/sosa/",
+    "geo": "http://www.opengis.net/ont/geosparql#",
+}
+_LOCAL: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*")
+
+
+def completions(document: OpenDocument, offset: int) -> list[Completion]:
+    """What may be written at a place; at most :data:`MOST`, those that begin as the word first."""
+    if document.is_query:
+        word, offers = _in_sparql(document, document.text[:offset], {}, "query")
+    else:
+        cursor = cursor_in_rules(document.text, offset)
+        match cursor.inside:
+            case Inside.RULES:
+                word, offers = cursor.word, _in_rules(document, cursor)
+            case Inside.HOLE:
+                word, offers = _in_hole(document, cursor)
+            case Inside.SPARQL:
+                start = {"SPARQL": "update", "DELETE": "deletion"}.get(cursor.last, "query")
+                word, offers = _in_sparql(document, cursor.inner, document.prefixes, start)
+            case Inside.TEXT:
+                return []
+    span = Span(offset - len(word), offset)
+    typed = word.lower()
+    fitting: dict[str, _Offer] = {}
+    for offer in offers:
+        if typed in offer.text.lower() or typed.lstrip(":@") in offer.documentation.lower():
+            fitting.setdefault(offer.text, offer)
+    best = sorted(fitting.values(), key=lambda offer: not offer.text.lower().startswith(typed))
+    return [Completion(o.text, o.sort, span, o.detail, o.documentation, o.iri) for o in best[:MOST]]
+
+
+# In rules
+
+
+def _in_rules(document: OpenDocument, cursor: Cursor) -> Iterator[_Offer]:
+    expected = expected_in_rules(cursor.tokens)
+    for word, kind in KEYWORDS.items():
+        if kind in expected:
+            yield _Offer(word, Sort.KEYWORD)
+    if cursor.last == "ALERT":
+        yield from (_Offer(word, Sort.VALUE) for word in SEVERITIES)
+    if cursor.last == "_PREFIX":
+        for prefix, iri in _COMMON_PREFIXES.items():
+            yield _Offer(f"{prefix}: <{iri}>", Sort.PREFIX)
+    if "VARIABLE" in expected and any(token.type == "_RULE" for token in cursor.tokens):
+        yield from _variables(cursor.tokens)
+    if "LOCAL_NAME" in expected or not expected:
+        yield from _names(document, role_in_rules(cursor.tokens), document.prefixes)
+
+
+def _variables(tokens: Iterable[Token]) -> Iterator[_Offer]:
+    """The variables of a semantic rule: those of its trigger, and of its queries."""
+    for token in tokens:
+        if token.type in ("VARIABLE", "SPARQL_TEXT"):
+            yield from _variables_of(token.value)
+
+
+def _variables_of(text: str) -> Iterator[_Offer]:
+    return (_Offer(name, Sort.VARIABLE) for name in dict.fromkeys(re.findall(r"\?\w+", text)))
+
+
+def _names(document: OpenDocument, role: Role, prefixes: Mapping[str, str]) -> Iterator[_Offer]:
+    names = document.names
+    match role:
+        case Role.CLASS:
+            yield from _ontology_names(names.of_kind("class"), document, prefixes)
+        case Role.PROPERTY:
+            found = names.of_kind("object property", "datatype property")
+            yield from _ontology_names(found, document, prefixes)
+            if prefixes.get("rdfs") == RDFS:
+                yield _Offer("rdfs:label", Sort.PROPERTY)
+        case Role.INDIVIDUAL:
+            found = names.of_kind("individual", "class")
+            yield from _ontology_names(found, document, prefixes)
+        case Role.DATATYPE:
+            for local in XSD_TYPES:
+                yield _Offer(shortened(f"{XSD}{local}", prefixes), Sort.CLASS)
+    for prefix, iri in prefixes.items():
+        yield _Offer(f"{prefix}:", Sort.PREFIX, iri)
+
+
+def _ontology_names(
+    names: Iterable[OntologyName], document: OpenDocument, prefixes: Mapping[str, str]
+) -> Iterator[_Offer]:
+    for name in names:
+        written = shortened(name.iri, prefixes)
+        if not written.startswith("<") and not _LOCAL.fullmatch(written.partition(":")[2]):
+            written = f"<{name.iri}>"
+        label = document.names.schema.label(name.iri)
+        comment = document.names.comments.get(name.iri, "")
+        detail = name.kind if label == local_name(name.iri) else f"{name.kind}: {label}"
+        yield _Offer(written, _NAME_SORTS[name.kind], detail, comment, name.iri)
+
+
+# In holes
+
+
+def _in_hole(document: OpenDocument, cursor: Cursor) -> tuple[str, Iterable[_Offer]]:
+    if any(token.type == "_RULE" for token in cursor.tokens):
+        word = re.search(r"[?\w]*\Z", cursor.inner)
+        assert word is not None
+        return word.group(), (*_variables(cursor.tokens), _Offer("new", Sort.KEYWORD))
+    expression, *calls = split(cursor.inner)
+    if calls:
+        return _in_call(document, calls[-1].text)
+    path = last_path(expression.text)
+    if path is None:
+        return "", ()
+    return path.step, _steps(document, cursor, expression.text)
+
+
+def _in_call(document: OpenDocument, written: str) -> tuple[str, Iterable[_Offer]]:
+    name, _, argument = written.lstrip().partition(" ")
+    if not argument and not written.endswith(" "):
+        return name, (
+            _Offer(each, Sort.FUNCTION, info.usage, info.meaning)
+            for each, info in document.functions.items()
+        )
+    if name == "" and not argument:
+        return "", _in_call(document, "")[1]
+    if name == "lookup":
+        return argument.strip(), (
+            _Offer(table.name, Sort.VALUE, table.path) for table in document.head.tables
+        )
+    return "", ()
+
+
+def _steps(document: OpenDocument, cursor: Cursor, expression: str) -> Iterator[_Offer]:
+    path = last_path(expression)
+    assert path is not None
+    scope = scope_of(cursor.tokens, document.samples, document.head)
+    if not path.base:
+        for variable in _node_variables(cursor.tokens):
+            yield _Offer(f"${variable}", Sort.VARIABLE)
+    for step in next_steps(path, scope):
+        detail = f"{step.count} in the sample messages"
+        sort = Sort.ATTRIBUTE if step.name.startswith("@") else Sort.ELEMENT
+        yield _Offer(step.name, sort, detail, ", ".join(step.values))
+    if not path.base:
+        for name in sorted(XPATH_FUNCTIONS):
+            yield _Offer(f"{name}(", Sort.FUNCTION, "XPath")
+
+
+def _node_variables(tokens: Sequence[Token]) -> Iterator[str]:
+    """The variables whose own path is closed."""
+    names: list[str] = []
+    for token in tokens:
+        if token.type == "NODE_VARIABLE":
+            names.append(token.value[1:])
+        elif token.type == "HOLE":
+            yield from names
+            names.clear()
+
+
+# In SPARQL
+
+
+def _in_sparql(
+    document: OpenDocument, before: str, prefixes: Mapping[str, str], start: str
+) -> tuple[str, Iterable[_Offer]]:
+    cursor = cursor_in_sparql(before)
+    if cursor.is_text:
+        return "", ()
+    known = {**prefixes, **(document.prefixes if document.is_query else {})}
+    return cursor.word, _sparql_offers(document, cursor.tokens, known, start)
+
+
+def _sparql_offers(
+    document: OpenDocument, tokens: Sequence[Token], prefixes: Mapping[str, str], start: str
+) -> Iterator[_Offer]:
+    expected = expected_in_sparql(tokens, start)
+    if "PREFIXED" in expected or not expected:
+        role = role_in_sparql(tokens, expected)
+        yield from _names(document, role, prefixes)
+    if "VARIABLE" in expected:
+        yield from _variables_of(" ".join(t.value for t in tokens if t.type == "VARIABLE"))
+        if document.is_query:
+            yield from _variables_of(document.text)
+    for word, kind in SPARQL_KEYWORDS.items():
+        if kind in expected:
+            yield _Offer(word, Sort.KEYWORD)
+    if "_A" in expected:
+        yield _Offer("a", Sort.KEYWORD)
+    if "FUNCTION" in expected:
+        yield from (_Offer(f"{word}(", Sort.FUNCTION) for word in SPARQL_FUNCTIONS)
+    if "AGGREGATE" in expected:
+        yield from (_Offer(f"{word}(", Sort.FUNCTION) for word in sorted(AGGREGATES))
+    if tokens and tokens[-1].type == "_PREFIX":
+        for prefix, iri in _COMMON_PREFIXES.items():
+            yield _Offer(f"{prefix}: <{iri}>", Sort.PREFIX)

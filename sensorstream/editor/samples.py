@@ -1,0 +1,149 @@
+"""Sample messages: what XPath expressions of an open rule find.
+
+They are the files that a comment ``# sample: messages/*.xml`` of the rule file names (relative to
+it), else those of the folder ``messages`` beside the settings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from lark import Token
+from lxml import etree
+
+from sensorstream.errors import LanguageError, MessageError
+from sensorstream.language.hole import split
+from sensorstream.language.syntax import RuleFile
+from sensorstream.mapping.document import Element, parse_document
+from sensorstream.mapping.split import compile_split
+
+_NAMED: Final = re.compile(r"^[ \t]*#[ \t]*sample:[ \t]*(\S.*?)[ \t]*$", re.M)
+_MOST_FILES: Final = 20
+_MOST_BYTES: Final = 1 << 20
+_MOST_NODES: Final = 2000
+_DEPTH: Final = 200
+
+
+def sample_files(rules: Path, text: str, folder: Path) -> list[Path]:
+    """The sample messages of a rule file with that text; ``folder`` is that of the settings."""
+    found: list[Path] = []
+    for pattern in _NAMED.findall(text):
+        try:
+            found += sorted(rules.parent.glob(pattern))
+        except (ValueError, NotImplementedError):  # no pattern, or an absolute one
+            found.append(Path(pattern))
+    if not found:
+        found = sorted((folder / "messages").glob("*.xml"))
+    return [file for file in found if file.is_file()][:_MOST_FILES]
+
+
+def read_samples(files: Iterable[Path]) -> list[Element]:
+    """The root elements of the messages, without those that are too large or no XML."""
+    roots: list[Element] = []
+    room = _MOST_BYTES
+    for file in files:
+        try:
+            if (size := file.stat().st_size) > room:
+                continue
+            roots.append(parse_document(file.read_bytes(), max_depth=_DEPTH).getroot())
+        except (OSError, MessageError):
+            continue
+        room -= size
+    return roots
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What the expression of a hole starts from: context nodes, and the variables' values."""
+
+    nodes: Sequence[object]
+    variables: Mapping[str, object]
+    namespaces: Mapping[str, str]
+
+    def find(self, path: str) -> list[object]:
+        """What a path finds from any of the context nodes; nothing if it is no XPath."""
+        found: dict[object, object] = {}
+        for value in _evaluated(path, self.nodes, self.variables, self.namespaces):
+            for each in value if isinstance(value, list) else [value]:
+                if len(found) < _MOST_NODES:
+                    found.setdefault(_identity(each), each)
+        return list(found.values())
+
+
+def scope_of(tokens: Sequence[Token], roots: Sequence[Element], head: RuleFile) -> Scope:
+    """The scope behind the tokens of a rule; ``head`` declares namespaces and messages."""
+    last = tokens[-1].type if tokens else ""
+    before = tokens[-2].type if len(tokens) > 1 else ""
+    if (before, last) == ("MESSAGE", "_EACH"):
+        return Scope(roots, {}, head.namespace_map)
+    scope = Scope(_parts(roots, head), {}, head.namespace_map)
+    variables: dict[str, object] = {}
+    variable = ""
+    for kind, token in zip(("", *(each.type for each in tokens)), tokens, strict=False):
+        if token.type == "NODE_VARIABLE":
+            variable = token.value[1:]
+        elif token.type == "HOLE" and kind == "MESSAGE":
+            scope = Scope(scope.find(_path(token)), {}, head.namespace_map)
+        elif token.type == "HOLE" and variable:
+            scope = Scope(scope.nodes, dict(variables), head.namespace_map)
+            variables[variable] = scope.find(_path(token))
+            variable = ""
+    return Scope(scope.nodes, variables, head.namespace_map)
+
+
+def _parts(roots: Sequence[Element], head: RuleFile) -> list[Element]:
+    try:
+        parts = compile_split([head])
+    except etree.XPathError:
+        return list(roots)
+    if parts is None:
+        return list(roots)
+    found: list[Element] = []
+    for root in roots:
+        try:
+            found += parts(root) or [root]
+        except (etree.XPathError, LanguageError):
+            found.append(root)
+    return found[:_MOST_NODES]
+
+
+def _path(hole: Token) -> str:
+    return split(hole.value[1:-1])[0].text.strip()
+
+
+def _evaluated(
+    path: str,
+    nodes: Sequence[object],
+    variables: Mapping[str, object],
+    namespaces: Mapping[str, str],
+) -> Iterator[object]:
+    try:
+        compiled = etree.XPath(path, namespaces=dict(namespaces) or None)
+    except etree.XPathSyntaxError:
+        return
+    given: dict[str, Any] = {name: _given(value) for name, value in variables.items()}
+    for node in nodes:
+        if isinstance(node, Element):
+            try:
+                yield compiled(node, **given)
+            except etree.XPathError:
+                return
+
+
+def _given(value: object) -> object:
+    """A value as lxml takes it: a list of elements, or a text."""
+    if isinstance(value, list) and not all(isinstance(each, Element) for each in value):
+        return value[0]
+    return value
+
+
+def _identity(found: object) -> object:
+    """lxml makes a new text for each evaluation of an attribute."""
+    if isinstance(found, Element):
+        return id(found)
+    parent = getattr(found, "getparent", lambda: None)()
+    return (found, None) if parent is None else (id(parent), getattr(found, "attrname", None))

@@ -1,0 +1,36 @@
+"""The rules of a file, as an outline."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, Literal
+
+from sensorstream.editor.text import Span
+from sensorstream.language.recovery import rule_starts
+
+_NAMED: Final = re.compile(r"[ \t]*(mapping|rule)[ \t]+([^\W\d][\w-]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A rule: ``whole`` is its text, ``name_at`` its name in it."""
+
+    name: str
+    kind: Literal["mapping", "rule"]
+    whole: Span
+    name_at: Span
+
+
+def symbols(text: str) -> list[Symbol]:
+    """The rules of a file, also those with faults."""
+    found: list[Symbol] = []
+    starts = [*rule_starts(text), len(text)]
+    for start, end in pairwise(starts):
+        match = _NAMED.match(text, start)
+        assert match is not None
+        whole = Span(start, start + len(text[start:end].rstrip()))
+        kind: Literal["mapping", "rule"] = "mapping" if match[1] == "mapping" else "rule"
+        found.append(Symbol(match[2], kind, whole, Span(*match.span(2))))
+    return found

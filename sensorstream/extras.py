@@ -1,0 +1,39 @@
+"""The optional parts of the package: what each needs, and the error if it is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Final
+
+from sensorstream.errors import MissingExtra
+
+EXTRAS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "frames": ("pandas", "pyarrow"),
+        "spark": ("pandas", "py4j", "pyarrow", "pyspark"),
+        "mqtt": ("aiomqtt",),
+        "kafka": ("aiokafka",),
+        "editor": ("lsprotocol", "pygls"),
+    }
+)
+"""The modules of each extra in pyproject.toml."""
+
+
+def require(extra: str, purpose: str) -> None:
+    """Call this before the modules of an extra are imported; it imports none of them.
+
+    Args:
+        extra: a key of ``EXTRAS``.
+        purpose: what needs it, as the subject of a sentence.
+
+    Raises:
+        MissingExtra: a module of the extra is not installed.
+    """
+    missing = [module for module in EXTRAS[extra] if find_spec(module) is None]
+    if missing:
+        raise MissingExtra(
+            f"{purpose} needs {', '.join(missing)}, which this installation does not have: "
+            f"pip install 'sensorstream[{extra}]'"
+        )

@@ -1,0 +1,136 @@
+"""Value functions over durations: exact, in XSD's canonical form (XSD 1.1 part 2, E.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from decimal import Decimal, localcontext
+from typing import Final, NamedTuple
+
+from sensorstream.errors import TermError
+from sensorstream.mapping.functions.numbers import read_number, write_number
+
+_WHOLE: Final = "([0-9]{1,15})"
+_ISO: Final = re.compile(
+    rf"(-?)P(?=.)(?:{_WHOLE}Y)?(?:{_WHOLE}M)?(?:{_WHOLE}W)?(?:{_WHOLE}D)?"
+    rf"(?:T(?=.)(?:{_WHOLE}H)?(?:{_WHOLE}M)?(?:([0-9]{{1,15}}(?:[.,][0-9]{{1,40}})?)S)?)?"
+)
+_DAY: Final = 86_400
+UNITS: Final = {
+    "milliseconds": Decimal("0.001"),
+    "seconds": Decimal(1),
+    "minutes": Decimal(60),
+    "hours": Decimal(3600),
+    "days": Decimal(_DAY),
+    "weeks": Decimal(7 * _DAY),
+}
+FORMATS: Final = ("iso", *UNITS, "between")
+# Bounds of what is read; all arithmetic within them is exact.
+_LONGEST, _FINEST, _PRECISION = Decimal(10**15), -30, 80
+
+
+class Duration(NamedTuple):
+    """Months and seconds, of one sign: a month has no fixed number of seconds."""
+
+    months: int
+    seconds: Decimal
+
+
+def duration(formats: Sequence[str]) -> Callable[[str], str]:
+    """The first format that fits, in canonical form: ``PT90S`` becomes ``PT1M30S``."""
+    readers = [_reader(each) for each in formats]
+    expected = " or ".join(formats)
+
+    def read(text: str) -> str:
+        reason = f"expected {expected}"
+        for reader in readers:
+            try:
+                return written(reader(text))
+            except TermError as error:
+                reason = error.message if len(readers) == 1 else reason
+        raise TermError(f"'{text}' is not a duration: {reason}")
+
+    return read
+
+
+def in_seconds(text: str) -> str:
+    """The number of seconds of an ISO duration: ``PT2M30S`` becomes ``150``."""
+    return write_number(fixed_length(text))
+
+
+def fixed_length(text: str) -> Decimal:
+    """The seconds of an ISO duration.
+
+    Raises:
+        TermError: not a duration, or one with years or months, whose length is not fixed.
+    """
+    try:
+        found = _iso(text)
+    except TermError as error:
+        raise TermError(f"'{text}' is not a duration: {error.message}") from None
+    if found.months:
+        raise TermError(f"'{text}' has no fixed length: expected weeks, days or shorter units")
+    return found.seconds
+
+
+def written(length: Duration) -> str:
+    """The canonical form."""
+    # abs() would round to the digits of the context.
+    months, seconds = abs(length.months), length.seconds.copy_abs()
+    with localcontext(prec=_PRECISION):
+        days, seconds = divmod(seconds, _DAY)
+        hours, seconds = divmod(seconds, 3600)
+        minutes, seconds = divmod(seconds, 60)
+    date = _parts((months // 12, "Y"), (months % 12, "M"), (days, "D"))
+    time = _parts((hours, "H"), (minutes, "M"), (seconds, "S"))
+    if not date and not time:
+        return "PT0S"
+    sign = "-" if length.months < 0 or length.seconds < 0 else ""
+    return f"{sign}P{date}{'T' if time else ''}{time}"
+
+
+def _parts(*parts: tuple[int | Decimal, str]) -> str:
+    return "".join(f"{write_number(Decimal(n))}{unit}" for n, unit in parts if n)
+
+
+def _reader(form: str) -> Callable[[str], Duration]:
+    if form == "iso":
+        return _iso
+    if form == "between":
+        return _between
+    return lambda text: Duration(0, _scaled(read_number(text), UNITS[form]))
+
+
+def _scaled(number: Decimal, unit: Decimal) -> Decimal:
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int), "a number that was read is finite"
+    if abs(number) > _LONGEST or exponent < _FINEST:
+        raise TermError(f"expected a number up to {_LONGEST:e} with {-_FINEST} digits at most")
+    with localcontext(prec=_PRECISION):
+        return number * unit
+
+
+def _iso(text: str) -> Duration:
+    match = _ISO.fullmatch(text)
+    if match is None:
+        raise TermError("expected e.g. PT1M30S, P2D or -P1Y6M")
+    sign = -1 if match[1] else 1
+    years, months, weeks, days, hours, minutes = (int(match[i] or 0) for i in range(2, 8))
+    with localcontext(prec=_PRECISION):
+        seconds = Decimal((match[8] or "0").replace(",", "."))
+        seconds += weeks * 7 * _DAY + days * _DAY + hours * 3600 + minutes * 60
+        return Duration(sign * (years * 12 + months), sign * seconds)
+
+
+def _between(text: str) -> Duration:
+    """From the first to the second of two ISO times, ``start/end`` (ISO 8601, 5.5)."""
+    first, slash, second = text.partition("/")
+    try:
+        start, end = (datetime.fromisoformat(each.strip()) for each in (first, second))
+        gap = end - start
+    except (ValueError, TypeError):
+        hint = "both with a time zone, or both without" if slash else "two times parted by '/'"
+        raise TermError(f"expected {hint}, e.g. 2014-08-01T08:00Z/2014-08-01T08:05Z") from None
+    micros = (gap.days * _DAY + gap.seconds) * 1_000_000 + gap.microseconds
+    return Duration(0, Decimal(micros) / 1_000_000)

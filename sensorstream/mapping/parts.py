@@ -1,0 +1,75 @@
+"""The messages of a document, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+
+from sensorstream.mapping.document import Element
+
+
+def in_turn(parts: Sequence[Element]) -> Iterator[Element]:
+    """Each message at its place in the document, while the others are taken out of it.
+
+    So a path that goes up passes what surrounds the messages, not all of them each time, and the
+    time for a document is linear in their number. A message inside another one stays in it. In the
+    end the document is as before.
+    """
+    places = _places(parts)
+    for part, (parent, _) in places.items():
+        parent.remove(part)
+    try:
+        for part in parts:
+            outer = next((each for each in (part, *part.iterancestors()) if each in places), None)
+            if outer is None:
+                yield part
+                continue
+            parent, following = places[outer]
+            _put(outer, parent, following)
+            try:
+                yield part
+            finally:
+                parent.remove(outer)
+    finally:
+        for part, (parent, following) in places.items():
+            _put(part, parent, following)
+
+
+def alone(part: Element) -> Element:
+    """The root of a document that holds nothing but a message, with its namespaces and lines."""
+    return part if part.getparent() is None else deepcopy(part)
+
+
+def _places(parts: Sequence[Element]) -> dict[Element, tuple[Element, Element | None]]:
+    """The outermost messages with their parents, and what follows them that is no message."""
+    members = set(parts)
+    outermost: dict[Element, None] = {}
+    parents: dict[Element, None] = {}
+    for part in parts:
+        parent = part.getparent()
+        if parent is None or any(above in members for above in part.iterancestors()):
+            continue
+        outermost[part] = None
+        parents[parent] = None
+    follows: dict[Element, Element | None] = {}
+    for parent in parents:
+        following: Element | None = None
+        for child in parent.iterchildren(reversed=True):
+            if child in outermost:
+                follows[child] = following
+            else:
+                following = child
+    return {part: (_parent(part), follows[part]) for part in outermost}
+
+
+def _parent(part: Element) -> Element:
+    parent = part.getparent()
+    assert parent is not None, "only these have a place"
+    return parent
+
+
+def _put(part: Element, parent: Element, following: Element | None) -> None:
+    if following is None:
+        parent.append(part)
+    else:
+        following.addprevious(part)

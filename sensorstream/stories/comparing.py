@@ -1,0 +1,323 @@
+"""Compares what a story expects with what there is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from lxml import etree
+
+from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.errors import Position, SensorStreamError, StoryError
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.snapshot import Snapshot
+from sensorstream.model.events import Alert
+from sensorstream.model.terms import Term, Triple
+from sensorstream.stories.graphs import absent, difference, turtle_triples
+from sensorstream.stories.reading import STATUSES
+from sensorstream.stories.rows import Row, rows_of
+from sensorstream.stories.story import Amount, Expectation
+from sensorstream.stories.verdict import Difference
+from sensorstream.stories.wording import alert_text, triple_text, triple_texts
+
+_T = TypeVar("_T")
+_U = TypeVar("_U")
+
+_TEXT: Final = r'"(?:[^"\\]|\\.)*"'
+_ALERT: Final = re.compile(
+    rf"\s*(?:(info|warning|critical)\s+)?({_TEXT})(?:\s+key\s+({_TEXT}))?\s*(?=\n|\Z)"
+)
+_REPORT: Final = re.compile(r"\s*(\S+)[ \t]+([-+=])[ \t]*(.*)\Z", re.S)
+_TOKEN: Final = re.compile(rf"{_TEXT}|'(?:[^'\\]|\\.)*'|<[^>\s]*>|\?(\w+)(?=\s)|\S", re.S)
+_SHOWN: Final = 20
+"""Of what there was instead, so much is shown."""
+
+
+@dataclass(slots=True)
+class Since:
+    """All that has happened since the expectations before."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    asserted: dict[Triple, None] = field(default_factory=dict)
+    inferred: dict[Triple, None] = field(default_factory=dict)
+
+    @property
+    def alerts(self) -> list[Alert]:
+        """Those of semantic rules."""
+        return [a for each in self.outcomes for a in each.alerts if a.kind == "rule"]
+
+    @property
+    def replies(self) -> list[str]:
+        return [reply for each in self.outcomes for reply in each.replies]
+
+    @property
+    def reports(self) -> list[Row]:
+        """Each row, graph or answer that a query has reported."""
+        reports = (told.report for each in self.outcomes for told in each.reports)
+        return [row for report in reports for row in rows_of(report)]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What expectations are compared with."""
+
+    kb: KnowledgeBase
+    snapshot: Snapshot
+    prefixes: Mapping[str, str]
+    since: Since
+
+    def differences(self, expected: Expectation) -> Difference | None:
+        """Where what there is differs from what is expected; None if it does not.
+
+        Raises:
+            StoryError: the expectation cannot be read.
+        """
+        what = expected.what
+        if what in STATUSES:
+            return self._status(expected)
+        if what == "ask":
+            return self._ask(expected)
+        if what == "asserted":
+            return self._graph(expected, Origin.WINDOW, self.since.asserted)
+        if what == "inferred":
+            inferred = Origin.INFERRED | Origin.STATIC_INFERRED
+            return self._graph(expected, inferred, self.since.inferred)
+        if what == "alert":
+            wanted = list(_alerts(expected))
+            return _listed(expected, wanted, self.since.alerts, _alert_fits, str, alert_text)
+        if what == "reply":
+            replies = [(_canonical_xml(each), each) for each in self.since.replies]
+            wanted_replies = list(_documents(expected))
+            return _listed(
+                expected,
+                wanted_replies,
+                replies,
+                lambda want, got: want[0] == got[0],
+                lambda each: each[1],
+                lambda each: each[1],
+            )
+        rows = [self._row(expected)] if expected.text else []
+        return _listed(
+            expected,
+            rows,
+            self.since.reports,
+            lambda want, got: got.fits(want),
+            lambda row: row.text(self.prefixes),
+            lambda row: row.text(self.prefixes),
+        )
+
+    def _graph(
+        self, expected: Expectation, graph: Origin, new: Mapping[Triple, None]
+    ) -> Difference | None:
+        wanted = turtle_triples(expected.text, self.prefixes, expected.position)
+        if expected.amount is Amount.ONLY:
+            missing, unexpected = difference(wanted, [t for t in new if self.kb.marks(t) & graph])
+            if not missing and not unexpected:
+                return None
+            texts = triple_texts(missing, self.prefixes), triple_texts(unexpected, self.prefixes)
+            return Difference(expected.position, str(expected), *texts)
+        there = {triple for origin in graph for triple in self.kb.triples(origin)}
+        lacking = absent(wanted, there)
+        if expected.amount is Amount.NOT:
+            found = [triple for triple in wanted if triple not in lacking]
+            if not found:
+                return None
+            unexpected_texts = triple_texts(found, self.prefixes)
+            return Difference(expected.position, str(expected), unexpected=unexpected_texts)
+        if not lacking:
+            return None
+        return Difference(
+            expected.position,
+            str(expected),
+            triple_texts(lacking, self.prefixes),
+            got=self._near(lacking, there),
+        )
+
+    def _near(self, lacking: Collection[Triple], there: Collection[Triple]) -> tuple[str, ...]:
+        """What is said of the same subjects; of a statement that is elsewhere, where it is."""
+        subjects = {triple[0] for triple in lacking}
+        texts = triple_texts((t for t in there if t[0] in subjects), self.prefixes)[:_SHOWN]
+        elsewhere = []
+        for triple in lacking:
+            names = [
+                word
+                for word, origin in (
+                    ("asserted", Origin.WINDOW),
+                    ("inferred", Origin.INFERRED | Origin.STATIC_INFERRED),
+                    ("static", Origin.STATIC),
+                )
+                if self.kb.marks(triple) & origin
+            ]
+            if names:
+                text = triple_text(triple, self.prefixes)
+                elsewhere.append(f"{text}  # this one is {' and '.join(names)}")
+        return (*texts, *elsewhere)
+
+    def _ask(self, expected: Expectation) -> Difference | None:
+        text = expected.text.strip()
+        if text.startswith("{") and text.endswith("}"):
+            text = text[1:-1]
+        head = " ".join(f"PREFIX {name}: <{start}>" for name, start in self.prefixes.items())
+        try:
+            answer = bool(self.snapshot.query(f"{head} {text}"))
+        except SensorStreamError as error:
+            raise StoryError(f"ask: {error.message}", position=expected.position) from None
+        if answer is (expected.amount is not Amount.NOT):
+            return None
+        return Difference(
+            expected.position,
+            str(expected),
+            (f"the answer {str(not answer).lower()}",),
+            got=(f"the answer {str(answer).lower()}",),
+        )
+
+    def _status(self, expected: Expectation) -> Difference | None:
+        code = expected.text
+        fits = [
+            outcome
+            for outcome in self.since.outcomes
+            if outcome.message.id
+            and outcome.status.value == expected.what
+            and (not code or (outcome.rejection is not None and outcome.rejection.code == code))
+        ]
+        if bool(fits) is (expected.amount is not Amount.NOT):
+            return None
+        got = tuple(map(status_text, self.since.outcomes))
+        if fits:
+            texts = tuple(map(status_text, fits))
+            return Difference(expected.position, str(expected), unexpected=texts)
+        missing = f"{expected.what} {code}".strip()
+        return Difference(expected.position, str(expected), (missing,), got=got)
+
+    def _row(self, expected: Expectation) -> Row:
+        match = _REPORT.match(expected.text)
+        where = expected.position
+        if match is None:
+            raise StoryError(
+                "expected 'report QUERY + ?variable VALUE …', or - or = for +", position=where
+            )
+        name, sign, rest = self._name(match[1]), match[2], match[3].strip()
+        if rest in ("true", "false"):
+            return Row(name, sign, answer=rest == "true")
+        if rest.startswith("{") and rest.endswith("}"):
+            return Row(name, sign, graph=turtle_triples(rest[1:-1], self.prefixes, where))
+        return Row(name, sign, dict(self._values(rest, where)))
+
+    def _name(self, written: str) -> str:
+        """The name of a query; one that REGISTER gives is an IRI and may have a prefix."""
+        prefix, colon, local = written.partition(":")
+        if colon and prefix in self.prefixes:
+            return self.prefixes[prefix] + local
+        return written[1:-1] if written.startswith("<") else written
+
+    def _values(self, text: str, where: Position) -> Iterator[tuple[str, Term]]:
+        name, start = "", 0
+        places = [(m[1], m.start(), m.end()) for m in _TOKEN.finditer(text) if m[1]]
+        if not places or text[: places[0][1]].strip():
+            raise StoryError(f"'{text}': expected '?variable VALUE …'", position=where)
+        for (name, _, start), (_, end, _) in zip(
+            places, [*places[1:], ("", len(text), 0)], strict=True
+        ):
+            triples = turtle_triples(f"<x:x> <x:x> {text[start:end]}", self.prefixes, where)
+            if len(triples) != 1:
+                raise StoryError(f"?{name}: expected one value", position=where)
+            yield name, triples[0][2]
+
+
+def status_text(outcome: Outcome) -> str:
+    """A message's status, with the reason if it was not accepted."""
+    text = f"{outcome.message.id} {outcome.status.value}"
+    if outcome.rejection is not None:
+        return f"{text} {outcome.rejection.code}: {outcome.rejection}"
+    return text if outcome.status is Status.ACCEPTED else f"{text}: {'; '.join(outcome.warnings)}"
+
+
+def _listed(
+    expected: Expectation,
+    wanted: Sequence[_T],
+    got: Sequence[_U],
+    fits: Callable[[_T, _U], bool],
+    wanted_text: Callable[[_T], str],
+    got_text: Callable[[_U], str],
+) -> Difference | None:
+    """Compare things that happened, each of which can meet one expectation."""
+    left = list(got)
+    missing: list[str] = []
+    met: list[str] = []
+    for want in wanted:
+        found = next((each for each in left if fits(want, each)), None)
+        if found is None:
+            missing.append(wanted_text(want))
+        else:
+            left.remove(found)
+            met.append(got_text(found))
+    place, what = expected.position, str(expected)
+    texts = tuple(map(got_text, left))
+    if expected.amount is Amount.NOT:
+        return Difference(place, what, unexpected=tuple(met)) if met else None
+    if expected.amount is Amount.ONLY:
+        return Difference(place, what, tuple(missing), texts) if missing or texts else None
+    return Difference(place, what, tuple(missing), got=texts[:_SHOWN]) if missing else None
+
+
+def _alerts(expected: Expectation) -> Iterator[_Alert]:
+    start, text = 0, expected.text
+    while start < len(text):
+        match = _ALERT.match(text, start)
+        if match is None:
+            raise StoryError(
+                f"'{text[start:].strip()}': expected [info|warning|critical] \"text\" "
+                '[key "key"], one alert a line',
+                position=expected.position,
+            )
+        try:
+            said = json.loads(match[2], strict=False)
+            key = None if match[3] is None else json.loads(match[3], strict=False)
+        except ValueError as error:
+            raise StoryError(f"{match[0].strip()}: {error}", position=expected.position) from None
+        yield _Alert(match[1] or "", said, key)
+        start = match.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _Alert:
+    """An alert that a story expects; what it leaves out counts for nothing."""
+
+    severity: str
+    text: str
+    key: str | None
+
+    def __str__(self) -> str:
+        words = [self.severity, json.dumps(self.text, ensure_ascii=False)]
+        if self.key is not None:
+            words += ["key", json.dumps(self.key, ensure_ascii=False)]
+        return " ".join(word for word in words if word)
+
+
+def _alert_fits(want: _Alert, got: Alert) -> bool:
+    return (
+        want.text == got.text
+        and want.severity in ("", got.severity)
+        and want.key in (None, got.key)
+    )
+
+
+def _documents(expected: Expectation) -> Iterator[tuple[bytes, str]]:
+    """The XML documents of an expectation, canonical and as text."""
+    try:
+        root = etree.fromstring(
+            f"<r>{expected.text}</r>", etree.XMLParser(resolve_entities=False, no_network=True)
+        )
+    except etree.XMLSyntaxError as error:
+        raise StoryError(f"reply: not XML: {error}", position=expected.position) from None
+    for each in root:
+        each.tail = None
+        text = etree.tostring(each, encoding="unicode")
+        yield _canonical_xml(text), text
+
+
+def _canonical_xml(text: str) -> bytes:
+    return str(etree.canonicalize(text, strip_text=True)).encode()

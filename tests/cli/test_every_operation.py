@@ -1,0 +1,195 @@
+"""Everything that the HTTP interface can do, both clients and the command line can do, too."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, Protocol
+
+import httpx
+import pytest
+from click.testing import Result
+
+from sensorstream.cli.client import Client
+from sensorstream.cli.group import COMMANDS
+from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+
+Run = Callable[..., Result]
+PEOPLE: Final = (
+    "SELECT ?person ?name { ?person a <http://sensorstream.example/tracking#Human> ; "
+    "<http://sensorstream.example/tracking#hasName> ?name }"
+)
+RECEIVER: Final = "http://127.0.0.1:9/alerts"
+
+OTHER_FORMS: Final = {
+    "GET /soap": "POST /soap",
+    "GET /sparql": "POST /sparql",
+    "POST /messages/batch": "POST /messages",
+}
+"""Operations that do what another one does, which the command line uses."""
+
+CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
+    "POST /messages": lambda client: client.send(PAPER_MESSAGE),
+    "POST /messages/batch": lambda client: client.send_batch([PAPER_MESSAGE.decode()]),
+    "POST /soap": lambda client: client.post_soap(PAPER_MESSAGE),
+    "POST /sparql": lambda client: client.query(PEOPLE),
+    "POST /sql": lambda client: client.sql("SELECT 1"),
+    "GET /alerts": lambda client: client.alerts(5),
+    "GET /alerts/stream": lambda client: next(client.follow_alerts("")),
+    "POST /webhooks": lambda client: client.add_webhook(RECEIVER),
+    "GET /webhooks": lambda client: client.webhooks(),
+    "GET /webhooks/{webhook_id}": lambda client: client.webhook(client.webhooks()[0]["id"]),
+    "DELETE /webhooks/{webhook_id}": lambda client: client.delete_webhook(
+        client.add_webhook(RECEIVER)["id"]
+    ),
+    "GET /window": lambda client: client.window(1),
+    "GET /rules": lambda client: client.rules(),
+    "GET /ontology": lambda client: client.ontology(),
+    "PUT /ontology": lambda client: client.put_ontology(
+        client.ontology().text, client.ontology().media_type
+    ),
+    "GET /quarantine": lambda client: client.quarantine(1),
+    "POST /queries": lambda client: client.register(PEOPLE, "urn:x:once"),
+    "GET /queries": lambda client: client.queries(),
+    "GET /queries/{name}": lambda client: client.query_state("urn:x:people"),
+    "GET /queries/{name}/results": lambda client: client.results("urn:x:people"),
+    "GET /queries/{name}/graph": lambda client: client.query_graph("urn:x:people"),
+    "GET /queries/{name}/step": lambda client: client.steps("urn:x:people"),
+    "DELETE /queries/{name}/step": lambda client: client.end_steps("urn:x:people"),
+    "DELETE /queries/{name}": lambda client: client.unregister("urn:x:gone"),
+    "GET /healthz": lambda client: client.alive(),
+    "GET /readyz": lambda client: client.ready(),
+    "GET /metrics": lambda client: client.metrics(),
+}
+
+COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
+    "POST /messages": ("send", "{folder}/messages"),
+    "POST /soap": ("send", "--soap", "{folder}/messages"),
+    "POST /sparql": ("query", PEOPLE),
+    "GET /alerts": ("alerts", "list"),
+    "GET /alerts/stream": ("alerts", "follow", "--after", "", "--count", "1"),
+    "POST /webhooks": ("webhooks", "add", RECEIVER, "--query", "urn:x:people"),
+    "GET /webhooks": ("webhooks", "list"),
+    "GET /webhooks/{webhook_id}": ("webhooks", "show", "{webhook}"),
+    "DELETE /webhooks/{webhook_id}": ("webhooks", "delete", "{webhook}"),
+    "GET /window": ("window", "--limit", "2"),
+    "GET /rules": ("rules",),
+    "GET /ontology": ("ontology", "show"),
+    "PUT /ontology": ("ontology", "put", "{folder}/ontology/tracking.ttl"),
+    "GET /quarantine": ("quarantine", "list"),
+    "POST /queries": ("queries", "add", "{folder}/people.rq", "--name", "urn:x:twice"),
+    "GET /queries": ("queries", "list"),
+    "GET /queries/{name}": ("queries", "show", "urn:x:people"),
+    "GET /queries/{name}/results": ("queries", "results", "urn:x:people"),
+    "GET /queries/{name}/graph": ("queries", "graph", "urn:x:people"),
+    "GET /queries/{name}/step": ("queries", "steps", "urn:x:people"),
+    "DELETE /queries/{name}/step": ("queries", "steps", "urn:x:people", "--end"),
+    "DELETE /queries/{name}": ("queries", "delete", "urn:x:twice"),
+    "GET /healthz": ("health",),
+    "GET /readyz": ("health",),
+    "GET /metrics": ("health", "--metrics"),
+}
+WITHOUT_JSON: Final = {"delete", "steps", "--metrics"}
+"""Answers that are empty, or always of one form."""
+
+
+class Served(Protocol):
+    """A deployment and its server (see conftest)."""
+
+    folder: Path
+    config: Path
+    url: str
+
+
+@pytest.fixture(scope="module")
+def webhook(another: Served) -> str:
+    """A query, a webhook, messages, alerts and a message in quarantine; the webhook's id."""
+    with Client(another.url) as client:
+        client.register(PEOPLE, "urn:x:people")
+        for message in tracker_messages(12):
+            client.send(message)
+        client.send("<Stranger/>")
+        (another.folder / "people.rq").write_text(PEOPLE)
+        return str(client.add_webhook(RECEIVER)["id"])
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The requests that a client sends, as "METHOD /path"."""
+    sent: list[str] = []
+    send = httpx.Client.send
+
+    def recorded(self: httpx.Client, request: httpx.Request, **options: object) -> httpx.Response:
+        sent.append(f"{request.method} {request.url.raw_path.decode().partition('?')[0]}")
+        return send(self, request, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(httpx.Client, "send", recorded)
+    return sent
+
+
+def operations(url: str) -> set[str]:
+    paths = httpx.get(f"{url}/openapi.json", trust_env=False).json()["paths"]
+    return {f"{method.upper()} {path}" for path, found in paths.items() for method in found}
+
+
+def asked(operation: str, requests: list[str]) -> bool:
+    pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", operation))
+    return any(pattern.fullmatch(each) for each in requests)
+
+
+def test_the_clients_have_a_method_for_every_operation(another: Served) -> None:
+    assert operations(another.url) - OTHER_FORMS.keys() | {"POST /messages/batch"} == set(CLIENT)
+
+
+def test_the_command_line_has_a_command_for_every_operation(another: Served) -> None:
+    # "sql" reads the history of a settings file itself, with or without a server.
+    assert "sql" in COMMANDS
+    assert operations(another.url) - OTHER_FORMS.keys() - {"POST /sql"} == set(COMMAND)
+
+
+@pytest.mark.parametrize("operation", CLIENT)
+def test_the_method_asks_for_its_operation(
+    operation: str, another: Served, webhook: str, requests: list[str]
+) -> None:
+    with Client(another.url) as client:
+        if operation == "DELETE /queries/{name}":
+            client.register(PEOPLE, "urn:x:gone")
+        CLIENT[operation](client)
+    assert asked(operation, requests)
+
+
+@pytest.mark.parametrize(
+    ("operation", "form"),
+    [
+        (operation, form)
+        for operation, command in COMMAND.items()
+        for form in [(), ("--json",)]
+        if not (form and WITHOUT_JSON & set(command))
+    ],
+)
+def test_the_command_asks_for_its_operation(
+    operation: str,
+    form: tuple[str, ...],
+    run: Run,
+    another: Served,
+    webhook: str,
+    requests: list[str],
+) -> None:
+    command = COMMAND[operation]
+    with Client(another.url) as client:
+        own = client.add_webhook(RECEIVER)["id"] if "delete" in command else webhook
+        runs = "urn:x:twice" in {each["name"] for each in client.queries()}
+        if runs and operation == "POST /queries":
+            client.unregister("urn:x:twice")
+        if not runs and operation == "DELETE /queries/{name}":
+            client.register(PEOPLE, "urn:x:twice")
+    arguments = [
+        each.replace("{folder}", str(another.folder)).replace("{webhook}", own) for each in command
+    ]
+    result = run(*arguments, "--url", another.url, *form)
+    assert result.exit_code == 0, result.output
+    assert asked(operation, requests)
+    if form:
+        assert json.loads(result.stdout) is not None

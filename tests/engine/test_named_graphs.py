@@ -1,0 +1,219 @@
+"""Named graphs of messages in the knowledge base: there as long as their statements are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sensorstream.engine.admission import Admission
+from sensorstream.engine.checkpoint import dump, load
+from sensorstream.engine.engine import EngineState
+from sensorstream.engine.notices import Notices
+from sensorstream.engine.outcome import Timings
+from sensorstream.engine.run import MessageRun
+from sensorstream.errors import QueryError
+from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.kb.snapshot import Snapshot
+from sensorstream.model.events import Delta, Event
+from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.vocabulary import GRAPH_WINDOW
+from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.rules.conditions import SnapshotEvaluator
+from sensorstream.rules.memory import RuleMemory
+from sensorstream.window.spec import Elements, Kind, Unit, WindowSpec
+from sensorstream.window.window import Window, make_window
+
+SIZE = 3
+NAMES = [IRI(f"http://e/{name}") for name in "abcde"]
+P, Q = IRI("http://e/p"), IRI("http://e/q")
+G, H = IRI("http://g/1"), IRI("http://g/2")
+
+Quad = tuple[Triple, IRI | None]
+
+
+class Silent:
+    """A reasoner that infers nothing."""
+
+    def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
+        return Delta(delta.time)
+
+
+class Store:
+    """Window, knowledge base and store; events come and may be taken back."""
+
+    def __init__(self, elements: Elements = Elements.INDIVIDUALS) -> None:
+        spec = WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, SIZE, elements=elements)
+        self.kb, self.window = KnowledgeBase(), make_window(spec)
+        self.snapshot = Snapshot(self.kb)
+
+    def take(self, event: Event) -> MessageRun:
+        run = MessageRun(
+            self.kb,
+            self.window,
+            cast(Reasoner, Silent()),
+            SnapshotEvaluator(self.snapshot),
+            lambda: 0.0,
+            Timings(),
+            Admission(),
+        )
+        run.apply(event, ())
+        return run
+
+    def named(self) -> set[tuple[Triple, IRI]]:
+        """The quads that /sparql finds in graphs of messages."""
+        self.snapshot.sync()
+        return {
+            (triple, graph)
+            for triple, graph in self.snapshot.quads()
+            if graph is not None and graph != GRAPH_WINDOW
+        }
+
+
+def event(time: int, quads: Iterable[Quad], *, update: bool = False) -> Event:
+    """What a message says, as a plan makes it."""
+    quads = list(dict.fromkeys(quads))
+    triples = tuple(dict.fromkeys(triple for triple, _ in quads))
+    named = {triple for triple, graph in quads if graph is not None}
+    replaces = frozenset((s, p) for s, p, _ in triples) if update else frozenset()
+    graphs = tuple(quad for quad in quads if quad[0] in named)
+    return Event(triples, time, f"m{time}", replaces, graphs=graphs)
+
+
+quads = st.tuples(
+    st.tuples(
+        st.sampled_from(NAMES),
+        st.sampled_from([P, Q]),
+        st.sampled_from([Literal("1"), Literal("2")]),
+    ),
+    st.sampled_from([None, G, H]),
+)
+messages = st.lists(
+    st.tuples(st.lists(quads, min_size=1, max_size=6), st.booleans(), st.booleans()), max_size=12
+)
+
+
+@given(messages)
+@settings(max_examples=150, deadline=None)
+def test_a_graph_holds_what_was_said_in_it_while_its_individual_is_in_the_window(
+    said: list[tuple[list[Quad], bool, bool]],
+) -> None:
+    store = Store()
+    expected: set[Quad] = set()
+    latest: dict[IRI, int] = {}
+    for time, (told, update, taken_back) in enumerate(said):
+        run = store.take(event(time, told, update=update))
+        if taken_back:
+            run.take_back()
+        else:
+            replaced = {triple[:2] for triple, _ in told} if update else set()
+            expected = {quad for quad in expected if quad[0][:2] not in replaced} | set(told)
+            names = dict.fromkeys(cast(IRI, triple[0]) for triple, _ in told)
+            for name in names:
+                latest.pop(name, None)
+            latest.update(dict.fromkeys(names, time))
+            for name in list(latest)[: max(0, len(latest) - SIZE)]:
+                del latest[name]
+            expected = {quad for quad in expected if quad[0][0] in latest}
+        assert store.named() == {quad for quad in expected if quad[1] is not None}
+
+
+@given(messages)
+@settings(max_examples=60, deadline=None)
+def test_a_window_of_triples_empties_its_graphs_too(
+    said: list[tuple[list[Quad], bool, bool]],
+) -> None:
+    store = Store(Elements.TRIPLES)
+    for time, (told, update, taken_back) in enumerate(said):
+        before = store.named()
+        run = store.take(event(time, told, update=update))
+        if taken_back:
+            run.take_back()
+            assert store.named() == before
+        held = {t for each in store.window for t in each.statements}
+        assert {triple for triple, _ in store.named()} <= held
+        if not taken_back:
+            assert {quad for quad in told if quad[1] and quad[0] in held} <= store.named()
+
+
+def restored(window: Window) -> Window:
+    state = load(dump(EngineState(window.state(), RuleMemory(), Notices()))).window
+    again = make_window(window.spec)
+    again.restore(state)
+    return again
+
+
+def test_graphs_are_in_checkpoints_those_of_waiting_events_too() -> None:
+    window = make_window(WindowSpec(Kind.SLIDING, Unit.TIME, 10, 5))
+    said, waits = (NAMES[0], P, Literal("1")), (NAMES[1], P, Literal("2"))
+    window.insert(event(5, [(said, G), (said, None), (said, H)]))
+    window.insert(event(7, [(waits, H)]))
+    assert window.pending == 1
+    again = restored(window)
+    assert again.state() == window.state()
+    change = again.insert(event(20, [((NAMES[2], P, NAMES[0]), None)]))
+    assert change.graphs == {said: ((G, H), ())}
+    change = restored(window).insert(event(10, [((NAMES[2], P, NAMES[0]), None)]))
+    assert change.graphs == {waits: ((), (H,))}
+
+
+def rows(store: Store, text: str) -> list[str]:
+    found = store.snapshot.query(text)
+    assert isinstance(found, ox.QuerySolutions)
+    return sorted(" ".join(str(value) for value in row) for row in found)
+
+
+def test_sparql_reads_the_graphs_and_their_union() -> None:
+    store = Store()
+    both, plain = (NAMES[0], P, Literal("1")), (NAMES[0], Q, Literal("2"))
+    store.take(event(1, [(both, G), (both, H), (plain, None)]))
+    assert rows(store, "SELECT ?p { ?s ?p ?o }") == [str(ox.NamedNode(P)), str(ox.NamedNode(Q))]
+    assert rows(store, "SELECT ?p { GRAPH <http://g/1> { ?s ?p ?o } }") == [str(ox.NamedNode(P))]
+    assert rows(store, "SELECT ?g { GRAPH ?g { ?s <http://e/p> ?o } }") == [
+        f"<{G}>",
+        f"<{H}>",
+        f"<{GRAPH_WINDOW}>",
+    ]
+    assert rows(store, "SELECT ?p FROM <http://g/2> { ?s ?p ?o }") == [str(ox.NamedNode(P))]
+    assert rows(store, "SELECT ?p { GRAPH <http://g/empty> { ?s ?p ?o } }") == []
+
+
+def test_only_names_of_the_system_that_no_graph_has_are_refused() -> None:
+    store = Store()
+    with pytest.raises(QueryError, match="no graph <urn:sensorstream:windows>: expected"):
+        store.snapshot.query("SELECT * { GRAPH <urn:sensorstream:windows> { ?s ?p ?o } }")
+
+
+def test_a_condition_of_a_rule_does_not_see_the_graphs_of_messages() -> None:
+    store = Store()
+    store.take(event(1, [((NAMES[0], P, Literal("1")), G)]))
+    text = "SELECT ?g { GRAPH ?g { ?s ?p ?o } }"
+    assert list(store.snapshot.solutions(text, {})) == [{"g": GRAPH_WINDOW}]
+
+
+def test_a_store_made_anew_has_the_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sensorstream.kb.mirror._WORN", 5)
+    store = Store()
+    stores = set()
+    for time in range(20):
+        told = [((NAMES[time % 5], P, Literal(str(time))), G)]
+        store.take(event(time, told, update=True))
+        assert len(store.named()) == min(time + 1, SIZE)
+        stores.add(id(store.snapshot._whole.store))
+    assert len(stores) > 1
+
+
+def test_values_that_the_store_cannot_tell_apart_do_not_take_each_other_away() -> None:
+    store = Store()
+    integer = "http://www.w3.org/2001/XMLSchema#integer"
+    one, other = ((NAMES[0], P, Literal(text, integer)) for text in ("1", "01"))
+    store.take(event(1, [(one, G), (other, G)]))
+    store.named()
+    store.take(event(2, [(one, None), (other, G)], update=True))
+    assert len(store.named()) == 1
+    store.take(event(3, [(one, None)], update=True))
+    assert store.named() == set()

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sensorstream.language import parse, parse_with_faults
+from sensorstream.language.recovery import parse_with_recovery, rule_starts
+from sensorstream.resources import bundled
+
+TEXT = """\
+prefix : <http://example.org/t#>
+
+mapping first
+on message {/a}
+then insert individual :x a :C
+
+mapping second
+on message {/b}
+then insert individual :y a no:C .
+
+rule third
+on chance
+then reply "x"
+
+# The only good one.
+rule fourth on change
+then reply "{?x}"
+
+mapping fifth
+on message {/b
+"""
+
+
+def test_every_rule_with_a_fault_is_reported_and_the_others_are_read() -> None:
+    tree, faults = parse_with_recovery(TEXT, "f")
+    assert tree is not None
+    assert [rule.name for rule in tree.rules] == ["fourth"]
+    assert [str(fault).split(": expected")[0] for fault in faults] == [
+        "f:7:1: unexpected 'mapping'",
+        "f:9:29: undeclared prefix 'no:'",
+        "f:12:4: unexpected 'chance'",
+        "f:20:12: '{' is never closed",
+    ]
+
+
+def test_a_fault_of_the_head_leaves_no_tree() -> None:
+    for head in ("prefix <x>", "prefix a: <u:x>\nprefix a: <u:y>"):
+        tree, faults = parse_with_recovery(f"{head}\n{TEXT}")
+        assert tree is None
+        assert faults[0].position is not None
+        assert faults[0].position.line <= 3
+
+
+CITY = (bundled("mapping_rules") / "city.rules").read_text("utf-8")
+STARTS = rule_starts(CITY)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, len(CITY)), st.integers(0, 40), st.text('{}"<#;.[\n', max_size=3))
+def test_a_damage_costs_only_the_rules_that_it_touches(
+    start: int, length: int, written: str
+) -> None:
+    damaged = CITY[:start] + written + CITY[start + length :]
+    _, expected = parse_with_faults(damaged, "f")
+    tree, faults = parse_with_recovery(damaged, "f")
+    assert bool(faults) == bool(expected)
+    rules = zip(STARTS, [*STARTS[1:], len(CITY)], parse(CITY).rules, strict=True)
+    untouched = [rule for a, b, rule in rules if b < start or a > start + length]
+    if tree is None:
+        assert start < STARTS[0]
+    elif start >= STARTS[0]:  # all rules depend on the head
+        assert [rule for rule in untouched if rule not in tree.rules] == []

@@ -1,0 +1,117 @@
+"""The sdist, and the wheel made from it: complete, and at work in an environment of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tarfile
+import zipfile
+from collections.abc import Callable
+from email.parser import HeaderParser
+from pathlib import Path
+from typing import Protocol
+
+from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.resources import bundled
+from sensorstream.simulation.tracker import PAPER_MESSAGE
+from tests.package.building import ROOT, Distributions, alone
+
+
+class Installed(Protocol):
+    """An environment with the wheel (see conftest)."""
+
+    folder: Path
+
+    def run(self, *arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]: ...
+
+
+def files_of(folder: Path) -> set[str]:
+    """The files of a source folder that are under version control or would be."""
+    return {
+        each.relative_to(folder).as_posix()
+        for each in folder.rglob("*")
+        if each.is_file() and "__pycache__" not in each.parts
+    }
+
+
+def test_the_sdist_holds_the_sources_the_tests_and_the_documents(
+    distributions: Distributions,
+) -> None:
+    with tarfile.open(distributions.sdist) as archive:
+        names = {each.name.partition("/")[2] for each in archive if each.isfile()}
+    for folder in ("sensorstream", "alembic", "ontologies", "mapping_rules", "persistent"):
+        assert {f"{folder}/{each}" for each in files_of(ROOT / folder)} <= names
+    for each in ("LICENSE", "README.md", "Makefile", "requirements-dev.txt", "docs/errors.md"):
+        assert each in names
+    assert "tests/package/test_distributions.py" in names
+    assert not [each for each in names if each.startswith((".venv/", "build/", "dist/"))]
+
+
+def test_the_wheel_holds_the_package_and_what_it_reads(distributions: Distributions) -> None:
+    with zipfile.ZipFile(distributions.wheel) as archive:
+        names = set(archive.namelist())
+    assert {f"sensorstream/{each}" for each in files_of(ROOT / "sensorstream")} <= names
+    for folder in ("alembic", "ontologies", "mapping_rules", "persistent"):
+        assert {f"sensorstream/bundled/{folder}/{each}" for each in files_of(bundled(folder))} <= (
+            names
+        )
+    outside = {each.partition("/")[0] for each in names} - {"sensorstream"}
+    assert [each for each in outside if not each.endswith(".dist-info")] == []
+
+
+def test_the_wheel_says_what_it_is(distributions: Distributions) -> None:
+    with zipfile.ZipFile(distributions.wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
+        metadata = HeaderParser().parsestr(archive.read(name).decode())
+    assert metadata["Requires-Python"] == ">=3.11"
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert {"frames", "spark", "mqtt", "kafka", "editor", "all"} == set(
+        metadata.get_all("Provides-Extra", [])
+    )
+    assert "Typing :: Typed" in metadata.get_all("Classifier", [])
+
+
+def test_an_installed_package_makes_checks_and_maps(installed: Installed, tmp_path: Path) -> None:
+    version = installed.run("--version", cwd=tmp_path)
+    assert version.stdout.startswith("sensorstream 0."), version.stderr
+    assert installed.run("init", "people", cwd=tmp_path).returncode == 0
+    checked = installed.run("check", cwd=tmp_path / "people")
+    assert checked.returncode == 0, checked.stderr
+    mapped = installed.run("map", "messages/paper.xml", cwd=tmp_path / "people")
+    assert ":human-2678" in mapped.stdout, mapped.stderr
+
+
+def test_an_installed_package_serves_without_any_optional_part(
+    installed: Installed, new_database: Callable[[], str], tmp_path: Path
+) -> None:
+    overrides: dict[str, dict[str, object]] = {
+        "reasoning": {"profile": "plain"},
+        "history": {"url": new_database()},
+    }
+    make_workspace(tmp_path / "people", TEMPLATES["tracking"], overrides)
+    tmp_path = tmp_path / "people"
+    server = subprocess.Popen(
+        [installed.folder / "bin" / "sensorstream", "serve", "--port", "0"],
+        cwd=tmp_path,
+        env=alone(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        assert server.stderr is not None
+        line = server.stdout.readline()
+        assert line.startswith("listening on "), server.stderr.read()
+        url = line.split()[-1]
+        (tmp_path / "message.xml").write_bytes(PAPER_MESSAGE)
+        sent = installed.run("send", "--json", "--url", url, "message.xml", cwd=tmp_path)
+        assert json.loads(sent.stdout)["accepted"] == 1, sent.stderr
+        asked = installed.run("sql", "--on", "spark", "SELECT 1", cwd=tmp_path)
+        assert asked.returncode == 3
+        assert asked.stderr.startswith("error[missing-extra]: SQL on Spark needs ")
+        assert asked.stderr.rstrip().endswith("pip install 'sensorstream[spark]'")
+    finally:
+        server.terminate()
+        server.communicate(timeout=60)
+    assert server.returncode == 0
