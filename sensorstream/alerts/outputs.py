@@ -8,7 +8,7 @@ from datetime import datetime
 from sensorstream.alerts.records import Webhook
 from sensorstream.alerts.sender import OUTPUT, Sender
 from sensorstream.endpoints import KafkaOutput, MqttOutput, Output
-from sensorstream.errors import SettingsError
+from sensorstream.extras import require
 
 
 def receiver_of(output: Output, now: datetime) -> Webhook:
@@ -27,26 +27,23 @@ def senders_of(outputs: Sequence[Output], timeout: float) -> Mapping[str, Sender
     ``timeout`` is the number of seconds an output may take for one event.
 
     Raises:
-        SettingsError: an option cannot be used, or a package is missing.
+        SettingsError: an option cannot be used.
+        MissingExtra: a package is not installed.
     """
     return {f"{OUTPUT}{each.name}": _sender(each, timeout) for each in outputs}
 
 
 def _sender(output: Output, timeout: float) -> Sender:
     # A package that no output needs is not imported, so that it need not be installed.
-    try:
-        match output.options:
-            case MqttOutput():
-                from sensorstream.alerts.mqtt_sender import MqttSender
+    who = f"outputs.{output.name}"
+    match output.options:
+        case MqttOutput():
+            require("mqtt", f"{who}: the type 'mqtt'")
+            from sensorstream.alerts.mqtt_sender import MqttSender
 
-                return MqttSender(output.name, output.options, timeout)
-            case KafkaOutput():
-                from sensorstream.alerts.kafka_sender import KafkaSender
+            return MqttSender(output.name, output.options, timeout)
+        case KafkaOutput():
+            require("kafka", f"{who}: the type 'kafka'")
+            from sensorstream.alerts.kafka_sender import KafkaSender
 
-                return KafkaSender(output.name, output.options, timeout)
-    except ModuleNotFoundError as error:
-        kind = type(output.options).__name__.removesuffix("Output").lower()
-        raise SettingsError(
-            f"outputs.{output.name}: the type '{kind}' needs the package {error.name}: "
-            f"install 'sensorstream[{kind}]'"
-        ) from None
+            return KafkaSender(output.name, output.options, timeout)

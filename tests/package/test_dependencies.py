@@ -18,7 +18,7 @@ from packaging.version import Version
 
 from sensorstream.extras import EXTRAS
 
-AWAITED = {"aiokafka", "aiomqtt", "lsprotocol", "pygls"}
+AWAITED = {"lsprotocol", "pygls"}
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
