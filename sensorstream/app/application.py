@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,7 +15,9 @@ from prometheus_client import CollectorRegistry
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.feed import AlertFeed
+from sensorstream.alerts.outputs import receiver_of, senders_of
 from sensorstream.alerts.records import RaisedAlert, Webhook
+from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
 from sensorstream.analysis import Known
@@ -141,7 +143,9 @@ class Application:
             source=f"urn:sensorstream:{settings.folder.name or 'deployment'}",
             timeline=deployment.timeline,
             metrics=self._metrics.registry,
+            senders=senders_of(settings.outputs, settings.webhooks.timeout),
         )
+        self._set_outputs()
         self._pipeline = Pipeline(
             target,
             store,
@@ -369,6 +373,7 @@ class Application:
             Part("reasoner", ready=True, detail=away and f"the plain profile stands in: {away}"),
             history if trouble is None else Part("history", ready=False, detail=str(trouble)),
             Part("deliveries", self._dispatcher.running),
+            *self._outputs(),
             *(part for probe in self._probes for part in probe()),
         )
 
@@ -378,6 +383,19 @@ class Application:
         except Exception as error:
             return Part(name, ready=False, detail=str(error))
         return Part(name, ready=True)
+
+    def _set_outputs(self) -> None:
+        """Tell the outbox the outputs of the settings."""
+        receivers = [receiver_of(each, self._clock.now()) for each in self.settings.outputs]
+        for gone, dropped in self._outbox.set_outputs(receivers).items():
+            name = gone.removeprefix(OUTPUT)
+            _LOG.warning("output %s is not in the settings: dropped %d events", name, dropped)
+
+    def _outputs(self) -> Iterator[Part]:
+        """The state of each output; one that is away keeps no message from being accepted."""
+        for each in self.settings.outputs:
+            trouble = self._dispatcher.trouble(f"{OUTPUT}{each.name}")
+            yield Part(f"output {each.name}", ready=True, detail=trouble)
 
     def _open_store(self) -> PostgresStore:
         """Open the history for writing; starts the embedded PostgreSQL if it does not run."""

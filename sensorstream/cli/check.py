@@ -32,8 +32,9 @@ def command(config: Path, as_json: bool) -> None:
 
     Prints "file:line:column: message" for each fault and exits with 1; else prints notes, the
     functions of your own that rules may call, then "ok" and a summary. There are notes on rules
-    that cannot fire or whose cost grows with the window, on names in queries that the ontology does
-    not declare, and on filters that are never true.
+    that cannot fire, that are tried on messages of another kind or whose cost grows with the
+    window, on names in queries that the ontology does not declare, and on filters that are never
+    true.
     """
     from sensorstream.app.wiring import read_deployment, read_rules
     from sensorstream.cli.lasting import lasting
@@ -175,9 +176,11 @@ def deployment_notes(
     """Notes: no faults, but worth knowing; ``rules`` are the semantic rules of ``files``."""
     from sensorstream.analysis import Note
     from sensorstream.app.mapping_files import is_rule_file
+    from sensorstream.mapping.notes import mapping_notes
     from sensorstream.rules.continuous import evaluated_anew
     from sensorstream.rules.notes import rule_notes
 
+    yield from mapping_notes(files)
     yield from rule_notes(
         files,
         ontology.schema,
