@@ -37,22 +37,26 @@ def command(config: Path, as_json: bool) -> None:
     true.
     """
     from sensorstream.app.wiring import read_deployment, read_rules
+    from sensorstream.cli.lasting import lasting
 
     summary = ""
     notes: list[Note] = []
     own: list[Definition] = []
-    try:
-        settings = load_settings(config)
-        found = list(faults(settings))
-        if not found:
-            # A fault between the parts also prevents the server from starting.
-            deployment = read_deployment(settings)
-            summary = _summary(deployment)
-            rules = read_rules(settings.rules.files)
-            notes = list(deployment_notes(settings, rules, deployment.ontology, deployment.rules))
-            own = list(deployment.reference.functions.values())
-    except SensorStreamError as error:
-        found = [error]
+    with lasting("reading the ontology and the rules", quiet=as_json):
+        try:
+            settings = load_settings(config)
+            found = list(faults(settings))
+            if not found:
+                # A fault between the parts also prevents the server from starting.
+                deployment = read_deployment(settings)
+                summary = _summary(deployment)
+                rules = read_rules(settings.rules.files)
+                notes = list(
+                    deployment_notes(settings, rules, deployment.ontology, deployment.rules)
+                )
+                own = list(deployment.reference.functions.values())
+        except SensorStreamError as error:
+            found = [error]
     placed = [(_position(fault, config), fault) for fault in found]
     if as_json:
         from sensorstream.cli.console import print_json
