@@ -115,7 +115,7 @@ def completions(document: OpenDocument, offset: int) -> list[Completion]:
     typed = word.lower()
     fitting: dict[str, _Offer] = {}
     for offer in offers:
-        if typed in offer.text.lower() or typed.lstrip(":@") in offer.documentation.lower():
+        if typed in offer.text.lower():
             fitting.setdefault(offer.text, offer)
     best = sorted(fitting.values(), key=lambda offer: not offer.text.lower().startswith(typed))
     return [Completion(o.text, o.sort, span, o.detail, o.documentation, o.iri) for o in best[:MOST]]

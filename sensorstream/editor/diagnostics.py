@@ -8,14 +8,17 @@ from pathlib import Path
 
 from sensorstream.analysis import Known, query_notes
 from sensorstream.app.mapping_files import is_rule_file
+from sensorstream.app.recorded import build_engine
 from sensorstream.cli.check import deployment_notes, faults
 from sensorstream.editor.deployment import Deployment, Ontologies, deployment_of
 from sensorstream.editor.document import is_query
-from sensorstream.errors import Position, QueryError, SensorStreamError
+from sensorstream.errors import Position, QueryError, SensorStreamError, UnsupportedQuery
 from sensorstream.language.parser import parse
 from sensorstream.rules.rule_compiler import compile_rules
 from sensorstream.settings import Settings
+from sensorstream.sparql.algebra import Query, Window
 from sensorstream.sparql.parser import read_query
+from sensorstream.sparql.walk import nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +89,35 @@ def _of_query(
         parsed = read_query(text, start=Position(str(file), 1, 1), base=base)
     except QueryError as error:
         return [_fault(error, file)]
+    if _is_continuous(parsed.meaning):
+        line = deployment.settings.time.line if deployment.settings.path.is_file() else "datetime"
+        refused = _refused(f"BASE <{base}> {text}", line)
+        if refused is not None:
+            return [_fault(refused, file)]
     schema = ontologies.names(deployment.settings.ontology.files).schema
     return [
         Diagnostic(note.position, note.code, note.text, is_fault=False)
         for note in query_notes(parsed, Known(schema, continuous=True))
     ]
+
+
+def _is_continuous(query: Query) -> bool:
+    """Whether a query is for registration; others may also be answered at once."""
+    return query.registration is not None or any(isinstance(part, Window) for part in nodes(query))
+
+
+def _refused(text: str, line: str) -> UnsupportedQuery | None:
+    """Why no stream can answer a query, if that is so."""
+    engine = build_engine(profile="none", line=line)
+    try:
+        engine.register("query", text)
+    except UnsupportedQuery as error:
+        return error
+    except SensorStreamError:  # it may need files, or another time line, which a run is told
+        return None
+    finally:
+        engine.close()
+    return None
 
 
 def _fault(error: SensorStreamError, settings: Path) -> Diagnostic:

@@ -15,16 +15,18 @@ from typing import Any, Final
 from lark import Token
 from lxml import etree
 
-from sensorstream.errors import LanguageError, MessageError
+from sensorstream.errors import LanguageError, MessageError, NotMovable
 from sensorstream.language.hole import split
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import Element, parse_document
+from sensorstream.mapping.part_paths import ROOT, at_part
 from sensorstream.mapping.split import compile_split
 
 _NAMED: Final = re.compile(r"^[ \t]*#[ \t]*sample:[ \t]*(\S.*?)[ \t]*$", re.M)
 _MOST_FILES: Final = 20
 _MOST_BYTES: Final = 1 << 20
 _MOST_NODES: Final = 2000
+_MOST_MESSAGES: Final = 100
 _DEPTH: Final = 200
 
 
@@ -80,14 +82,16 @@ def scope_of(tokens: Sequence[Token], roots: Sequence[Element], head: RuleFile) 
     before = tokens[-2].type if len(tokens) > 1 else ""
     if (before, last) == ("MESSAGE", "_EACH"):
         return Scope(roots, {}, head.namespace_map)
-    scope = Scope(_parts(roots, head), {}, head.namespace_map)
-    variables: dict[str, object] = {}
+    messages = _parts(roots, head)
+    # Absolute paths begin at the message, and so at any of them.
+    variables: dict[str, object] = {ROOT: messages} if head.parts else {}
+    scope = Scope(messages, dict(variables), head.namespace_map)
     variable = ""
     for kind, token in zip(("", *(each.type for each in tokens)), tokens, strict=False):
         if token.type == "NODE_VARIABLE":
             variable = token.value[1:]
         elif token.type == "HOLE" and kind == "MESSAGE":
-            scope = Scope(scope.find(_path(token)), {}, head.namespace_map)
+            scope = Scope(scope.find(_path(token)), dict(variables), head.namespace_map)
         elif token.type == "HOLE" and variable:
             scope = Scope(scope.nodes, dict(variables), head.namespace_map)
             variables[variable] = scope.find(_path(token))
@@ -108,7 +112,7 @@ def _parts(roots: Sequence[Element], head: RuleFile) -> list[Element]:
             found += parts(root) or [root]
         except (etree.XPathError, LanguageError):
             found.append(root)
-    return found[:_MOST_NODES]
+    return found[:_MOST_MESSAGES]
 
 
 def _path(hole: Token) -> str:
@@ -122,8 +126,11 @@ def _evaluated(
     namespaces: Mapping[str, str],
 ) -> Iterator[object]:
     try:
-        compiled = etree.XPath(path, namespaces=dict(namespaces) or None)
-    except etree.XPathSyntaxError:
+        # Only an expression without fault can be written anew.
+        etree.XPath(path, namespaces=dict(namespaces) or None)
+        written = at_part(path) if ROOT in variables else path
+        compiled = etree.XPath(written, namespaces=dict(namespaces) or None)
+    except (etree.XPathSyntaxError, NotMovable):
         return
     given: dict[str, Any] = {name: _given(value) for name, value in variables.items()}
     for node in nodes:

@@ -40,6 +40,9 @@ class Admission:
         for event in events:
             if event.stream is not None and event.stream not in iris:
                 self._iri(event.stream, "the stream")
+            for _, graph in event.graphs:
+                if graph is not None and graph not in iris:
+                    self._iri(graph, "the name of a graph")
             for triple in event.triples:
                 subject, predicate, value = triple
                 if type(subject) is not IRI:

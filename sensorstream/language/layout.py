@@ -184,8 +184,9 @@ class _Layout:
     # Tokens that are not kept as they are
 
     def _written(self, token: Token) -> str:
-        if token.type == "HOLE":
-            return f"{{{' |> '.join(part.text.strip() for part in split(token.value[1:-1]))}}}"
+        if token.type in ("HOLE", "LANGUAGE_HOLE"):
+            start, brace, inside = token.value[:-1].partition("{")
+            return f"{start}{brace}{' |> '.join(part.text.strip() for part in split(inside))}}}"
         if token.type == "SPARQL_TEXT":
             return self._break.join(_indented(token.value, self._indent))
         return str(token.value)

@@ -392,13 +392,16 @@ class _Builder(Transformer[Token, Any]):
     # Both
 
     def individual_action(self, children: list[Any]) -> syntax.IndividualAction:
-        kind, name, classes, at, *properties = children
+        kind, name, classes, graph, at, *properties = children
         return syntax.IndividualAction(
-            kind.value, name, classes, tuple(properties), at, self._at(kind)
+            kind.value, name, classes, tuple(properties), at, self._at(kind), graph
         )
 
     def classes(self, children: list[syntax.Name]) -> tuple[syntax.Name, ...]:
         return tuple(children)
+
+    def graph(self, children: list[syntax.Name]) -> syntax.Name | None:
+        return children[0] if children else None
 
     def at(self, children: list[Token]) -> syntax.Hole | None:
         return self._hole(children[0]) if children else None

@@ -124,6 +124,8 @@ def _action(action: syntax.Action) -> str:
 
 def _individual(action: syntax.IndividualAction) -> str:
     head = f"{_INDENT}{action.kind} individual {_subject(action.name)}{_classes(action.classes)}"
+    if action.graph is not None:
+        head += f" in graph {_name(action.graph)}"
     if action.at is not None:
         head += f" at {print_hole(action.at)}"
     properties = (f"\n{_INDENT * 2}; {_property(values)}" for values in action.properties)

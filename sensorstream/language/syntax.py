@@ -241,10 +241,11 @@ class PropertyValues:
 
 @dataclass(frozen=True, slots=True)
 class IndividualAction:
-    """``insert|update individual NAME a CLASS, … at {xpath} ; property values … .``
+    """``insert|update individual NAME a CLASS, … in graph NAME at {xpath} ; property values … .``
 
     ``update`` is update-or-insert: the earlier values of the named properties are replaced.
-    ``at`` (mapping rules only) is the application time; None means the time of arrival.
+    ``at`` (mapping rules only) is the application time; None means the time of arrival. ``graph``
+    (mapping rules only) is the graph of its statements; None is the default graph.
     """
 
     kind: Literal["insert", "update"]
@@ -253,6 +254,7 @@ class IndividualAction:
     properties: tuple[PropertyValues, ...]
     at: Hole | None = None
     position: Position = field(default=NOWHERE, compare=False, repr=False)
+    graph: Name | None = None
 
 
 # Mapping rules

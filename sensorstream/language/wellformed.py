@@ -204,6 +204,12 @@ def _semantic_rule(rule: syntax.SemanticRule) -> Iterator[LanguageError]:
                 "the message",
                 position=action.at.position,
             )
+        if action.graph is not None:
+            yield LanguageError(
+                "'in graph' belongs to mapping rules: what a semantic rule inserts is in the "
+                "default graph",
+                position=action.graph.position,
+            )
     for kind, written in _OF_MAPPING_RULES.items():
         for node in nodes(rule, kind):
             yield LanguageError(f"{written} belongs to mapping rules", position=node.position)

@@ -16,7 +16,7 @@ from sensorstream.mapping.function_chain import call_faults
 from sensorstream.mapping.functions import Library
 from sensorstream.mapping.part_paths import at_part
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
-from sensorstream.mapping.values import literal_maker
+from sensorstream.mapping.values import check_graph_name, literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.similar import similar
 from sensorstream.model.terms import IRI
@@ -46,6 +46,7 @@ def check(
             if in_parts and not invalid:
                 found += _not_at_part(rule)
             found += _types(file, rule)
+            found += _reserved_graphs(file, rule)
             found += _literals(file, rule, schema, library)
             found += _unknown_individuals(file, rule, reference)
     return sorted(found, key=place)
@@ -108,6 +109,15 @@ def _literals(
     for hole in nodes((rule.lets, rule.guards, rule.actions), syntax.Hole):
         if id(hole) not in typed:
             yield from call_faults(hole.calls, library)
+
+
+def _reserved_graphs(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterator[LanguageError]:
+    for action in rule.actions:
+        if action.graph is not None and action.graph.is_constant:
+            try:
+                check_graph_name(file.resolve(action.graph))
+            except TermError as error:
+                yield LanguageError(error.message, position=action.graph.position)
 
 
 def _types(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterator[LanguageError]:

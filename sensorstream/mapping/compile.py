@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from sensorstream.errors import TermError
+from sensorstream.errors import InvalidValue, TermError
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import check
@@ -21,9 +21,10 @@ from sensorstream.mapping.scope import Scope
 from sensorstream.mapping.split import compile_split
 from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
 from sensorstream.mapping.trace import ExpressionRecorder
+from sensorstream.mapping.values import check_graph_name
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import Subject
+from sensorstream.model.terms import IRI, Subject
 from sensorstream.model.timeline import Instant, Timeline
 
 
@@ -154,7 +155,7 @@ class _Compiler:
 
     def _action(self, action: syntax.IndividualAction) -> Act:
         name = self._subject(action.name)
-        time = self._time(action.at)
+        time, graph = self._time(action.at), self._graph(action.graph)
         classify = self._values.classes(action.classes)
         update, named = action.kind == "update", not isinstance(action.name, syntax.BlankName)
         say = tuple(self._values.property(each, update=update) for each in action.properties)
@@ -172,14 +173,15 @@ class _Compiler:
         def act_whole(scope: Scope) -> None:
             # Remove all statements of an individual that is left out.
             subject, instant, said = name(scope), time(scope), Statements()
+            where = graph(scope)
             try:
                 state(subject, scope, said)
             except SkipIndividual:
                 return
-            scope.harvest.at(instant).add(said)
+            scope.harvest.at(instant).add(said, where)
 
         may_skip = any(each.kind == "skip individual" for each in nodes(action, syntax.Policy))
-        return act_whole if may_skip else act
+        return act_whole if may_skip or action.graph is not None else act
 
     def _subject(
         self, name: syntax.Name | syntax.Variable | syntax.BlankName
@@ -210,6 +212,25 @@ class _Compiler:
             return found[0]
 
         return one
+
+    def _graph(self, name: syntax.Name | None) -> Callable[[Scope], IRI | None]:
+        if name is None:
+            return lambda scope: None
+        if name.is_constant:
+            constant = self._file.resolve(name)
+            return lambda scope: constant
+        fill, expressions, holes = self._expressions.iris(name), self._expressions, name.holes
+
+        def graph(scope: Scope) -> IRI:
+            found = fill(scope)
+            if len(found) != 1:
+                raise expressions.not_one(scope, holes, "expected a graph's name")
+            try:
+                return check_graph_name(found[0])
+            except TermError as error:
+                raise expressions.error(scope, holes[0], error.message, "", InvalidValue) from None
+
+        return graph
 
     def _time(self, at: syntax.Hole | None) -> Callable[[Scope], Instant]:
         if at is None:

@@ -39,7 +39,7 @@ class ExpressionReport:
     """One hole of a rule: how often it was evaluated, and what it found.
 
     ``role`` is ``on message``, ``for each $x``, ``let $x``, ``if``, ``name``, ``a`` (a class),
-    ``at`` or the property. Of a
+    ``graph``, ``at`` or the property. Of a
     condition ``found`` counts how often it held, of all others the nodes or values. ``missed``
     counts the times it found nothing; ``cause`` is then the likely reason, if known.
     """
@@ -286,6 +286,8 @@ def _holes(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterable[tuple[st
             told.setdefault(("name", print_hole(hole)), hole)
         for hole in nodes(action.classes, syntax.Hole):
             told.setdefault(("a", print_hole(hole)), hole)
+        for hole in nodes(action.graph, syntax.Hole):
+            told.setdefault(("graph", print_hole(hole)), hole)
         if action.at is not None:
             told.setdefault(("at", print_hole(action.at)), action.at)
         for values in nodes(action.properties, syntax.PropertyValues):

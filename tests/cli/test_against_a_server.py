@@ -159,6 +159,25 @@ def test_sql_reads_the_history_beside_the_server(run: Run, served: Served) -> No
     assert [line.split() for line in table] == rows
 
 
+def test_a_second_simulation_goes_on_in_time(run: Run, served: Served) -> None:
+    with Client(served.url) as client:
+        for _ in range(2):
+            before = client.window(limit=0)["now"] or 0
+            result = run("simulate", "tracker", "--count", "15", "--json", "--url", served.url)
+            assert json.loads(result.stdout)["late"] == 0
+            assert client.window(limit=0)["now"] == before + 15
+        newest = max(each["time"] for each in client.window()["individuals"])
+        assert newest == client.window(limit=0)["now"]
+
+
+def test_a_time_of_the_other_line_names_the_setting(run: Run, served: Served) -> None:
+    message = PAPER_MESSAGE.replace(b"'2678' />", b"'2026-03-01T12:00:00Z' />", 1)
+    result = run("send", "--url", served.url, "-", given=message.decode())
+    assert result.exit_code == 1
+    assert "is a time of the datetime line, but the time line is integer" in result.stderr
+    assert 'line = "datetime" under [time] in the settings' in result.stderr
+
+
 def test_a_journal_can_be_replayed_to_another_server(
     run: Run, served: Served, another: Served
 ) -> None:

@@ -99,6 +99,14 @@ class Editor:
             )
         )
 
+    def changed_on_disk(self, path: Path) -> None:
+        change = types.FileEvent(path.as_uri(), types.FileChangeType.Changed)
+        self._notify(
+            lambda: self.client.workspace_did_change_watched_files(
+                types.DidChangeWatchedFilesParams([change])
+            )
+        )
+
     def _notify(self, send: Callable[[], None]) -> None:
         async def sent() -> None:
             send()

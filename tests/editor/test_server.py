@@ -283,3 +283,42 @@ def test_wrong_settings_are_a_fault_of_their_file(editor: Editor, tmp_path: Path
     editor.change(rules, 'rule b on change then reply "<x/>"\n')
     editor.diagnostics(config, lambda found: found != [fault])
     editor.close(rules)
+
+
+def test_functions_of_the_users_own_are_known_and_may_print(editor: Editor, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "print('Content-Length: 3')\n\n"
+        'def plate(text: str) -> str:\n    """The plate of a vehicle."""\n    return text\n'
+    )
+    rules = tmp_path / "a.rules"
+    rules.touch()
+    (tmp_path / "sensorstream.toml").write_text(
+        '[rules]\nfiles = ["*.rules"]\n[functions]\nfiles = ["mine.py"]\n'
+    )
+    text, line, character = at(
+        HEAD + "mapping a on message {/a}\nthen insert individual :x ; :p {@a |> pla¦te} .\n"
+    )
+    editor.open(rules, text)
+    assert labels(editor.completions(rules, line, character))[0] == "plate"
+    assert "The plate of a vehicle." in (editor.hover(rules, line, character) or "")
+    editor.change(rules, text.replace("plate", "plat"))
+    (fault,) = editor.diagnostics(rules)
+    assert "did you mean plate?" in fault.message
+    editor.close(rules)
+
+
+def test_a_change_on_disk_counts_when_the_editor_says_so(editor: Editor, tmp_path: Path) -> None:
+    ontology = tmp_path / "o.ttl"
+    ontology.write_text("<http://e/#C> a <http://www.w3.org/2002/07/owl#Class> .")
+    (tmp_path / "sensorstream.toml").write_text(
+        '[rules]\nfiles = ["*.rules"]\n[ontology]\nfiles = ["*.ttl"]\n'
+    )
+    rules = tmp_path / "a.rules"
+    rules.write_text('prefix : <http://e/#>\nrule a on insert :D as ?x then reply "<x/>"\n')
+    editor.open(rules, rules.read_text())
+    (fault,) = editor.diagnostics(rules)
+    assert fault.message.startswith("unknown class :D")
+    ontology.write_text("<http://e/#D> a <http://www.w3.org/2002/07/owl#Class> .")
+    editor.changed_on_disk(ontology)
+    editor.diagnostics(rules, lambda found: fault.message not in [f.message for f in found])
+    editor.close(rules)

@@ -162,6 +162,12 @@ def test_an_engine_without_a_window_refuses_too(build: Build) -> None:
     assert say(build(), (IRI("relative"), P, S)).status is Status.REJECTED
 
 
+def test_a_graph_without_a_valid_name_is_refused(build: Build) -> None:
+    said = (S, P, S)
+    outcome = build().take(Event((said,), 1, "e1", graphs=((said, IRI("no graph")),)))
+    assert isinstance(outcome.rejection, InvalidTerm)
+
+
 def test_a_stream_without_a_valid_name_is_refused(build: Build) -> None:
     outcome = build().take(Event(((S, P, S),), 1, "e1", stream=IRI("no stream")))
     assert isinstance(outcome.rejection, InvalidTerm)

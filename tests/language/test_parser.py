@@ -5,6 +5,7 @@ import pytest
 from sensorstream.errors import LanguageError
 from sensorstream.language import parse
 from sensorstream.language.syntax import (
+    XML_SCHEMA_INSTANCE,
     AlertAction,
     Ask,
     BlankValue,
@@ -72,12 +73,12 @@ def test_declarations_stand_at_the_head() -> None:
     assert file.xml_namespaces == (XmlNamespace("m", "urn:m"),)
     assert file.file == "f"
     assert file.prefix_map == {"ex": "http://e/", "": "http://d/"}
-    assert file.namespace_map == {"m": "urn:m"}
+    assert file.namespace_map == {"xsi": XML_SCHEMA_INSTANCE, "m": "urn:m"}
 
 
 def test_a_name_may_be_a_word_of_the_language() -> None:
     file = parse('xmlns a = "urn:a" rule rule on change then reply "x"')
-    assert file.namespace_map == {"a": "urn:a"}
+    assert file.namespace_map == {"xsi": XML_SCHEMA_INSTANCE, "a": "urn:a"}
     assert [rule.name for rule in file.rules] == ["rule"]
 
 

@@ -152,6 +152,7 @@ mapping_actions = st.builds(
     mapping_classes,
     properties(mapping_values, 0),
     st.none() | xpaths,
+    graph=st.none() | names(xpaths),
 )
 loops = st.builds(s.ForEach, variables, bare_xpaths)
 mapping_rules = st.builds(

@@ -23,7 +23,7 @@ RULE = "rule r on change then\n"
         ),
         (
             MAPPING + "insert individual :a ; :p {a}^^:C-{@x} .",
-            "3:34: a datatype cannot have holes",
+            "3:32: a datatype cannot have holes",
         ),
         (MAPPING + "insert individual :a ; :p-{@x} 1 .", "3:24: a property cannot have holes"),
         (MAPPING + "insert individual :a ; :p {1}^^:{@x} .", "3:32: a datatype cannot have holes"),

@@ -212,3 +212,58 @@ def test_the_type_of_an_element_needs_no_declaration() -> None:
     own = "prefix : <http://e.org/>\nxmlns xsi = 'urn:x'".replace("'", '"')
     file = parse(f"{own}\nmapping m on message {{/m}} then insert individual :i ; :p {{@xsi:a}} .")
     assert file.namespace_map == {"xsi": "urn:x"}
+
+
+# Named graphs
+
+
+def graphs(rule: str, xml: str) -> list[tuple[str, str]]:
+    """The individuals of a message with their graphs."""
+    plan = compile_mapping([parse(HEAD + rule, "f")], SCHEMA, Timeline.INTEGER)
+    (event,) = plan.apply(parse_document(xml.encode(), max_depth=9), Message("m", b"", 1)).events
+    return [(str(triple[0]), str(graph)) for triple, graph in event.graphs]
+
+
+def test_an_individual_may_be_said_in_a_graph() -> None:
+    rule = (
+        (
+            "then insert individual :a a :Storm in graph :g-{@g} at {@t} ; :q [ :p 1 ] "
+            "insert individual :b a :Storm in graph <{@iri}> insert individual :c a :Storm ."
+        )
+        .replace("] insert", "] . insert")
+        .replace("> insert", "> . insert")
+    )
+    xml = "<m g='1' iri='urn:g' t='1'/>"
+    found = dict(graphs(rule, xml))
+    assert found.pop("_:mb1") == f"{E}g-1"
+    assert found == {f"{E}a": f"{E}g-1", f"{E}b": "urn:g"}
+
+
+def test_a_triple_may_be_in_several_graphs() -> None:
+    one = "insert individual :a a :Storm{} . "
+    rule = "then " + one.format(" in graph :g") + one.format("") + one.format(" in graph :h")
+    assert graphs(rule, "<m/>") == [(f"{E}a", "None"), (f"{E}a", f"{E}g"), (f"{E}a", f"{E}h")]
+
+
+@pytest.mark.parametrize(
+    ("xml", "fault"),
+    [
+        ("<m/>", "found nothing, expected a graph's name"),
+        ("<m g='x y'/>", "'x y' is not an absolute IRI"),
+        ("<m g='urn:sensorstream:window'/>", "are reserved"),
+    ],
+)
+def test_a_graph_without_a_name_is_an_error(xml: str, fault: str) -> None:
+    with pytest.raises(MappingError, match=fault):
+        graphs("then insert individual :a a :Storm in graph <{@g}> .", xml)
+
+
+def test_a_reserved_graph_is_found_by_the_check() -> None:
+    (fault,) = faults("then insert individual :a a :Storm in graph <urn:sensorstream:static> .")
+    assert "are reserved" in fault
+
+
+def test_semantic_rules_have_no_graphs() -> None:
+    rule = f"prefix : <{E}>\nrule r on message then insert individual :a a :C in graph :g ."
+    with pytest.raises(LanguageError, match="'in graph' belongs to mapping rules"):
+        parse(rule)

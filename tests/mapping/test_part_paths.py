@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -59,10 +60,10 @@ trees = st.recursive(
 SPACES = {"n": "urn:n"}
 
 
-def evaluated(text: str, node: etree._Element, **variables: object) -> object:
+def evaluated(text: str, node: etree._Element, **variables: Any) -> object:
     """What an expression gives, with nodes by their place under the root of the message."""
     root = variables.get(ROOT, node)
-    places = {each: number for number, each in enumerate(root.iter())}  # type: ignore[attr-defined]
+    places = {each: number for number, each in enumerate(root.iter())}
 
     def shown(each: object) -> object:
         if isinstance(each, etree._Element):

@@ -208,7 +208,7 @@ def test_taking_messages_in_turn_changes_nothing(inside: str) -> None:
     before = etree.tostring(root)
     parts = cast(list[Element], root.xpath("//m"))
     for part in in_turn(parts):
-        outer = root.xpath("//m[not(ancestor::m)]")
+        outer = cast(list[Element], root.xpath("//m[not(ancestor::m)]"))
         assert len(outer) == 1
         assert part in set(outer[0].iter())
     assert etree.tostring(root) == before

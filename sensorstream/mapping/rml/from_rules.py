@@ -163,6 +163,7 @@ class _Exporter:
             ),
             at=None if action.at is None else self._expression(action.at),
             update=action.kind == "update",
+            graphs=() if action.graph is None else (self._named(action.graph),),
         )
 
     def _named(self, name: syntax.Name | syntax.BlankName) -> TermMap:
