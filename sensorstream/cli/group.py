@@ -47,7 +47,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "window": "Show the window of a running server and its individuals, oldest first.",
         "ontology": "Read or replace the ontology of a running server.",
         "rules": "List the mapping rules and the semantic rules of a running server.",
-        "run": "Evaluate continuous queries and semantic rules over events or messages.",
+        "run": "Run messages through a deployment, or queries and rules over recorded events.",
         "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Query the history in SQL, on PostgreSQL or on Spark.",
