@@ -219,7 +219,7 @@ def _run_messages(
 ) -> None:
     from sensorstream.app.collector import spare_what_stays
     from sensorstream.app.trial import Trial
-    from sensorstream.cli.console import lasting
+    from sensorstream.cli.lasting import lasting
     from sensorstream.cli.message_printer import MessagePrinter
 
     with lasting("starting the engine", quiet=options.as_json):

@@ -33,7 +33,7 @@ def command(context: click.Context, paths: tuple[Path, ...], config: Path, as_js
     of the deployment. No server is needed and nothing is stored. Prints what differs, as
     "file:line:column: message", and exits with 1 if a story fails.
     """
-    from sensorstream.cli.console import lasting
+    from sensorstream.cli.lasting import lasting
     from sensorstream.stories.playing import Stage, standing_alone
 
     given = context.get_parameter_source("config") is click.core.ParameterSource.COMMANDLINE
