@@ -448,7 +448,7 @@ class Engine:
         for each in self.window:
             for triple, said in each.statements.items():
                 if said.graphs:
-                    self.kb.place(triple, said.graphs)
+                    self.kb.place(triple, said.graph_names)
         if delta:
             self.kb.apply(Origin.INFERRED, self._cycle.reasoner.react(self.kb, delta))
         if state.queries is not None:

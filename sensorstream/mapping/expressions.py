@@ -89,8 +89,7 @@ class Expressions:
         return recorded
 
     def _xpath(self, hole: syntax.Hole, text: str = "") -> Callable[[Scope], object]:
-        text = text or hole.text
-        evaluate = compile_xpath(at_part(text) if self._in_parts else text, self._namespaces)
+        evaluate = compile_xpath(self._placed(text or hole.text), self._namespaces)
 
         def find(scope: Scope) -> object:
             try:
@@ -99,6 +98,10 @@ class Expressions:
                 raise self._impossible(scope, hole, error) from None
 
         return find
+
+    def _placed(self, expression: str) -> str:
+        """The expression that means the same in a message that may be a part of a document."""
+        return at_part(expression) if self._in_parts else expression
 
     def value(self, let: syntax.Let) -> Callable[[Scope], Bound]:
         """The value of a variable, as XPath has it: nodes, text, number or boolean.
@@ -160,7 +163,7 @@ class Expressions:
         if hole.text.removeprefix("$") in self._lets and hole.text.startswith("$"):
             variable = hole.text[1:]
             return lambda scope: texts(scope.variables[variable])
-        find = compile_texts(hole.text, self._namespaces)
+        find = compile_texts(self._placed(hole.text), self._namespaces)
 
         def plain(scope: Scope) -> list[str]:
             try:
@@ -266,8 +269,9 @@ class Expressions:
         kind: type[MappingError] = MappingError,
     ) -> MappingError:
         """An error at the place in the message that a hole found (at ``found``, if several)."""
-        text = at_part(hole.text) if self._in_parts else hole.text
-        line = line_of(text, self._namespaces, scope.context, scope.variables, found)
+        line = line_of(
+            self._placed(hole.text), self._namespaces, scope.context, scope.variables, found
+        )
         return self.error_at(scope, hole.position, print_hole(hole), what, line, kind)
 
     def error_at(

@@ -114,12 +114,18 @@ def net_delta(time: Instant, changes: Sequence[Delta]) -> Delta:
 class Provenance:
     """The message that a statement comes from, its application time, and its named graphs.
 
-    ``graphs`` is sorted and empty for nearly all statements: those of the default graph alone.
+    ``graphs`` holds the names in order with a space between: one text, for it is empty for nearly
+    all statements (those of the default graph alone), and checkpoints write plain texts fastest.
     """
 
     message: str
     time: Instant
-    graphs: tuple[IRI, ...] = ()
+    graphs: str = ""
+
+    @property
+    def graph_names(self) -> tuple[IRI, ...]:
+        """The named graphs of the statement, in order."""
+        return tuple(map(IRI, self.graphs.split()))
 
 
 @dataclass(slots=True)

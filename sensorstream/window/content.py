@@ -69,11 +69,13 @@ class Content:
                 self._own(subject, individual.name, record)
             if graphs:
                 named = graphs.get(triple)
-                provenance = replace(plain, graphs=tuple(sorted(named))) if named else plain
+                provenance = replace(plain, graphs=" ".join(sorted(named))) if named else plain
             known = individual.statements.get(triple)
             if known is not None:
                 if known.graphs or provenance.graphs:
-                    self._place_again(individual, triple, known, event, provenance.graphs, record)
+                    self._place_again(
+                        individual, triple, known, event, provenance.graph_names, record
+                    )
                 continue
             if triple in outdated:
                 record.superseded.append(
@@ -84,7 +86,7 @@ class Content:
                 record.undo.append(partial(individual.statements.__delitem__, triple))
                 record.weigh(triple, 1)
                 if provenance.graphs:
-                    record.place(triple, (), provenance.graphs)
+                    record.place(triple, (), provenance.graph_names)
         for old in record.superseded[superseded:]:
             if (bereft := self.individuals.get(old.name)) is not None:
                 self._depart_empty(bereft, record)
@@ -141,7 +143,7 @@ class Content:
         for triple, said in individual.statements.items():
             record.weigh(triple, -1)
             if said.graphs:
-                record.place(triple, said.graphs, ())
+                record.place(triple, said.graph_names, ())
         if self.owners:
             for subject, _, value in individual.statements:
                 for node in (subject, value):
@@ -217,7 +219,7 @@ class Content:
         record.undo.append(partial(individual.statements.__setitem__, triple, said))
         record.weigh(triple, -1)
         if said.graphs:
-            record.place(triple, said.graphs, ())
+            record.place(triple, said.graph_names, ())
         record.superseded.append(
             Superseded(individual.name, individual.stay, triple, said, max(time, said.time))
         )
@@ -233,13 +235,13 @@ class Content:
     ) -> None:
         """Give a statement that is said again its graphs: more of them, or an update's instead."""
         if (triple[0], triple[1]) not in event.replaces:
-            graphs = tuple(sorted({*known.graphs, *graphs}))
+            graphs = tuple(sorted({*known.graph_names, *graphs}))
         elif event.time < known.time:
             return
-        if graphs != known.graphs:
-            individual.statements[triple] = replace(known, graphs=graphs)
+        if graphs != known.graph_names:
+            individual.statements[triple] = replace(known, graphs=" ".join(graphs))
             record.undo.append(partial(individual.statements.__setitem__, triple, known))
-            record.place(triple, known.graphs, graphs)
+            record.place(triple, known.graph_names, graphs)
 
     def _own(self, node: BlankNode, name: Subject, record: Recorder) -> None:
         if node not in self.owners:

@@ -1,0 +1,62 @@
+"""Functions of the user's own in a whole application: on the way in, in quarantine, on replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.errors import LanguageError, MappingError
+from sensorstream.settings import FunctionSettings, RuleSettings, Settings
+
+Open = Callable[[Settings], Application]
+
+CODE = """def room(code: str) -> str:
+    return {"A1": "hall"}[code]
+"""
+RULES = """prefix : <http://sensorstream.example/tracking#>
+mapping seen
+on message {/Seen}
+then insert individual :room-{@code |> room} a :Location .
+"""
+
+
+@pytest.fixture
+def own(settings: Settings, tmp_path: Path) -> Settings:
+    (tmp_path / "functions.py").write_text(CODE)
+    (tmp_path / "seen.rules").write_text(RULES)
+    return replace(
+        settings,
+        rules=RuleSettings((tmp_path / "seen.rules",)),
+        functions=FunctionSettings((tmp_path / "functions.py",)),
+    )
+
+
+def rooms(application: Application) -> list[str]:
+    return [each.name.rpartition("#")[2] for each in application.window_view(10).individuals]
+
+
+def test_what_a_function_refuses_is_in_quarantine_and_all_else_goes_on(
+    own: Settings, open_application: Open
+) -> None:
+    application = open_application(own)
+    with pytest.raises(MappingError, match="room: 'B7' is refused: KeyError: 'B7'"):
+        application.submit(b"<Seen code='B7'/>", "test").result(30)
+    application.submit(b"<Seen code='A1'/>", "test").result(30)
+    assert rooms(application) == ["room-hall"]
+    (kept,) = application.quarantine(10)
+    assert (kept.status, kept.content) == ("rejected", b"<Seen code='B7'/>")
+    assert "{@code |> room}" in kept.reason
+    application.close()
+    assert rooms(open_application(own)) == ["room-hall"]
+
+
+def test_an_application_does_not_start_with_a_faulty_function(
+    own: Settings, open_application: Open, tmp_path: Path
+) -> None:
+    (tmp_path / "functions.py").write_text("def room(code): return code")
+    with pytest.raises(LanguageError, match=r"functions\.py:1:1: function room: its first"):
+        open_application(own)
