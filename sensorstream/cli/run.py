@@ -219,9 +219,11 @@ def _run_messages(
 ) -> None:
     from sensorstream.app.collector import spare_what_stays
     from sensorstream.app.trial import Trial
+    from sensorstream.cli.lasting import lasting
     from sensorstream.cli.message_printer import MessagePrinter
 
-    tried = _of_files(mapping, options) if mapping else _of_settings(config, options.queries)
+    with lasting("starting the engine", quiet=options.as_json):
+        tried = _of_files(mapping, options) if mapping else _of_settings(config, options.queries)
     printer = MessagePrinter(tried.timeline, tried.prefixes, options.as_json)
     with closing(tried.engine):
         _say_reasons(tried.running)
@@ -306,7 +308,9 @@ def _arriving(
 
 
 def _prefixes(files: Iterable[RuleFile]) -> dict[str, str]:
-    return {each.name: each.iri for file in files for each in file.prefixes}
+    from sensorstream.model.datatypes import XSD
+
+    return {"xsd": XSD} | {each.name: each.iri for file in files for each in file.prefixes}
 
 
 def _say_reasons(running: Iterable[ContinuousQuery]) -> None:

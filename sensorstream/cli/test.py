@@ -33,6 +33,7 @@ def command(context: click.Context, paths: tuple[Path, ...], config: Path, as_js
     of the deployment. No server is needed and nothing is stored. Prints what differs, as
     "file:line:column: message", and exits with 1 if a story fails.
     """
+    from sensorstream.cli.lasting import lasting
     from sensorstream.stories.playing import Stage, standing_alone
 
     given = context.get_parameter_source("config") is click.core.ParameterSource.COMMANDLINE
@@ -44,8 +45,9 @@ def command(context: click.Context, paths: tuple[Path, ...], config: Path, as_js
         settings = standing_alone(paths[0] if paths[0].is_dir() else paths[0].parent)
     stories = list(_stories(paths or (settings.folder / _FOLDER,)))
     verdicts: list[Verdict] = []
-    with closing(Stage(settings)) as stage:
+    with lasting("reading the deployment", quiet=as_json) as say, closing(Stage(settings)) as stage:
         for story in stories:
+            say(f"story '{story.name}'")
             verdict = stage.play(story)
             verdicts.append(verdict)
             if not as_json:

@@ -78,7 +78,9 @@ def _prefixes(root: Kind, namespaces: Mapping[str | None, str]) -> dict[str, str
 def _head(start: str, prefixes: Mapping[str, str], name: str) -> Iterator[str]:
     yield f"# A first draft of mapping rules, made from {_in_comment(name)}. It maps every value of"
     yield "# that message. Change it to say what you mean: give classes and properties the names of"
-    yield "# your subject, here and in the ontology, and remove what nobody needs."
+    yield "# your subject, here and in the ontology, and remove what nobody needs. 'update'"
+    yield "# replaces the values that an individual has from an earlier message, 'insert' adds to"
+    yield "# them."
     yield ""
     yield f"prefix : <{start}>"
     if prefixes:
@@ -96,7 +98,9 @@ def _rule(drafted: Drafted, plan: Plan, prefixes: Mapping[str, str]) -> Iterator
         yield f"for each ${each.variable} in {{{paths.down(each)}}}"
     yield "then"
     at = "" if drafted.time is None else f" at {{{paths.place(*drafted.time)}}}"
-    lines = [f"  insert individual {_name(drafted, paths)} a :{drafted.class_name}{at}"]
+    # What is told of again has new values; what is named by its place in a message does not last.
+    word = "update" if drafted.alone else "insert"
+    lines = [f"  {word} individual {_name(drafted, paths)} a :{drafted.class_name}{at}"]
     for name, place in drafted.properties:
         lines.append(f"    ; :{name} {{{paths.place(drafted, place)}}}")
     if drafted.around is not None:

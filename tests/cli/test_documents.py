@@ -106,6 +106,10 @@ def test_the_tour_of_the_readme_works(tmp_path: Path) -> None:
 def test_the_guide_works(tmp_path: Path) -> None:
     printed = follow("docs/getting-started.md", tmp_path)
     assert printed.count("ok: 31 classes") == 2
+    assert printed.count("1 passed, 0 failed") == 2
+    assert printed.count("  reply   <Command door='main' light='on'/>") >= 2  # by run and by send
+    assert ":vehicle-17 a :Vehicle ;" in printed
+    assert "messages: 1 accepted" in printed
     assert "1 mapping rule, 3 semantic rules" in printed
     assert "1200 accepted, 0 unmatched, 0 rejected" in printed
     # PostgreSQL and Spark were asked the same.

@@ -116,7 +116,11 @@ def test_a_counted_time_makes_the_line_integer(tmp_path: Path) -> None:
 
 def test_deep_and_large_messages_are_bounded(tmp_path: Path) -> None:
     kinds = "".join(f"<k{n} id='{n}'><v>{n}</v></k{n}>" for n in range(400))
-    rules = drafted(tmp_path, f"<r>{kinds}</r>".encode())[0]
+    (tmp_path / "wide.xml").write_text(f"<r>{kinds}</r>")
+    made = run("init", "--from", tmp_path / "wide.xml", tmp_path / "wide")
+    assert made.exit_code == 0
+    assert "left out: /r/k399, 2 elements" in made.stderr
+    rules = (tmp_path / "wide" / "rules" / "draft.rules").read_text()
     assert rules.count("\nmapping ") < 301
     assert "# Left out:\n" in rules
     assert "/r/k399 (2 elements)" in rules
@@ -132,7 +136,8 @@ def test_deep_and_large_messages_are_bounded(tmp_path: Path) -> None:
 
 def test_many_elements_of_one_kind_are_one_rule(tmp_path: Path) -> None:
     sample = tmp_path / "many.xml"
-    sample.write_text(f"<r>{'<p><v>1</v><t>2</t></p>' * 60_000}</r>")
+    element = f"<p><v>{'x' * 300}</v><t>2</t></p>"
+    sample.write_text(f"<r>{element * 4000}</r>")
     made = run("init", "--from", sample, tmp_path / "new")
     assert made.exit_code == 0
     assert (tmp_path / "new" / "rules" / "draft.rules").read_text().count("\nmapping ") == 2
