@@ -33,6 +33,7 @@ bench: $(READY)  ## the papers' evaluations, and the core before and after: tabl
 	$(BIN)/python -m benchmarks.middle
 	$(BIN)/python -m benchmarks.queries
 	$(BIN)/python -m benchmarks.paths
+	$(BIN)/python -m benchmarks.selection
 
 clean:
 	rm -rf $(VENV) build dist

@@ -13,7 +13,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "frames": ("pandas", "pyarrow"),
         "spark": ("pandas", "py4j", "pyarrow", "pyspark"),
-        "mqtt": ("aiomqtt",),
+        "mqtt": ("aiomqtt", "paho"),
         "kafka": ("aiokafka",),
         "editor": ("lsprotocol", "pygls"),
     }

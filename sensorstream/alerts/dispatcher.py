@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
@@ -22,7 +21,8 @@ from prometheus_client import CollectorRegistry, Counter
 from sensorstream.alerts import backoff
 from sensorstream.alerts.cloudevents import CONTENT_TYPE, cloud_event
 from sensorstream.alerts.outbox import Outbox
-from sensorstream.alerts.records import Delivery
+from sensorstream.alerts.records import Delivery, Webhook
+from sensorstream.alerts.sender import OUTPUT, DeliveryFailure, Sender
 from sensorstream.alerts.signing import signed_headers
 from sensorstream.alerts.targets import Resolver, Target, check_target, resolve
 from sensorstream.clock import Clock
@@ -36,14 +36,6 @@ _WORKERS: Final = 8
 _GONE: Final = 410
 
 Schedule: TypeAlias = Callable[[int, str], timedelta]
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryFailure:
-    """Why an attempt failed; ``final`` means that trying again is pointless."""
-
-    reason: str
-    final: bool = False
 
 
 class WebhookDispatcher:
@@ -65,6 +57,7 @@ class WebhookDispatcher:
         schedule: Schedule = backoff.wait_after,
         resolver: Resolver = resolve,
         poll: float = 1.0,
+        senders: Mapping[str, Sender] | None = None,
     ) -> None:
         self._outbox = outbox
         self._settings = settings
@@ -74,10 +67,18 @@ class WebhookDispatcher:
         self._schedule = schedule
         self._resolver = resolver
         self._poll = poll
+        self._senders = {} if senders is None else senders
+        self._away: dict[str, str] = {}
         self._attempts = Counter(
             "sensorstream_webhook_attempts",
             "Attempts to deliver an alert or a report to a webhook, by result.",
             ["result"],
+            registry=metrics,
+        )
+        self._sent = Counter(
+            "sensorstream_output_attempts",
+            "Attempts to send an alert or a report to an output, by result.",
+            ["output", "result"],
             registry=metrics,
         )
         self._news = Event()
@@ -98,6 +99,10 @@ class WebhookDispatcher:
         """Whether the thread is alive and was not asked to stop."""
         return self._thread.is_alive() and not self._stopping.is_set()
 
+    def trouble(self, receiver: str) -> str:
+        """Why a receiver cannot be reached at the moment; empty while it can."""
+        return self._away.get(receiver, "")
+
     def start(self) -> None:
         """Start the thread; deliveries that an earlier run left in the outbox come first."""
         self._thread.start()
@@ -114,6 +119,8 @@ class WebhookDispatcher:
             self._thread.join()
         self._workers.shutdown(wait=True, cancel_futures=True)
         self._client.close()
+        for sender in self._senders.values():
+            sender.close()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -155,11 +162,27 @@ class WebhookDispatcher:
             failure = self._attempt(delivery)
             if failure is None:
                 self._outbox.delivered(delivery.id)
-                self._attempts.labels("delivered").inc()
+                self._count(delivery.webhook, "delivered")
+                if self._away.pop(delivery.webhook.id, ""):
+                    _log.warning("%s is there again", delivery.webhook.url)
+                continue
+            self._rest(delivery.webhook.id)
+            if failure.away:
+                # No fault of this delivery: it is tried until the receiver is there again, and
+                # those after it wait, so that the order stays.
+                self._count(delivery.webhook, "away")
+                if delivery.webhook.id not in self._away:
+                    _log.error("%s: %s; it is tried again", delivery.webhook.url, failure.reason)
+                self._away[delivery.webhook.id] = failure.reason
             else:
-                self._rest(delivery.webhook.id)
                 self._record(delivery, failure)
-                return
+            return
+
+    def _count(self, receiver: Webhook, result: str) -> None:
+        if receiver.output:
+            self._sent.labels(receiver.id.removeprefix(OUTPUT), result).inc()
+        else:
+            self._attempts.labels(result).inc()
 
     def _rest(self, webhook: str) -> None:
         until = self._clock.now() + self._schedule(1, webhook)
@@ -172,7 +195,7 @@ class WebhookDispatcher:
         wait = self._schedule(attempts, str(delivery.id))
         again = None if dead else self._clock.now() + wait
         self._outbox.failed(delivery.id, failure.reason, again)
-        self._attempts.labels("dead" if dead else "failed").inc()
+        self._count(delivery.webhook, "dead" if dead else "failed")
         _log.warning(
             "%s did not reach webhook %s (attempt %d, %s): %s",
             delivery.event.id,
@@ -183,6 +206,12 @@ class WebhookDispatcher:
         )
 
     def _attempt(self, delivery: Delivery) -> DeliveryFailure | None:
+        if delivery.webhook.output:
+            body = cloud_event(delivery.event, self._source, self._timeline)
+            return self._senders[delivery.webhook.id].send(delivery.event, body)
+        return self._call(delivery)
+
+    def _call(self, delivery: Delivery) -> DeliveryFailure | None:
         try:
             target = check_target(
                 delivery.webhook.url,

@@ -43,7 +43,8 @@ class KeptReport:
 class Webhook:
     """A registered receiver of all alerts, and of the reports of the named ``queries``.
 
-    ``secret`` is ``whsec_`` and base64, as Standard Webhooks writes it; no repr shows it.
+    ``secret`` is ``whsec_`` and base64, as Standard Webhooks writes it; no repr shows it. An
+    ``output`` is a receiver that the settings name, without a secret.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Webhook:
     secret: str = field(repr=False)
     created_at: datetime
     queries: tuple[str, ...] = ()
+    output: bool = False
 
 
 @dataclass(frozen=True, slots=True)

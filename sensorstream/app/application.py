@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,7 +15,9 @@ from prometheus_client import CollectorRegistry
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.feed import AlertFeed
+from sensorstream.alerts.outputs import receiver_of, senders_of
 from sensorstream.alerts.records import RaisedAlert, Webhook
+from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
 from sensorstream.analysis import Known
@@ -23,6 +25,7 @@ from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.progress import Progress, silent
 from sensorstream.app.recovery import find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
@@ -87,7 +90,9 @@ class ServedOntology:
 class Application:
     """What server and command line see of a deployment. Thread-safe."""
 
-    def __init__(self, settings: Settings, clock: Clock, stack: ExitStack) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock, stack: ExitStack, progress: Progress
+    ) -> None:
         """Use :meth:`open`."""
         self.settings = settings
         self.alert_feed = AlertFeed()
@@ -95,9 +100,11 @@ class Application:
         self._stack = stack
         self._metrics = Metrics()
         self._probes: list[Callable[[], Sequence[Part]]] = []
+        progress("reading the ontology and the rules")
         deployment = read_deployment(settings)
         audit_every = audit_period(settings)
         self._timeline = deployment.timeline
+        progress("opening the history")
         store = self._open_store()
         stack.callback(store.close)
         start = find_start(store)
@@ -106,6 +113,7 @@ class Application:
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
+        progress(f"starting the reasoner (profile {settings.reasoning.profile})")
         machine = build_machine(deployment, clock.counter)
         stack.callback(machine.engine.close)
         self._engine = machine.engine
@@ -113,7 +121,18 @@ class Application:
         exchange = self._exchange = Exchange(machine.engine, machine.mapper, deployment, put)
         log = ReportLog()
         target = Target(machine.engine, machine.mapper, exchange)
-        recover(target, store, start, log.publish, clock.now())
+        entries = store.last_seq() - start.seq
+        rebuilding = "rebuilding the window from the journal"
+        progress(rebuilding, f"0 of {entries} entries")
+        recover(
+            target,
+            store,
+            start,
+            log.publish,
+            clock.now(),
+            lambda done: progress(rebuilding, f"{done} of {entries} entries"),
+        )
+        progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
         self._install_views()
         self._outbox = PostgresOutbox(database)
@@ -124,7 +143,9 @@ class Application:
             source=f"urn:sensorstream:{settings.folder.name or 'deployment'}",
             timeline=deployment.timeline,
             metrics=self._metrics.registry,
+            senders=senders_of(settings.outputs, settings.webhooks.timeout),
         )
+        self._set_outputs()
         self._pipeline = Pipeline(
             target,
             store,
@@ -160,14 +181,18 @@ class Application:
         stack.callback(log.feed.close)
 
     @classmethod
-    def open(cls, settings: Settings, clock: Clock | None = None) -> Application:
+    def open(
+        cls, settings: Settings, clock: Clock | None = None, progress: Progress = silent
+    ) -> Application:
         """Start everything: history, recovery from the journal, pipeline, deliveries.
+
+        ``progress`` is told what goes on.
 
         Raises:
             SensorStreamError: invalid settings, ontology or rules, or a part does not start.
         """
         with ExitStack() as stack:
-            application = cls(settings, clock or SystemClock(), stack)
+            application = cls(settings, clock or SystemClock(), stack, progress)
             application._stack = stack.pop_all()
             return application
 
@@ -348,6 +373,7 @@ class Application:
             Part("reasoner", ready=True, detail=away and f"the plain profile stands in: {away}"),
             history if trouble is None else Part("history", ready=False, detail=str(trouble)),
             Part("deliveries", self._dispatcher.running),
+            *self._outputs(),
             *(part for probe in self._probes for part in probe()),
         )
 
@@ -357,6 +383,19 @@ class Application:
         except Exception as error:
             return Part(name, ready=False, detail=str(error))
         return Part(name, ready=True)
+
+    def _set_outputs(self) -> None:
+        """Tell the outbox the outputs of the settings."""
+        receivers = [receiver_of(each, self._clock.now()) for each in self.settings.outputs]
+        for gone, dropped in self._outbox.set_outputs(receivers).items():
+            name = gone.removeprefix(OUTPUT)
+            _LOG.warning("output %s is not in the settings: dropped %d events", name, dropped)
+
+    def _outputs(self) -> Iterator[Part]:
+        """The state of each output; one that is away keeps no message from being accepted."""
+        for each in self.settings.outputs:
+            trouble = self._dispatcher.trouble(f"{OUTPUT}{each.name}")
+            yield Part(f"output {each.name}", ready=True, detail=trouble)
 
     def _open_store(self) -> PostgresStore:
         """Open the history for writing; starts the embedded PostgreSQL if it does not run."""

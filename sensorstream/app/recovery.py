@@ -72,6 +72,7 @@ def recover(
     start: Start,
     publish: Callable[[Sequence[QueryReport]], None],
     now: datetime,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> int:
     """Bring a new engine to the journal's end.
 
@@ -90,6 +91,7 @@ def recover(
         start: the result of :func:`find_start` for this store.
         publish: gets the reports of continuous queries, repeated ones included.
         now: the present, for the entry.
+        progress: is told how many entries have been processed, from time to time.
 
     Returns:
         The number of entries processed again.
@@ -126,6 +128,7 @@ def recover(
                 fresh.append((record, outcome))
         if fresh:
             store.commit(effects_of([r for r, _ in fresh], [o for _, o in fresh]))
+        progress(replayed)
     engine.queries.lost = [*lost, *engine.queries.lost]
     if start.damaged:
         last += 1

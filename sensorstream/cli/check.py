@@ -32,26 +32,31 @@ def command(config: Path, as_json: bool) -> None:
 
     Prints "file:line:column: message" for each fault and exits with 1; else prints notes, the
     functions of your own that rules may call, then "ok" and a summary. There are notes on rules
-    that cannot fire or whose cost grows with the window, on names in queries that the ontology does
-    not declare, and on filters that are never true.
+    that cannot fire, that are tried on messages of another kind or whose cost grows with the
+    window, on names in queries that the ontology does not declare, and on filters that are never
+    true.
     """
     from sensorstream.app.wiring import read_deployment, read_rules
+    from sensorstream.cli.lasting import lasting
 
     summary = ""
     notes: list[Note] = []
     own: list[Definition] = []
-    try:
-        settings = load_settings(config)
-        found = list(faults(settings))
-        if not found:
-            # A fault between the parts also prevents the server from starting.
-            deployment = read_deployment(settings)
-            summary = _summary(deployment)
-            rules = read_rules(settings.rules.files)
-            notes = list(deployment_notes(settings, rules, deployment.ontology, deployment.rules))
-            own = list(deployment.reference.functions.values())
-    except SensorStreamError as error:
-        found = [error]
+    with lasting("reading the ontology and the rules", quiet=as_json):
+        try:
+            settings = load_settings(config)
+            found = list(faults(settings))
+            if not found:
+                # A fault between the parts also prevents the server from starting.
+                deployment = read_deployment(settings)
+                summary = _summary(deployment)
+                rules = read_rules(settings.rules.files)
+                notes = list(
+                    deployment_notes(settings, rules, deployment.ontology, deployment.rules)
+                )
+                own = list(deployment.reference.functions.values())
+        except SensorStreamError as error:
+            found = [error]
     placed = [(_position(fault, config), fault) for fault in found]
     if as_json:
         from sensorstream.cli.console import print_json
@@ -171,9 +176,11 @@ def deployment_notes(
     """Notes: no faults, but worth knowing; ``rules`` are the semantic rules of ``files``."""
     from sensorstream.analysis import Note
     from sensorstream.app.mapping_files import is_rule_file
+    from sensorstream.mapping.notes import mapping_notes
     from sensorstream.rules.continuous import evaluated_anew
     from sensorstream.rules.notes import rule_notes
 
+    yield from mapping_notes(files)
     yield from rule_notes(
         files,
         ontology.schema,

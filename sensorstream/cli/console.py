@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from threading import Event, Thread
-from typing import Any, Final
+from typing import Any
 
 import click
 
-from sensorstream.clock import SystemClock
+from sensorstream.cli.lasting import lasting
 
 Advance = Callable[[], None]
-Say = Callable[[str], None]
-
-SOON: Final = 2.0
-"""Seconds after which a person wants to know what goes on."""
-_AGAIN: Final = 10.0
 
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Advance]:
-    """A bar on stderr while the block runs; nothing if stderr is not a terminal.
+    """A bar on stderr while the block runs; lines of state if stderr is not a terminal.
 
     Yields a function to call after each of the ``total`` pieces of work.
     """
     if not sys.stderr.isatty():
-        yield lambda: None
+        done = itertools.count(1)
+        of = "" if total is None else f" of {total}"
+        with lasting(what) as say:
+            yield lambda: say(what, f"{next(done)}{of}")
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -45,58 +43,6 @@ def progress(what: str, total: int | None) -> Iterator[Advance]:
     ) as bar:
         task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)
-
-
-@contextmanager
-def lasting(what: str, *, after: float = SOON, quiet: bool = False) -> Iterator[Say]:
-    """Say on stderr what goes on while the block runs, if it lasts over ``after`` seconds.
-
-    Then again every ten seconds, with the seconds so far. Yields a function that says what goes on
-    from now on.
-    """
-    if quiet:
-        yield lambda _: None
-        return
-    counter = SystemClock().counter
-    state = _State(what, counter())
-    watch = Thread(target=state.watch, args=(after, counter), daemon=True)
-    watch.start()
-    try:
-        yield lambda text: state.begin(text, counter())
-    finally:
-        state.stop()
-        watch.join()
-
-
-class _State:
-    """What goes on now and since when; written by one thread, told by another."""
-
-    def __init__(self, what: str, since: float) -> None:
-        self._now = (what, since)
-        self._changed = Event()
-        self._over = False
-
-    def begin(self, what: str, since: float) -> None:
-        self._now = (what, since)
-        self._changed.set()
-
-    def stop(self) -> None:
-        self._over = True
-        self._changed.set()
-
-    def watch(self, after: float, counter: Callable[[], float]) -> None:
-        wait = after
-        while True:
-            changed = self._changed.wait(wait)
-            if self._over:
-                return
-            what, since = self._now
-            if changed:
-                self._changed.clear()
-                wait = after
-                continue
-            click.echo(f"{what} … {counter() - since:.0f} s", err=True)
-            wait = _AGAIN
 
 
 def print_json(value: object) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -34,6 +34,8 @@ class Outgoing:
 class Tally:
     """The outcomes of the messages; ``rejected`` holds (name, code, reason).
 
+    ``unmatched`` holds (name, likely cause).
+
     ``held`` and ``late`` are also counted as accepted.
     """
 
@@ -41,7 +43,7 @@ class Tally:
     accepted: int = 0
     held: int = 0
     late: int = 0
-    unmatched: list[str] = field(default_factory=list)
+    unmatched: list[tuple[str, str]] = field(default_factory=list)
     rejected: list[tuple[str, str, str]] = field(default_factory=list)
     individuals: int = 0
     alerts: int = 0
@@ -59,7 +61,7 @@ class Tally:
         if facts["matched"]:
             self.accepted += 1
         else:
-            self.unmatched.append(name)
+            self.unmatched.append((name, "; ".join(facts["warnings"])))
         self.held += facts["status"] == "held"
         self.late += facts["status"] == "late"
         self.individuals += len(facts["individuals"])
@@ -88,8 +90,11 @@ def deliver(
     *,
     soap: bool = False,
     what: str = "sending",
+    answered: Callable[[str, Mapping[str, Any]], None] = lambda _name, _answer: None,
 ) -> Tally:
     """Send every message in order, one at a time; a refused message does not stop the others.
+
+    ``answered`` is called with the name of each message that was taken, and with the answer.
 
     Raises:
         ServerUnreachable: the server stopped answering.
@@ -104,6 +109,7 @@ def deliver(
                 content = message.read()
                 answer = client.post_soap(content) if soap else client.send(content, message.source)
                 tally.count(message.name, answer)
+                answered(message.name, answer)
             except MessageError as error:
                 tally.rejected.append((message.name, error.code, str(error)))
             tally.sent += 1
@@ -112,14 +118,19 @@ def deliver(
     return tally
 
 
-def report(tally: Tally, *, as_json: bool) -> None:
-    """Print the tally; each message that was not accepted is a line on stderr."""
+def report(
+    tally: Tally, *, as_json: bool, answers: Sequence[Mapping[str, Any]] | None = None
+) -> None:
+    """Print the tally; each message that was not accepted is a line on stderr.
+
+    ``answers`` are those of the server, for JSON.
+    """
     if as_json:
         print_json(
             {
                 "sent": tally.sent,
                 "accepted": tally.accepted,
-                "unmatched": tally.unmatched,
+                "unmatched": [name for name, _ in tally.unmatched],
                 "rejected": [
                     {"message": name, "code": code, "reason": reason}
                     for name, code, reason in tally.rejected
@@ -130,11 +141,12 @@ def report(tally: Tally, *, as_json: bool) -> None:
                 "alerts": tally.alerts,
                 "expired": tally.expired,
                 "seconds": round(tally.seconds, 3),
+                **({} if answers is None else {"messages": answers}),
             }
         )
         return
-    for name in tally.unmatched:
-        click.echo(f"{name}: no mapping rule matched", err=True)
+    for name, cause in tally.unmatched:
+        click.echo(f"{name}: {cause or 'no mapping rule matched'}", err=True)
     for name, code, reason in tally.rejected:
         click.echo(f"{name}: {code}: {reason}", err=True)
     waiting = f" ({tally.held} held, {tally.late} late)" if tally.held or tally.late else ""

@@ -41,7 +41,11 @@ def _made(made: Yield) -> str:
     if not made.matched:
         return f"not matched: {made.cause}"
     path = f"{{{made.path}}} found {made.found}, " if made.path else ""
-    return f"matched: {path}{made.triples} triple{'s' if made.triples != 1 else ''}"
+    nothing = ", ".join(f"{{{xpath}}}" for xpath in made.missing)
+    return (
+        f"matched: {path}{made.triples} triple{'s' if made.triples != 1 else ''}"
+        f"{f'; nothing found by {nothing}' if nothing else ''}"
+    )
 
 
 def _found(expression: ExpressionReport) -> str:

@@ -32,7 +32,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "check": "Check the settings, the ontology and the rules.",
         "fmt": "Lay out rule files: line breaks, indentation and spaces.",
         "language-server": "Help editors with rules and queries: faults, completion, layout.",
-        "map": "Show what the mapping rules make of messages, as Turtle.",
+        "map": "Show what the mapping rules make of messages, as Turtle, or TriG with named graphs.",
         "rml": "Turn mapping rules into RML, and RML into mapping rules.",
         "serve": "Run the server.",
         "health": "Show whether a running server can do its work, part by part.",

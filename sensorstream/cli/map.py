@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 def command(
     messages: tuple[str, ...], config: Path, explained: bool, name: str, as_json: bool
 ) -> None:
-    """Show what the mapping rules make of messages, as Turtle (TriG, where there are named graphs).
+    """Show what the mapping rules make of messages, as Turtle, or TriG with named graphs.
 
     A MESSAGE is a file, a folder or ZIP archive of *.xml files, or "-" for standard input. No
     server is needed and nothing is stored. Exits with 1 if no rule matches a message, or a
-        message cannot be mapped.
+    message cannot be mapped.
     """
     from sensorstream.app.mapping_files import single_maps, with_mapping_files
     from sensorstream.app.reference_files import read_reference

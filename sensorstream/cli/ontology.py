@@ -56,7 +56,8 @@ def put(file: Path, kind: str | None, url: str | None, config: Path, as_json: bo
     The server takes messages in meanwhile. If it refuses the ontology, the present one stays.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import lasting, print_json
+    from sensorstream.cli.console import print_json
+    from sensorstream.cli.lasting import lasting
 
     kind = kind or _TYPES.get(file.suffix.lower())
     if kind is None:

@@ -38,9 +38,13 @@ def command(query: str, url: str | None, config: Path, form: str) -> None:
     """
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_solutions
+    from sensorstream.cli.lasting import lasting
 
     text = sys.stdin.read() if query == "-" else query
-    with Client(server_url(url, config)) as client:
+    with (
+        Client(server_url(url, config)) as client,
+        lasting("the server answers", quiet=form == "json"),
+    ):
         media_type, answer = client.sparql(text, _FORMATS[form])
     if form == "table" and media_type == "application/sparql-results+json":
         print_solutions(json.loads(answer))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,23 +14,62 @@ from sensorstream.cli.options import json_option, server_options, server_url
 @click.command("send")
 @click.argument("messages", metavar="MESSAGE...", nargs=-1, required=True)
 @server_options
+@click.option(
+    "--source",
+    metavar="NAME",
+    help="The source of the messages, which selects the schema and the stylesheets.  "
+    "[default: rest, or soap]",
+)
 @click.option("--soap", is_flag=True, help="Send by SOAP instead of REST.")
 @json_option
 def command(
-    messages: tuple[str, ...], url: str | None, config: Path, soap: bool, as_json: bool
+    messages: tuple[str, ...],
+    url: str | None,
+    config: Path,
+    source: str | None,
+    soap: bool,
+    as_json: bool,
 ) -> None:
     """Send XML messages to a running server.
 
-    A MESSAGE is a file, a folder or ZIP archive of *.xml files, or "-" for standard input. Exits
-    with 1 if a message was not accepted.
+    A MESSAGE is a file, a folder or ZIP archive of *.xml files, or "-" for standard input. Prints
+    the alerts, replies and warnings of each message, and a summary. Exits with 1 if a message was
+    not accepted.
     """
     from sensorstream.cli.client import Client
     from sensorstream.cli.delivery import Outgoing, deliver, report
     from sensorstream.cli.sources import sources
 
-    outgoing = [Outgoing(each.name, each.read) for each in sources(messages)]
+    if soap and source is not None:
+        raise click.UsageError("--source goes with REST: messages by SOAP have the source soap")
+    outgoing = [Outgoing(each.name, each.read, source=source) for each in sources(messages)]
+    answers: list[dict[str, Any]] = []
+
+    def answered(name: str, facts: Mapping[str, Any]) -> None:
+        if as_json:
+            answers.append({"message": name, **facts})
+        else:
+            _show(name, facts)
+
     with Client(server_url(url, config)) as client:
-        tally = deliver(client, outgoing, len(outgoing), soap=soap)
-    report(tally, as_json=as_json)
+        tally = deliver(client, outgoing, len(outgoing), soap=soap, answered=answered)
+    report(tally, as_json=as_json, answers=answers)
     if not tally.clean:
         raise click.exceptions.Exit(1)
+
+
+def _show(name: str, facts: Mapping[str, Any]) -> None:
+    """Print what a message has caused; nothing, if it was just accepted."""
+    from sensorstream.stories.wording import written_alert
+
+    lines = [
+        f"  alert   {written_alert(alert['severity'], alert['text'], alert['key'])}"
+        for alert in facts["alerts"]
+        if alert["kind"] == "rule"
+    ]
+    lines += [f"  reply   {reply}" for reply in facts["replies"]]
+    if facts["matched"]:
+        # The reason why no rule matched is told in the summary.
+        lines += [f"  warning {warning}" for warning in facts["warnings"]]
+    if lines:
+        click.echo("\n".join((f"{name}: {facts['status']}", *lines)))

@@ -6,6 +6,7 @@ import logging
 import signal
 import socket
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,8 @@ _TURN: Final = 0.0005
 """Seconds that a thread may keep the interpreter while another one waits for it."""
 _IDLE: Final = 75
 """Seconds that an unused connection stays open: longer than the minute between two reports."""
+_SOON: Final = 1.0
+"""Seconds after which a piece of the start is told."""
 _FAREWELL: Final = 10
 """Seconds that running requests get when the server stops."""
 
@@ -38,7 +41,8 @@ _FAREWELL: Final = 10
 def command(config: Path, host: str | None, port: int | None, verbose: bool) -> None:
     """Run the server.
 
-    Prints "listening on http://HOST:PORT" when it is ready. SIGTERM or Ctrl-C stops it cleanly.
+    Prints "listening on http://HOST:PORT" when it is ready, and until then on stderr what it does
+    for more than a second. SIGTERM or Ctrl-C stops it cleanly.
     """
     # A signal during the start ends the process immediately. While it serves, uvicorn handles the
     # signals and raises them again when it has stopped: then the blocks below end in order.
@@ -57,9 +61,14 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     with bind(host, settings.server.port if port is None else port) as listener:
         from sensorstream.app.application import Application
         from sensorstream.app.collector import spare_what_stays
+        from sensorstream.cli.lasting import lasting
         from sensorstream.inputs.inputs import Inputs
 
-        with Application.open(settings) as application, Inputs(application):
+        with ExitStack() as stack:
+            with lasting("starting", after=_SOON) as say:
+                application = stack.enter_context(Application.open(settings, progress=say))
+                say("starting the inputs")
+                stack.enter_context(Inputs(application))
             spare_what_stays()
             _run(application, listener, host)
 

@@ -1,14 +1,20 @@
-"""``sensorstream simulate``: streams to try a deployment with."""
+"""``sensorstream simulate``: streams to try a deployment with.
+
+A stream that is sent begins after the latest time that the server knows: its messages are not late.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 import click
 
 from sensorstream.cli.options import Command, json_option, server_options, server_url
+
+_PAUSE: Final = timedelta(milliseconds=250)
 
 
 def _stream_options(command: Command) -> Command:
@@ -52,7 +58,9 @@ def tracker(
     """The face tracker of the SensorStream paper, one person in each message."""
     from sensorstream.simulation.tracker import tracker_messages
 
-    messages = tracker_messages(count, seed=seed, people=people)
+    now = _latest(out, url, config)
+    start = now + 1 if isinstance(now, int) else 1
+    messages = tracker_messages(count, seed=seed, people=people, start=start)
     _run(messages, count, rate, out, url, config, as_json)
 
 
@@ -80,11 +88,13 @@ def city(
     as_json: bool,
 ) -> None:
     """Traffic, weather and air of a city; three hours of a morning by default."""
-    from sensorstream.simulation.city import city_messages
+    from sensorstream.simulation.city import city_messages, following
 
-    messages = city_messages(
-        data, start=_time(start, "--from"), end=_time(end, "--to"), count=count, seed=seed
-    )
+    begin, until = _time(start, "--from"), _time(end, "--to")
+    if begin is None:
+        now = _latest(out, url, config)
+        begin = following(now, data) if isinstance(now, datetime) else None
+    messages = city_messages(data, start=begin, end=until, count=count, seed=seed)
     _run(messages, count, rate, out, url, config, as_json)
 
 
@@ -109,9 +119,11 @@ def auctions(
     as_json: bool,
 ) -> None:
     """The bids of an auction house, in the format of eBay's findItemsByKeywords."""
-    from sensorstream.simulation.auctions import auction_messages
+    from sensorstream.simulation.auctions import START, auction_messages
 
-    messages = auction_messages(count, seed=seed, auctions=auctions)
+    now = _latest(out, url, config)
+    start = max(START, now + _PAUSE) if isinstance(now, datetime) else START
+    messages = auction_messages(count, seed=seed, auctions=auctions, start=start)
     _run(messages, count, rate, out, url, config, as_json)
 
 
@@ -124,6 +136,17 @@ def _time(text: str | None, option: str) -> datetime | None:
         raise click.BadParameter(
             f"'{text}' is not a time: expected e.g. 2014-08-12T05:00", param_hint=option
         ) from None
+
+
+def _latest(out: Path | None, url: str | None, config: Path) -> int | datetime | None:
+    """The latest time that the server knows; None before the first message, or for a folder."""
+    if out is not None:
+        return None
+    from sensorstream.cli.client import Client
+
+    with Client(server_url(url, config)) as client:
+        now = client.window(limit=0)["now"]
+    return datetime.fromisoformat(now) if isinstance(now, str) else now
 
 
 def _run(

@@ -39,10 +39,13 @@ def command(query: str, place: str, config: Path, form: str | None) -> None:
     text = sys.stdin.read() if query == "-" else query
     settings = load_settings(config)
     from sensorstream.cli.kept import open_kept
+    from sensorstream.cli.lasting import lasting
 
     with ExitStack() as stack:
+        say = stack.enter_context(lasting("opening the history", quiet=form == "json"))
         url = open_kept(settings.history, stack)
         ask = on_history if place == "history" else on_spark
+        say("PostgreSQL answers" if place == "history" else "Spark starts and answers")
         table = ask(settings, url, text)
     _show(table, form)
     if table.truncated:

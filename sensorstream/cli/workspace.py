@@ -10,10 +10,12 @@ from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
+from urllib.parse import quote
 
 from sensorstream.cli.options import SETTINGS_FILE
 from sensorstream.cli.settings_file import Given, settings_text
 from sensorstream.resources import bundled
+from sensorstream.settings import ServerSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,27 +85,124 @@ def make_workspace(folder: Path, template: Template, overrides: Given | None = N
     Returns:
         The path of its settings file.
     """
-    for name in ("ontology", "rules", "messages"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
+    _make_folders(folder)
     ontology, rules = f"{template.name}.ttl", f"{template.name}.rules"
     shutil.copyfile(bundled("ontologies") / ontology, folder / "ontology" / ontology)
     shutil.copyfile(bundled("mapping_rules") / rules, folder / "rules" / rules)
     for name, message in template.messages():
         (folder / "messages" / name).write_bytes(message)
+    return _write_settings(folder, template.sentence, template.settings, overrides or {})
+
+
+def make_empty(folder: Path) -> Path:
+    """Fill an empty or new folder with settings, an empty ontology and a file without rules.
+
+    Returns:
+        The path of its settings file.
+    """
+    _make_folders(folder)
+    (folder / "ontology" / "ontology.ttl").write_text(_NO_ONTOLOGY, "utf-8")
+    (folder / "rules" / "rules.rules").write_text(_NO_RULES, "utf-8")
+    return _write_settings(folder, "yet to be found", {"time": {"line": "datetime"}})
+
+
+def make_from(folder: Path, sample: Path) -> tuple[Path, list[str]]:
+    """Fill an empty or new folder with a draft for a message, and with a story of it.
+
+    Returns:
+        The path of its settings file, and the paths of the message that were left out.
+
+    Raises:
+        MalformedMessage: the file is no XML message.
+    """
+    from sensorstream.draft.shape import shape_of, tag_of
+    from sensorstream.draft.writing import draft_of
+    from sensorstream.engine.arrival import DEEPEST
+    from sensorstream.mapping.document import parse_document
+
+    content = sample.read_bytes()
+    root = parse_document(content, max_depth=DEEPEST).getroot()
+    subject = quote(tag_of(root.tag)[1].lower(), safe="")
+    start = f"http://example.org/{subject}#"
+    namespaces = {name: uri for each in root.iter() for name, uri in each.nsmap.items()}
+    draft = draft_of(shape_of(root), namespaces, start, sample.name)
+    _make_folders(folder)
+    (folder / "stories").mkdir(exist_ok=True)
+    (folder / "ontology" / "draft.ttl").write_text(draft.ontology, "utf-8")
+    (folder / "rules" / "draft.rules").write_text(draft.rules, "utf-8")
+    message = "sample.xml" if sample.suffix != ".xml" else sample.name
+    (folder / "messages" / message).write_bytes(content)
+    asked = draft.classes[-1]
+    (folder / "stories" / "draft.md").write_text(
+        _STORY.format(message=message, asked=asked), "utf-8"
+    )
+    given: dict[str, dict[str, object]] = {"time": {"line": draft.timeline.value}}
+    if len(content) > ServerSettings().max_message_bytes:
+        given["server"] = {"max_message_bytes": 2 * len(content)}
+    left_out = [
+        path if count == 1 else f"{path}, {count} elements"
+        for path, count in draft.left_out.items()
+    ]
+    return _write_settings(folder, f"messages like {message}", given), left_out
+
+
+def _make_folders(folder: Path) -> None:
+    for name in ("ontology", "rules", "messages"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+
+
+def _write_settings(folder: Path, sentence: str, *given: Given) -> Path:
+    """Write settings, the later ones before the earlier, and the page that explains the folder."""
     files: Given = {
         "ontology": {"files": ["ontology/*.ttl"]},
         "rules": {"files": ["rules/*.rules"]},
     }
     settings: dict[str, dict[str, object]] = {}
-    for section, values in itertools.chain.from_iterable(
-        given.items() for given in (files, template.settings, overrides or {})
-    ):
+    for section, values in itertools.chain.from_iterable(each.items() for each in (files, *given)):
         settings.setdefault(section, {}).update(values)
     path = folder / SETTINGS_FILE
-    path.write_text(settings_text(_HEADING.format(sentence=template.sentence), settings), "utf-8")
-    (folder / "README.md").write_text(_README.format(sentence=template.sentence), "utf-8")
+    path.write_text(settings_text(_HEADING.format(sentence=sentence), settings), "utf-8")
+    (folder / "README.md").write_text(_README.format(sentence=sentence), "utf-8")
     return path
 
+
+_NO_ONTOLOGY: Final = """\
+# Classes and properties. While there are none, rules may use any.
+
+@prefix : <http://example.org/my#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+
+<http://example.org/my> a owl:Ontology .
+
+# :Sensor a owl:Class .
+# :temperature a owl:DatatypeProperty ; rdfs:range xsd:decimal .
+"""
+
+_NO_RULES: Final = """\
+# Mapping rules turn messages into individuals, semantic rules react to what is known then.
+
+prefix : <http://example.org/my#>
+
+# mapping sensor
+# on message {/reading}
+# then
+#   insert individual :sensor-{@sensor} a :Sensor at {@time}
+#     ; :temperature {@celsius} .
+"""
+
+_STORY: Final = """\
+# The sample message
+
+Each story says what must become of messages: `sensorstream test` runs them all.
+
+```story
+message messages/{message}
+then ask {{ ASK {{ ?x a :{asked} }} }}
+then no alert
+```
+"""
 
 _HEADING: Final = """\
 The settings of this deployment: {sentence}.
@@ -129,6 +228,7 @@ In this folder:
 ```sh
 sensorstream check                       # check the settings, the ontology and the rules
 sensorstream map messages/*.xml          # show the result of the rules for these messages
+sensorstream run --messages messages     # and what follows: inferences, alerts, replies
 sensorstream serve                       # run the server; stop it with Ctrl-C
 ```
 

@@ -7,11 +7,12 @@ succeeds but is not marked before a crash is sent again: receivers recognise its
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, Row, delete, insert, select, update
+from sqlalchemy import Engine, Row, delete, func, insert, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
 
 from sensorstream.alerts.records import Delivery, KeptReport, Webhook
 from sensorstream.history.alerts import ALERT_COLUMNS, raised_alert
@@ -42,15 +43,53 @@ class PostgresOutbox:
 
     def webhooks(self) -> list[Webhook]:
         """All webhooks, in the order they were registered."""
-        query = select(*_WEBHOOK_COLUMNS).order_by(webhooks.c.created_at, webhooks.c.id)
+        query = (
+            select(*_WEBHOOK_COLUMNS)
+            .where(~webhooks.c.output)
+            .order_by(webhooks.c.created_at, webhooks.c.id)
+        )
         with translating("cannot read the webhooks"), self._database.connect() as connection:
             return [_webhook(row) for row in connection.execute(query)]
 
     def delete(self, webhook_id: str) -> bool:
         """Remove a webhook and its pending deliveries; False if it does not exist."""
-        command = delete(webhooks).where(webhooks.c.id == webhook_id)
+        command = delete(webhooks).where(webhooks.c.id == webhook_id, ~webhooks.c.output)
         with translating("cannot delete the webhook"), self._database.begin() as connection:
             return connection.execute(command).rowcount == 1
+
+    def set_outputs(self, outputs: Sequence[Webhook]) -> dict[str, int]:
+        """Make these all outputs there are: what is stored from now on is delivered to them.
+
+        Returns:
+            The ids of those that are gone, each with the number of deliveries dropped with it.
+        """
+        waiting = (
+            select(webhooks.c.id, func.count(deliveries.c.id))
+            .outerjoin(
+                deliveries,
+                (deliveries.c.webhook_id == webhooks.c.id) & (deliveries.c.status == "pending"),
+            )
+            .where(webhooks.c.output, webhooks.c.id.not_in([each.id for each in outputs]))
+            .group_by(webhooks.c.id)
+        )
+        with translating("cannot store the outputs"), self._database.begin() as connection:
+            gone = {row[0]: int(row[1]) for row in connection.execute(waiting)}
+            connection.execute(delete(webhooks).where(webhooks.c.id.in_(gone)))
+            for each in outputs:
+                row = {
+                    "id": each.id,
+                    "url": each.url,
+                    "secret": each.secret,
+                    "created_at": each.created_at,
+                    "queries": list(each.queries),
+                    "output": True,
+                }
+                changed = {"url": each.url, "queries": list(each.queries)}
+                command = upsert(webhooks).values(row)
+                connection.execute(
+                    command.on_conflict_do_update(index_elements=["id"], set_=changed)
+                )
+        return gone
 
     def due(self, now: datetime, limit: int, excluding: Collection[str] = ()) -> list[Delivery]:
         """Up to ``limit`` deliveries whose time has come, those due for the longest time first.
@@ -93,7 +132,7 @@ class PostgresOutbox:
 
 _WEBHOOK_COLUMNS = tuple(
     webhooks.c[name].label(f"webhook_{name}")
-    for name in ("id", "url", "secret", "created_at", "queries")
+    for name in ("id", "url", "secret", "created_at", "queries", "output")
 )
 _DELIVERIES = (
     select(
@@ -118,6 +157,7 @@ def _webhook(row: Row[*tuple[Any, ...]]) -> Webhook:
         row.webhook_secret,
         row.webhook_created_at,
         tuple(row.webhook_queries),
+        row.webhook_output,
     )
 
 

@@ -131,6 +131,8 @@ webhooks: Final = Table(
     Column("secret", Text, nullable=False),
     Column("created_at", _MOMENT, nullable=False),
     Column("queries", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
+    # An output is a receiver that the settings name; it is no webhook to any user.
+    Column("output", Boolean, nullable=False, server_default=text("false")),
 )
 
 deliveries: Final = Table(

@@ -14,7 +14,8 @@ from typing import Final, Protocol
 
 from sensorstream.app.application import Application, Part
 from sensorstream.endpoints import FolderInput, Input, KafkaInput, MqttInput, TcpInput
-from sensorstream.errors import SensorStreamError, SettingsError
+from sensorstream.errors import SensorStreamError
+from sensorstream.extras import require
 from sensorstream.inputs.intake import InputMetrics, Intake
 
 _LOG = logging.getLogger(__name__)
@@ -40,33 +41,31 @@ def reader_of(settings: Input) -> Reader:
     """The reader of an input; nothing is connected.
 
     Raises:
-        SettingsError: an option cannot be used, or a package is missing.
+        SettingsError: an option cannot be used.
+        MissingExtra: a package is not installed.
+        AddressUnavailable: it cannot listen on its address.
     """
     # A package that no input needs is not imported, so that it need not be installed.
-    try:
-        match settings.options:
-            case FolderInput():
-                from sensorstream.inputs.folder import FolderReader
+    who = f"inputs.{settings.name}"
+    match settings.options:
+        case FolderInput():
+            from sensorstream.inputs.folder import FolderReader
 
-                return FolderReader(settings.name, settings.source, settings.options)
-            case TcpInput():
-                from sensorstream.inputs.tcp import TcpReader
+            return FolderReader(settings.name, settings.source, settings.options)
+        case TcpInput():
+            from sensorstream.inputs.tcp import TcpReader
 
-                return TcpReader(settings.name, settings.source, settings.options)
-            case MqttInput():
-                from sensorstream.inputs.mqtt import MqttReader
+            return TcpReader(settings.name, settings.source, settings.options)
+        case MqttInput():
+            require("mqtt", f"{who}: the type 'mqtt'")
+            from sensorstream.inputs.mqtt import MqttReader
 
-                return MqttReader(settings.name, settings.source, settings.options)
-            case KafkaInput():
-                from sensorstream.inputs.kafka import KafkaReader
+            return MqttReader(settings.name, settings.source, settings.options)
+        case KafkaInput():
+            require("kafka", f"{who}: the type 'kafka'")
+            from sensorstream.inputs.kafka import KafkaReader
 
-                return KafkaReader(settings.name, settings.source, settings.options)
-    except ModuleNotFoundError as error:
-        kind = type(settings.options).__name__.removesuffix("Input").lower()
-        raise SettingsError(
-            f"inputs.{settings.name}: the type '{kind}' needs the package {error.name}: "
-            f"install 'sensorstream[{kind}]'"
-        ) from None
+            return KafkaReader(settings.name, settings.source, settings.options)
 
 
 class Inputs:
@@ -76,7 +75,7 @@ class Inputs:
         """Check the settings of all inputs.
 
         Raises:
-            SettingsError: see :func:`reader_of`.
+            SettingsError, MissingExtra, AddressUnavailable: see :func:`reader_of`.
         """
         metrics = InputMetrics(application.metrics)
         limit = application.settings.server.max_message_bytes

@@ -89,6 +89,14 @@ SPARQL_SKIP: Final = re.compile(
 """Strings, IRIs and comments of SPARQL: braces in them do not count."""
 
 
+DEEPEST: Final = 64
+"""How deep values may be nested; what handles trees calls itself for each level."""
+
+_LEVELS: Final = frozenset(
+    ("OPEN", "_CLOSE", "OPEN_LIST", "_CLOSE_LIST", "_OR", "_SEMICOLON", "_COMMA", "_DOT")
+)
+
+
 class RuleText:
     """The text of a rule file, with the line and column of each offset."""
 
@@ -113,19 +121,44 @@ def tokens(source: RuleText) -> Iterator[Token]:
     """The tokens of a rule file; holes and texts keep their braces and quotes.
 
     Raises:
-        LanguageError: a brace or quote is not closed, or a character has no meaning.
+        LanguageError: a brace or quote is not closed, a character has no meaning, or values are
+            nested deeper than :data:`DEEPEST`.
     """
     text, offset, before = source.text, 0, ""
+    levels = [0]
     while offset < len(text):
         kind, end = _next(source, offset, before)
         if kind != "SPACE":
             written = text[offset:end]
             if kind == "NAME" and before not in _NAMING_WORDS:
                 kind = KEYWORDS.get(written, "NAME")
+            if kind in _LEVELS and _level(levels, kind) > DEEPEST:
+                raise _unclosed(
+                    source,
+                    offset,
+                    f"values are nested deeper than {DEEPEST}: expected fewer brackets and 'or's",
+                )
             line, column = source.place(offset)
             yield Token(kind, written, offset, line, column, end_pos=end)
             before = kind
         offset = end
+
+
+def _level(levels: list[int], kind: str) -> int:
+    """How deep a value is nested behind a token; ``levels`` has one number for each open bracket.
+
+    An ``or`` nests, too: what follows it is the alternative of all before.
+    """
+    if kind in ("OPEN", "OPEN_LIST"):
+        levels.append(levels[-1] + 1)
+    elif kind in ("_CLOSE", "_CLOSE_LIST"):
+        if len(levels) > 1:
+            levels.pop()
+    elif kind == "_OR":
+        levels[-1] += 1
+    else:
+        levels[-1] = levels[-2] + 1 if len(levels) > 1 else 0
+    return levels[-1]
 
 
 def _next(source: RuleText, offset: int, before: str) -> tuple[str, int]:

@@ -83,11 +83,14 @@ def lookup_of(path: str, namespaces: Mapping[str, str]) -> Lookup:
     if tokens is None:
         return Lookup((), path)
     read = [_Reader(path, each, namespaces).read() for each in _split(tokens, "|")]
-    if not all(each.paths for each in read):
-        return Lookup((), path)
-    if len(read) > 1:
-        return Lookup(tuple(found for each in read for found in each.paths), path)
-    return read[0]
+    return read[0] if len(read) == 1 else any_of(read, path)
+
+
+def any_of(lookups: Sequence[Lookup], left_out: str) -> Lookup:
+    """What may match where one of several may, for a reason that must not be empty."""
+    if not all(each.paths for each in lookups):
+        return Lookup((), left_out)
+    return Lookup(tuple(path for each in lookups for path in each.paths), left_out)
 
 
 def only_root(lookup: Lookup) -> Lookup:

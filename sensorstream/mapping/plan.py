@@ -86,13 +86,17 @@ class Statements:
 
 @dataclass(slots=True)
 class Harvest:
-    """The result of the rules for a message so far."""
+    """The result of the rules for a message so far.
+
+    ``sought`` is for reports: the XPaths of triples maps, and whether each has found anything.
+    """
 
     message: Message
     by_time: dict[Instant, Statements] = field(default_factory=dict)
     individuals: dict[Subject, None] = field(default_factory=dict)
     blank_nodes: int = 0
     blank_names: dict[str, BlankNode] = field(default_factory=dict)
+    sought: dict[str, bool] | None = None
 
     def at(self, time: Instant) -> Statements:
         """The statements of one time."""

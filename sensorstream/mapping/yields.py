@@ -20,7 +20,8 @@ class Yield:
 
     ``path`` is the iterator, or the path of the messages that the stylesheet is for; empty if
     it names none. ``found`` counts the nodes there, ``triples`` what came out. ``cause`` is the
-    likely reason why nothing matched; ``error`` the reason for a rejection.
+    likely reason why nothing matched; ``error`` the reason for a rejection. ``missing`` are the
+    XPaths of a map that found nothing in any of its iterations.
     """
 
     rule: str
@@ -30,6 +31,7 @@ class Yield:
     triples: int
     cause: str
     error: str
+    missing: tuple[str, ...] = ()
 
 
 def yields(rules: Iterable[PlannedRule], root: Element, message: Message) -> tuple[Yield, ...]:
@@ -38,7 +40,8 @@ def yields(rules: Iterable[PlannedRule], root: Element, message: Message) -> tup
 
 
 def _yield(rule: PlannedRule, root: Element, message: Message) -> Yield:
-    harvest, matched, error = Harvest(message), True, ""
+    sought: dict[str, bool] = {}
+    harvest, matched, error = Harvest(message, sought=sought), True, ""
     try:
         matched = rule.run(root, harvest, None)
     except MappingError as fault:
@@ -47,7 +50,8 @@ def _yield(rule: PlannedRule, root: Element, message: Message) -> Yield:
     landmarks = rule.landmarks
     cause = "" if matched else _cause(root, landmarks, message)
     found = _count(root, landmarks)
-    return Yield(rule.name, landmarks.path, matched, found, triples, cause, error)
+    missing = tuple(xpath for xpath, has_found in sought.items() if not has_found)
+    return Yield(rule.name, landmarks.path, matched, found, triples, cause, error, missing)
 
 
 def _count(root: Element, landmarks: Landmarks) -> int:

@@ -23,6 +23,7 @@ Instant: TypeAlias = int
 
 _DIGITS: Final = re.compile(r"\s*[+-]?[0-9]+\s*\Z")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EXAMPLES: Final = {"integer": "2678", "datetime": "2026-03-01T12:00:00Z"}
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -36,15 +37,22 @@ class Timeline(Enum):
         """The instant of a time as a message writes it.
 
         Raises:
-            TermError: not an integer, or not an ``xsd:dateTime``.
+            TermError: not an integer, or not an ``xsd:dateTime``; for a time of the other time
+                line, the message names the setting.
         """
-        if self is Timeline.INTEGER:
-            value = parse(text, XSD_INTEGER)
-            assert isinstance(value, int)
-            if not -(2**63) <= value < 2**63:
-                raise TermError(f"'{text}' is not a time: outside 64 bits")
-            return value
-        return self.of(parse_date_time(text.strip()))
+        try:
+            return _read(text, self)
+        except TermError as error:
+            other = Timeline.DATETIME if self is Timeline.INTEGER else Timeline.INTEGER
+            try:
+                _read(text, other)
+            except TermError:
+                raise error from None
+            raise TermError(
+                f"'{text}' is a time of the {other.value} line, but the time line is "
+                f'{self.value}: expected e.g. {_EXAMPLES[self.value]}, or line = "{other.value}" '
+                "under [time] in the settings"
+            ) from None
 
     def of(self, moment: datetime) -> Instant:
         """The instant of a wall-clock time: for messages without a time of their own.
@@ -102,3 +110,13 @@ class Timeline(Enum):
         """A length of wall time in units of the arrival time (:meth:`of`), rounded up."""
         units = 1 if self is Timeline.INTEGER else timedelta(seconds=1) // _MICROSECOND
         return math.ceil(seconds * units)
+
+
+def _read(text: str, line: Timeline) -> Instant:
+    if line is Timeline.DATETIME:
+        return line.of(parse_date_time(text.strip()))
+    value = parse(text, XSD_INTEGER)
+    assert isinstance(value, int)
+    if not -(2**63) <= value < 2**63:
+        raise TermError(f"'{text}' is not a time: outside 64 bits")
+    return value

@@ -69,6 +69,12 @@ def city_messages(
     return (each.xml() for each in itertools.islice(observations, count))
 
 
+def following(time: datetime, folder: Path | None = None) -> datetime:
+    """The first time after ``time`` at which the sensors of the city report, or its morning."""
+    morning = MADE_UP if folder is None else RECORDED
+    return max(morning.start, morning.start + ((time - morning.start) // _REPORT + 1) * _REPORT)
+
+
 def made_up(start: datetime, end: datetime, seed: int = 2678) -> Iterator[Observation]:
     """Observations of five roads, two air stations and a weather station of no real city.
 

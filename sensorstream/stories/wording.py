@@ -50,7 +50,10 @@ def triple_texts(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> tupl
 
 def alert_text(alert: Alert) -> str:
     """An alert of a rule as ``then alert`` takes it."""
-    text = f"{alert.severity} {json.dumps(alert.text, ensure_ascii=False)}"
-    if alert.key != alert.text:
-        text += f" key {json.dumps(alert.key, ensure_ascii=False)}"
-    return text
+    return written_alert(alert.severity, alert.text, alert.key)
+
+
+def written_alert(severity: str, text: str, key: str) -> str:
+    """The parts of an alert as ``then alert`` takes them."""
+    written = f"{severity} {json.dumps(text, ensure_ascii=False)}"
+    return written if key == text else f"{written} key {json.dumps(key, ensure_ascii=False)}"

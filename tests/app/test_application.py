@@ -119,6 +119,25 @@ def test_a_recovery_ends_with_a_checkpoint_so_that_the_next_is_short(
     connection.close()
 
 
+def test_a_start_says_what_it_does(settings: Settings, open_application: Open) -> None:
+    application = open_application(settings)
+    send(application, *tracker_messages(5))
+    application.close()
+    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.checkpoints")
+    connection.close()
+    told: list[tuple[str, str]] = []
+    Application.open(settings, progress=lambda what, done="": told.append((what, done))).close()
+    assert list(dict.fromkeys(what for what, _ in told)) == [
+        "reading the ontology and the rules",
+        "opening the history",
+        f"starting the reasoner (profile {settings.reasoning.profile})",
+        "rebuilding the window from the journal",
+        "starting the deliveries",
+    ]
+    assert [done for what, done in told if done] == ["0 of 5 entries", "5 of 5 entries"]
+
+
 def test_narrower_limits_do_not_keep_a_deployment_from_starting(
     settings: Settings, open_application: Open
 ) -> None:

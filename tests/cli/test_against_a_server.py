@@ -35,6 +35,38 @@ def test_send_tells_what_became_of_the_messages(run: Run, served: Served) -> Non
     assert told["individuals"] == 6
 
 
+@pytest.mark.parametrize("way", [[], ["--soap"]])
+def test_send_shows_the_alerts_replies_and_warnings_of_each_message(
+    run: Run, served: Served, way: list[str]
+) -> None:
+    person = 10**6 + len(way)
+    seen = f"<person id='{person}' certainty='20'><location2d x='1' y='2'/></person>"
+    message = (
+        "<Message><Event id='1'><Tracker type='FaceTracker'><TimeStamp value='9000000'/>"
+        f"{seen}</Tracker></Event></Message>"
+    )
+    shown = run("send", *way, "--url", served.url, "-", given=message)
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.startswith(
+        f'standard input: accepted\n  alert   info "face {person} was seen with a certainty of 20'
+    )
+    told = json.loads(run("send", *way, "--url", served.url, "-", "--json", given=message).stdout)
+    assert [each["message"] for each in told["messages"]] == ["standard input"]
+    assert told["messages"][0]["status"] == "accepted"
+    assert told["messages"][0]["replies"] == []
+
+
+def test_send_names_the_source(run: Run, served: Served) -> None:
+    paper = served.folder / "messages" / "paper.xml"
+    assert run("send", "--url", served.url, "--source", "gate & 7", paper).exit_code == 0
+    asked = "SELECT source FROM messages ORDER BY seq DESC LIMIT 1"
+    recorded = run("sql", "-c", served.config, "--json", asked)
+    assert json.loads(recorded.stdout)["rows"] == [["gate & 7"]]
+    refused = run("send", "--soap", "--source", "x", "--url", served.url, paper)
+    assert refused.exit_code == 2
+    assert "--source goes with REST" in refused.stderr
+
+
 def test_send_speaks_soap(run: Run, served: Served) -> None:
     result = run("send", "--soap", "--url", served.url, "-", given=PAPER_MESSAGE.decode())
     assert result.exit_code == 0, result.output
@@ -51,7 +83,7 @@ def test_a_refused_message_does_not_stop_the_others(
     result = run("send", *way, "--url", served.url, tmp_path)
     assert result.exit_code == 1
     assert f"{tmp_path / '1.xml'}: malformed-message: " in result.stderr
-    assert f"{tmp_path / '2.xml'}: no mapping rule matched" in result.stderr
+    assert f"{tmp_path / '2.xml'}: no mapping rule matched: rule face-tracker is" in result.stderr
     assert "sent 3 in " in result.stdout
     assert "1 accepted, 1 unmatched, 1 rejected" in result.stdout
 
@@ -125,6 +157,25 @@ def test_sql_reads_the_history_beside_the_server(run: Run, served: Served) -> No
     assert rows == [found["columns"], *([iri, str(value)] for iri, value in found["rows"])]
     table = run("sql", "-c", served.config, "-", given=asked).stdout.splitlines()
     assert [line.split() for line in table] == rows
+
+
+def test_a_second_simulation_goes_on_in_time(run: Run, served: Served) -> None:
+    with Client(served.url) as client:
+        for _ in range(2):
+            before = client.window(limit=0)["now"] or 0
+            result = run("simulate", "tracker", "--count", "15", "--json", "--url", served.url)
+            assert json.loads(result.stdout)["late"] == 0
+            assert client.window(limit=0)["now"] == before + 15
+        newest = max(each["time"] for each in client.window()["individuals"])
+        assert newest == client.window(limit=0)["now"]
+
+
+def test_a_time_of_the_other_line_names_the_setting(run: Run, served: Served) -> None:
+    message = PAPER_MESSAGE.replace(b"'2678' />", b"'2026-03-01T12:00:00Z' />", 1)
+    result = run("send", "--url", served.url, "-", given=message.decode())
+    assert result.exit_code == 1
+    assert "is a time of the datetime line, but the time line is integer" in result.stderr
+    assert 'line = "datetime" under [time] in the settings' in result.stderr
 
 
 def test_a_journal_can_be_replayed_to_another_server(

@@ -252,3 +252,12 @@ def test_a_syntax_error_hides_no_fault_of_another_rule(check: Check, folder: Pat
     first, second = check().stdout.splitlines()
     assert first.startswith(f"{file}:3:4: unexpected 'chance': expected ")
     assert second == f"{file}:5:11: unknown class :Humann: did you mean :Human?"
+
+
+def test_a_path_that_cannot_be_looked_up_whole_is_noted(check: Check, folder: Path) -> None:
+    rules = folder / "rules" / "tracking.rules"
+    path = "/Message/Event/Tracker[@type='FaceTracker']"
+    change(rules, path, f"{path}[1]")
+    result = check()
+    assert result.exit_code == 0
+    assert "note: rule face-tracker: its path cannot be looked up whole" in result.stdout

@@ -47,3 +47,18 @@ def test_each_template_has_messages_and_its_time_line(template: str, tmp_path: P
     expected = {"tracking": Timeline.INTEGER, "city": Timeline.DATETIME}
     assert settings.time.timeline is expected[template]
     assert len(list((tmp_path / "messages").glob("*.xml"))) >= 3
+
+
+def test_an_empty_deployment_is_valid(tmp_path: Path) -> None:
+    result = init(str(tmp_path / "new"), "--empty")
+    assert result.exit_code == 0, result.output
+    config = str(tmp_path / "new" / "sensorstream.toml")
+    checked = CliRunner().invoke(main, ["check", "-c", config])
+    assert checked.exit_code == 0, checked.output
+    assert "ok: 0 classes" in checked.stdout
+
+
+def test_only_one_kind_of_folder_is_made(tmp_path: Path) -> None:
+    result = init(str(tmp_path / "new"), "--empty", "--template", "city")
+    assert result.exit_code == 2
+    assert "only one of --template, --from and --empty" in result.stderr

@@ -38,7 +38,9 @@ def test_it_says_where_it_listens_and_stops_cleanly(config: Path, how: signal.Si
             assert stream.status_code == 200
             server.send_signal(how)
             stdout, stderr = server.communicate(timeout=30)
-    assert (server.returncode, stdout, stderr) == (0, "", "")
+    assert (server.returncode, stdout) == (0, "")
+    # Only what took long on a busy machine.
+    assert all(re.fullmatch(r"[a-z].* … \d+ s", line) for line in stderr.splitlines())
 
 
 def test_a_host_and_a_port_can_be_chosen(config: Path) -> None:

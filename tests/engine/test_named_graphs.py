@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import cast
 
 import pyoxigraph as ox
@@ -10,23 +11,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sensorstream.app.wiring import read_deployment
 from sensorstream.engine.admission import Admission
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.notices import Notices
-from sensorstream.engine.outcome import Timings
+from sensorstream.engine.outcome import Status, Timings
 from sensorstream.engine.run import MessageRun
 from sensorstream.errors import QueryError
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.snapshot import Snapshot
-from sensorstream.model.events import Delta, Event
+from sensorstream.model.events import Delta, Event, Message
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import GRAPH_WINDOW
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.memory import RuleMemory
+from sensorstream.settings import RuleSettings, Settings
 from sensorstream.window.spec import Elements, Kind, Unit, WindowSpec
 from sensorstream.window.window import Window, make_window
+from tests.engine import feeding
 
 SIZE = 3
 NAMES = [IRI(f"http://e/{name}") for name in "abcde"]
@@ -193,6 +197,46 @@ def test_a_condition_of_a_rule_does_not_see_the_graphs_of_messages() -> None:
     store.take(event(1, [((NAMES[0], P, Literal("1")), G)]))
     text = "SELECT ?g { GRAPH ?g { ?s ?p ?o } }"
     assert list(store.snapshot.solutions(text, {})) == [{"g": GRAPH_WINDOW}]
+
+
+RML = """@prefix rml: <http://w3id.org/rml/> .
+@prefix ss: <urn:sensorstream:mapping#> .
+@prefix : <http://e/> .
+:people rml:logicalSource [ rml:referenceFormulation rml:XPath ; rml:iterator "/m/p" ] ;
+  rml:subjectMap [ rml:template "http://e/{@id}" ; ss:at "@t" ; ss:update true ;
+    rml:graphMap [ rml:template "http://g/{@team}" ] ] ;
+  rml:predicateObjectMap [ rml:predicate :p ; rml:objectMap [ rml:reference "@x" ] ] .
+"""
+
+
+def test_a_message_says_statements_in_graphs_until_an_update_moves_them(tmp_path: Path) -> None:
+    (tmp_path / "people.ttl").write_text(RML)
+    settings = Settings(
+        tmp_path / "sensorstream.toml", rules=RuleSettings((tmp_path / "people.ttl",))
+    )
+    machine = feeding.machine_of(read_deployment(settings))
+    snapshot = Snapshot(machine.engine.kb)
+
+    def graphs(number: int, xml: str) -> list[str]:
+        outcome = feeding.process(machine.engine, Message(f"m{number}", xml.encode(), number))
+        assert outcome.status is Status.ACCEPTED
+        found = snapshot.query("SELECT ?g ?o { GRAPH ?g { ?s <http://e/p> ?o } }")
+        assert isinstance(found, ox.QuerySolutions)
+        pairs = ((row["g"], row["o"]) for row in found)
+        return sorted(f"{g.value} {o.value}" for g, o in pairs if g.value != GRAPH_WINDOW)
+
+    try:
+        assert graphs(1, "<m><p id='1' t='1' team='a' x='7'/></m>") == ["http://g/a 7"]
+        assert graphs(2, "<m><p id='2' t='2' team='b' x='7'/></m>") == [
+            "http://g/a 7",
+            "http://g/b 7",
+        ]
+        assert graphs(3, "<m><p id='1' t='3' team='b' x='8'/></m>") == [
+            "http://g/b 7",
+            "http://g/b 8",
+        ]
+    finally:
+        machine.engine.close()
 
 
 def test_a_store_made_anew_has_the_graphs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,8 +48,11 @@ def graph(turtle: str) -> ox.Dataset:
 
 def values(found: ox.Dataset, predicate: str) -> set[tuple[str, str]]:
     """Subject and value of each statement with a property."""
-    quads = found.quads_for_predicate(ox.NamedNode(predicate))
-    return {(str(quad.subject).strip("<>"), quad.object.value) for quad in quads}
+    told = set()
+    for quad in found.quads_for_predicate(ox.NamedNode(predicate)):
+        assert isinstance(quad.object, ox.NamedNode | ox.Literal)
+        told.add((str(quad.subject).strip("<>"), quad.object.value))
+    return told
 
 
 @pytest.mark.parametrize("name", DEPLOYMENTS)
@@ -64,6 +67,15 @@ def test_all_stories_come_true(name: str) -> None:
     result = run(name, "test")
     assert result.exit_code == 0, result.output
     assert "0 passed" not in result.output
+
+
+@pytest.mark.parametrize("name", DEPLOYMENTS)
+def test_run_tells_what_each_message_raises(name: str) -> None:
+    result = run(name, "run", "--messages", str(EXAMPLES / name / "messages"))
+    assert not result.exception or isinstance(result.exception, SystemExit), result.output
+    told = [line for line in result.output.splitlines() if line.startswith(str(EXAMPLES))]
+    assert [line.split(":")[0] for line in told] == [str(each) for each in messages(name)]
+    assert "alert" in result.output
 
 
 @pytest.mark.parametrize("name", DEPLOYMENTS)
@@ -83,7 +95,8 @@ def test_every_file_is_told_of(name: str) -> None:
             """@prefix : <http://example.org/transit#> .
             <http://example.org/transit#vehicle-BUS%20102> a :Vehicle ; :onLine :line-5A ;
               :onJourney <http://example.org/transit#journey-2024-03-04-5A%2F0722> ;
-              :direction "outbound" ; :position "POINT(10.2031 56.1618)"^^geo:wktLiteral ;
+              :direction "outbound" ; :producer "AARHUS-AVL" ;
+              :position "POINT(10.2031 56.1618)"^^geo:wktLiteral ;
               :delay "-PT1M5S"^^xsd:dayTimeDuration ; :delaySeconds "-65"^^xsd:decimal ;
               :occupancy "unknown" ; :inCongestion false ; :atStop false ;
               :validUntil "2024-03-04T06:35:50Z"^^xsd:dateTime ; :nextStop :stop-751400200 .
@@ -114,12 +127,13 @@ def test_every_file_is_told_of(name: str) -> None:
               sosa:observedProperty <http://example.org/property/water%20level> ;
               sosa:hasFeatureOfInterest <http://example.org/site/bridge> ;
               sosa:resultTime "2024-01-05T10:20:00.5Z"^^xsd:dateTime ;
-              :value 4.68 ; :unit "m" .
+              :offering <http://example.org/offering/river> ; :value 4.68 ; :unit "m" .
             <http://example.org/observation/1005> a sosa:Observation, :Category ;
               sosa:madeBySensor <http://example.org/sensor/camera-1> ;
               sosa:observedProperty <http://example.org/property/ice> ;
               sosa:hasFeatureOfInterest <http://example.org/site/reach> ;
               sosa:resultTime "2024-01-05T10:21:00Z"^^xsd:dateTime ;
+              :offering <http://example.org/offering/river> ;
               :category <http://example.org/ice/thin> .
             <http://example.org/site/reach> a sosa:FeatureOfInterest, geo:Feature ;
               :name "Reach above the weir" ;
@@ -164,12 +178,13 @@ def test_every_headline_has_the_language_of_its_block() -> None:
     for message in messages("warnings"):
         root = ElementTree.parse(message).getroot()
         expected = {
-            (info.findtext(f"{CAP}headline"), info.findtext(f"{CAP}language", "en-US").lower())
+            (info.findtext(f"{CAP}headline", ""), info.findtext(f"{CAP}language", "en-US").lower())
             for info in root.iter(f"{CAP}info")
             if root.findtext(f"{CAP}status") == "Actual"
         }
-        found = triples(message).quads_for_predicate(ox.NamedNode(f"{ns}headline"))
-        assert {(quad.object.value, quad.object.language) for quad in found} == expected
+        quads = triples(message).quads_for_predicate(ox.NamedNode(f"{ns}headline"))
+        found = {quad.object for quad in quads}
+        assert found == {ox.Literal(text, language=language) for text, language in expected}
 
 
 def test_the_corners_of_a_circle_lie_on_it() -> None:

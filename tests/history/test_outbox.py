@@ -216,3 +216,24 @@ def test_a_deleted_webhook_takes_its_reports_along(
     report(store, 1, "crowd")
     assert outbox.delete("a")
     assert stored(outbox) == 0
+
+
+def output(name: str, *queries: str) -> Webhook:
+    return Webhook(f"out_{name}", f"mqtt://broker/{name}", "", NOW, queries, output=True)
+
+
+def test_outputs_are_those_of_the_settings_and_no_webhooks(
+    store: PostgresStore, outbox: PostgresOutbox
+) -> None:
+    assert outbox.set_outputs([output("a"), output("b", "people")]) == {}
+    outbox.register(webhook("w"))
+    assert report(store, 1, "people", (alert(1),))
+    told = [(each.webhook.id, each.webhook.output) for each in outbox.due(NOW, 10)]
+    assert told == [("out_a", True), ("out_b", True), ("w", False), ("out_b", True)]
+    assert [each.id for each in outbox.webhooks()] == ["w"]
+    assert not outbox.delete("out_a")
+    # A restart changes nothing; one that is gone takes what waits for it along.
+    assert outbox.set_outputs([output("a", "people"), output("b", "people")]) == {}
+    assert len(outbox.due(NOW, 10)) == 4
+    assert outbox.set_outputs([output("a")]) == {"out_b": 2}
+    assert [each.webhook.id for each in outbox.due(NOW, 10)] == ["out_a", "w"]

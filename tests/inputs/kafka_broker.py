@@ -49,3 +49,15 @@ class KafkaBroker:
             return offset
         finally:
             consumer.close()
+
+    def consume(self, topic: str, count: int) -> list[Any]:
+        """The first records of a topic, partition by partition."""
+        settings = {"group.id": "reader", "auto.offset.reset": "earliest", "log_level": 2}
+        consumer = confluent_kafka.Consumer({"bootstrap.servers": self.address, **settings})
+        try:
+            consumer.subscribe([topic])
+            found = consumer.consume(count, timeout=60)
+            assert [each.error() for each in found] == [None] * count
+            return list(found)
+        finally:
+            consumer.close()

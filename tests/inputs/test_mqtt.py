@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.errors import SettingsError
+from sensorstream.errors import MissingExtra, SettingsError
 from sensorstream.inputs import mqtt
 from sensorstream.inputs.inputs import RunningInput, reader_of
 from tests.inputs.conftest import Bench
@@ -270,7 +270,7 @@ def test_a_missing_package_is_named_with_what_to_install(
     ]:
         monkeypatch.setitem(sys.modules, package, None)
         monkeypatch.delitem(sys.modules, f"sensorstream.inputs.{kind}", raising=False)
-        with pytest.raises(SettingsError, match=rf"'{kind}' needs .* 'sensorstream\[{kind}\]'"):
+        with pytest.raises(MissingExtra, match=rf"'{kind}' needs .* 'sensorstream\[{kind}\]'"):
             reader_of(bench.settings(options, kind))
 
 

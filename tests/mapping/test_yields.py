@@ -55,6 +55,11 @@ def test_a_triples_map_tells_its_iterations_and_its_triples() -> None:
     assert "did you mean door?" in doors.cause
 
 
+def test_xpaths_that_find_nothing_anywhere_are_told() -> None:
+    people, rooms, _ = made(maps(RML.replace('"@room"', '"@rom"')))
+    assert (people.missing, rooms.missing) == (("@rom",), ())
+
+
 def test_triples_maps_of_one_rule_are_told_apart() -> None:
     text = RML.replace("rml:logicalSource", 'ss:rule "all" ; rml:logicalSource')
     assert [each.rule for each in made(maps(text))] == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -11,10 +12,17 @@ from email.parser import HeaderParser
 from pathlib import Path
 from typing import Protocol
 
+import pytest
+
 from sensorstream.cli.workspace import TEMPLATES, make_workspace
 from sensorstream.resources import bundled
 from sensorstream.simulation.tracker import PAPER_MESSAGE
 from tests.package.building import ROOT, Distributions, alone
+from tests.package.every_python import pythons
+
+OTHERS = {
+    version: python for version, python in pythons().items() if version != sys.version_info[:2]
+}
 
 
 class Installed(Protocol):
@@ -69,6 +77,25 @@ def test_the_wheel_says_what_it_is(distributions: Distributions) -> None:
         metadata.get_all("Provides-Extra", [])
     )
     assert "Typing :: Typed" in metadata.get_all("Classifier", [])
+
+
+@pytest.mark.parametrize("version", OTHERS, ids=lambda version: ".".join(map(str, version)))
+def test_the_wheel_fits_every_other_python_of_the_machine(
+    version: tuple[int, int], distributions: Distributions, tmp_path: Path
+) -> None:
+    """Without its dependencies, which are compiled for one Python; make packages fetches them."""
+    python = tmp_path / "environment" / "bin" / "python"
+    for command in (
+        [OTHERS[version], "-m", "venv", "--without-pip", tmp_path / "environment"],
+        [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps"]
+        + ["--no-index", "--no-compile", distributions.wheel],
+        [python, "-W", "error", "-m", "compileall", "-q", tmp_path / "environment" / "lib"],
+        [python, "-c", "import sensorstream.errors, sensorstream.extras, sensorstream.settings"],
+    ):
+        told = subprocess.run(
+            [str(each) for each in command], env=alone(), capture_output=True, text=True
+        )
+        assert told.returncode == 0, told.stdout + told.stderr
 
 
 def test_an_installed_package_makes_checks_and_maps(installed: Installed, tmp_path: Path) -> None:

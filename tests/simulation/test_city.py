@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from itertools import islice, pairwise
+from pathlib import Path
 
 import pytest
 
-from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages, made_up
+from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages, following, made_up
 from sensorstream.simulation.citybench import beside_the_source, recorded
 from sensorstream.simulation.observation import Observation, read_time, written
 
@@ -78,3 +79,17 @@ def test_the_recorded_road_is_jammed_when_it_is_said_to_be() -> None:
 def test_the_recorded_stretch_starts_where_it_says() -> None:
     first = next(city_messages(beside_the_source()))
     assert f'time="{written(RECORDED.start)}"'.encode() in first
+
+
+@pytest.mark.parametrize("minutes", [-600, -1, 0, 1, 5, 7, 61])
+def test_another_stream_goes_on_with_the_next_report(minutes: int) -> None:
+    time = MADE_UP.start + timedelta(minutes=minutes)
+    start = following(time)
+    assert start == MADE_UP.start or time < start <= time + timedelta(minutes=5)
+    first = next(made_up(start, start + timedelta(minutes=10)))
+    assert first.time == start
+
+
+def test_recorded_data_goes_on_after_a_time_of_its_own() -> None:
+    assert following(MADE_UP.start, Path("recorded")) > MADE_UP.start
+    assert following(RECORDED.start - timedelta(days=1), Path("recorded")) == RECORDED.start

@@ -74,19 +74,15 @@ def _positions(text: str, shape: str, axes: Axes) -> Sequence[Position]:
         raise TermError(f"'{text}' has {len(numbers)} numbers: expected {_expected(axes)}")
     if len(numbers) % size:
         raise TermError(
-            f"'{_shortened(text)}' has {len(numbers)} numbers: expected {_expected(axes)}, repeated"
+            f"'{text}' has {len(numbers)} numbers: expected {_expected(axes)}, repeated"
         )
     found = [_ordered(numbers[i : i + size], axes, text) for i in range(0, len(numbers), size)]
     least = _LEAST.get(shape, 1)
     if len(found) < least:
         what = "a line" if shape == "line" else "a closed ring"
-        raise TermError(
-            f"'{_shortened(text)}' has {len(found)} positions: {what} has {least} at least"
-        )
+        raise TermError(f"'{text}' has {len(found)} positions: {what} has {least} at least")
     if shape in ("polygon", "rings") and found[0] != found[-1]:
-        raise TermError(
-            f"'{_shortened(text)}' is not closed: expected the first position again at the end"
-        )
+        raise TermError(f"'{text}' is not closed: expected the first position again at the end")
     return found
 
 
@@ -106,8 +102,7 @@ def _ordered(numbers: Sequence[Decimal], axes: Axes, text: str) -> Position:
     for name, number, limit in (("latitude", latitude, 90), ("longitude", longitude, 180)):
         if abs(number) > limit:
             raise TermError(
-                f"'{_shortened(text)}': the {name} {write_number(number)} is outside "
-                f"-{limit} to {limit}"
+                f"'{text}': the {name} {write_number(number)} is outside -{limit} to {limit}"
             )
     return (longitude, latitude, *rest)
 
@@ -150,7 +145,3 @@ def _circle(text: str, axes: Axes) -> str:
             raise TermError(f"'{text}': the circle crosses the 180th meridian")
         corners.append((Decimal(f"{x:.6f}"), Decimal(f"{math.degrees(end):.6f}")))
     return f"POLYGON({_listed([*corners, corners[0]])})"
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."

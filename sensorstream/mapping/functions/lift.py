@@ -13,6 +13,7 @@ from sensorstream.mapping.functions.numbers import EachNumber, read_number, writ
 from sensorstream.mapping.functions.texts import EachText
 
 READS_NUMBERS: Final = frozenset((ValueKind.ANY, ValueKind.NUMBER))
+_LONGEST: Final = 400
 
 
 def needs(name: str, kind: Literal["text", "number", "word"], before: str = "") -> Parameter:
@@ -38,9 +39,14 @@ def on_all(call: Call, takes: Iterable[ValueKind], gives: ValueKind, run: Values
             # An empty text counts as missing, as in the result of an XPath.
             return [made for made in run(values) if made.strip()]
         except TermError as error:
-            raise TermError(f"{call.function}: {error.message}") from None
+            raise TermError(f"{call.function}: {_shortened(error.message)}") from None
 
     return Function(frozenset(takes), gives, named)
+
+
+def _shortened(message: str) -> str:
+    """A message names its value, which may be as long as a document: its end says what is wrong."""
+    return message if len(message) <= _LONGEST else f"{message[:100]} … {message[-200:]}"
 
 
 def on_each(

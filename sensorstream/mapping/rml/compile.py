@@ -16,6 +16,7 @@ from sensorstream.language.syntax import Hole
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.functions import NO_LIBRARY, Library
 from sensorstream.mapping.hint import Landmarks
+from sensorstream.mapping.location_path import any_of, lookup_of
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
 from sensorstream.mapping.rml.model import (
@@ -151,7 +152,12 @@ def _planned(
         return any(found)
 
     path = absolute(logical.iterator.text)
-    return PlannedRule(name, run, Landmarks(name, path, dict(logical.namespaces)))
+    landmarks = Landmarks(name, path, dict(logical.namespaces))
+    iterators = [
+        lookup_of(absolute(each.source.iterator.text), dict(each.source.namespaces))
+        for each in maps
+    ]
+    return PlannedRule(name, run, landmarks, any_of(iterators, "each map finds its own rows"))
 
 
 class _MapCompiler:

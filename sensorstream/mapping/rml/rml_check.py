@@ -97,7 +97,8 @@ def _constants(triples_map: TriplesMap) -> Iterator[LanguageError]:
             if isinstance(term_map.expression, ConstantTerm) and term_map.type == "Literal":
                 term = term_map.expression.term
                 assert isinstance(term, Literal)
-                literal_maker(term.datatype, term.language)(term.lexical)
+                kind = term_map.datatype and _constant(term_map.datatype)
+                literal_maker(kind or term.datatype, term.language)(term.lexical)
             match term_map.language:
                 case TermMap(expression=ConstantTerm(term=Literal() as tag)):
                     literal_maker(None, tag.lexical)("")

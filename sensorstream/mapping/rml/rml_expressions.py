@@ -106,7 +106,15 @@ class RmlExpressions:
 
     def texts(self, hole: Hole) -> Texts:
         find = self.xpath(hole)
-        return lambda row: xpath.texts(find(row))
+
+        def texts(row: Row) -> list[str]:
+            found = xpath.texts(find(row))
+            sought = row.harvest.sought
+            if sought is not None:
+                sought[hole.text] = sought.get(hole.text, False) or bool(found)
+            return found
+
+        return texts
 
     def xpath(self, hole: Hole) -> Callable[[Row], object]:
         text = hole.text

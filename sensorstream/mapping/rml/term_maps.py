@@ -29,6 +29,7 @@ from sensorstream.mapping.values import check_graph_name, encode_segment, litera
 from sensorstream.model.terms import IRI, Literal, Term, iri
 
 _CACHED_IRIS: Final = 1024
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
 class TermCompiler:
@@ -71,7 +72,7 @@ class TermCompiler:
 
     def _terms(self, term_map: TermMap, check: Callable[[IRI], IRI] | None) -> Terms:
         expression = term_map.expression
-        if isinstance(expression, ConstantTerm):
+        if isinstance(expression, ConstantTerm) and not (term_map.datatype or term_map.language):
             constant = (expression.term,)
             return lambda row: constant
         if term_map.type == "Literal":
@@ -88,10 +89,8 @@ class TermCompiler:
 
         @lru_cache(maxsize=_CACHED_IRIS)
         def make(text: str) -> IRI:
-            try:
-                made = iri(text)
-            except TermError:
-                made = iri(base + text)
+            # An absolute IRI stays as it is; a value with other errors keeps its own error.
+            made = iri(text if _SCHEME.match(text) else base + text)
             if is_uri and not made.isascii():
                 raise TermError(f"'{made}' is not a URI: expected ASCII characters only")
             return made if check is None else check(made)

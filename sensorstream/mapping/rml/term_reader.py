@@ -5,6 +5,7 @@ Source: RML-Core, "Term Maps" and "Generating values with expressions".
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final, cast, get_args
 
 from sensorstream.errors import LanguageError
@@ -69,7 +70,12 @@ class TermReader:
         language = self._inner(node, where, "language")
         written = graph.values(node, *rml("termType"))
         if isinstance(expression, ConstantTerm):
-            return self.constant(expression.term, kind, where.rpartition(",")[0])
+            made = self.constant(expression.term, kind, where.rpartition(",")[0])
+            if made.type != "Literal" and (datatype or language):
+                raise self._block.error(where, "a datatype or language belongs to literals")
+            if datatype and language:
+                raise self._block.error(where, "expected a datatype or a language, not both")
+            return replace(made, datatype=datatype, language=language)
         if len(written) > 1:
             raise self._block.error(where, "two term types: expected one rml:termType")
         is_literal = kind == "object map" and (

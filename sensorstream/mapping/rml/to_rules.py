@@ -164,7 +164,7 @@ class _Importer:
 
     def _literal(self, name: IRI, value: TermMap) -> syntax.XPathValue | syntax.TextValue:
         match value.expression:
-            case ConstantTerm(term=Literal() as term):
+            case ConstantTerm(term=Literal() as term) if not (value.datatype or value.language):
                 kind, tag = term.datatype, term.language
             case _:
                 kind, tag = self._constant_kind(value), self._constant_tag(value)

@@ -191,7 +191,12 @@ class _Writer:
 
 def _is_plain(term_map: TermMap) -> bool:
     """Whether the map is a constant and nothing else."""
-    return isinstance(term_map.expression, ConstantTerm) and not any(_policies(term_map))
+    return (
+        isinstance(term_map.expression, ConstantTerm)
+        and term_map.datatype is None
+        and term_map.language is None
+        and not any(_policies(term_map))
+    )
 
 
 def _policies(term_map: TermMap) -> Iterator[str]:

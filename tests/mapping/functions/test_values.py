@@ -269,6 +269,24 @@ def test_a_wrong_call_is_found_at_its_place_before_any_message(pipeline: str, fa
     assert str(caught.value).startswith(f"f:3:{fault}")
 
 
+@pytest.mark.parametrize(
+    ("pipeline", "value"),
+    [
+        ("wkt line lat lon", "1 " * 50_001),
+        ("wkt lat lon", "9" * 100_000),
+        ("duration iso", "P" + "1" * 100_000 + "D"),
+        ("duration seconds", "9" * 100_000),
+        ("date seconds", "9" * 100_000),
+        ("date end", "2014-08-01T08:00Z/P" + "9" * 100_000 + "D"),
+        ("boolean", "y" * 100_000),
+    ],
+)
+def test_a_very_long_value_is_refused_by_a_short_message(pipeline: str, value: str) -> None:
+    with pytest.raises(TermError) as caught:
+        run(pipeline, value)
+    assert len(caught.value.message) < 500
+
+
 def test_several_rings_are_one_polygon_with_holes() -> None:
     outer, hole = "0 0 0 9 9 9 9 0 0 0", "1 1 2 1 2 2 1 1"
     assert run("wkt rings lon lat", outer, hole) == [

@@ -131,6 +131,13 @@ def test_an_invalid_form_rejects_the_message_unless_it_may_be_missing() -> None:
     assert values('rml:reference "tag" ; rml:datatype xsd:integer ; ss:invalid "missing"') == []
 
 
+def test_a_constant_text_may_have_a_datatype_or_language() -> None:
+    assert values('rml:constant "5" ; rml:datatype xsd:integer') == [Literal("5", XSD_INTEGER)]
+    assert values('rml:constant "5" ; rml:language "en"') == [Literal("5", language="en")]
+    found = values('rml:constant "5" ; rml:datatypeMap [ rml:template "http://e/{@unit}" ]')
+    assert found == [Literal("5", f"{E}integer")]
+
+
 def test_languages_are_constant_or_found_and_multiply() -> None:
     assert values('rml:reference "no" ; rml:language "en"') == [Literal("7", language="en")]
     found = values('rml:reference "tag" ; rml:languageMap [ rml:reference "lang" ]', only="b")

@@ -34,15 +34,16 @@ MAP = f":M {SOURCE} ; {SUBJECT} ;\n  {PROPERTY} ."
         (f"{SUBJECT} ;", "", "no subject: expected one rml:subjectMap or rml:subject"),
         (SUBJECT, f"{SUBJECT} ; {SUBJECT}", "more than one subject"),
         (SUBJECT, 'rml:subject "x"', '"x" is a literal: expected an IRI'),
+        ('rml:reference "@x"', 'rml:constant :x ; rml:language "en"', "belongs to literals"),
         ("{@id}", "{@id", r"'{' is not closed"),
         ("{@id}", "{}", "empty braces: expected an XPath"),
         ("{@id}", "@id}", "'}' that closes nothing"),
         ("{@id}", "{@a{@b}}", "'{' within a reference"),
         ("{@id}", r"\\x{@id}", r"a lone '\'"),
         ("rml:template", "rml:templat", "rml:templat is not supported here: expected one of rml:c"),
-        ("rml:reference ", "rml:functionExecution ", "rml:functionExecution is not supported here"),
-        ('rml:reference "@x"', "", "expected one of rml:constant, rml:reference and rml:template"),
-        ('"@x"', '"@x" ; rml:constant 5', "expected one of rml:constant, rml:reference and"),
+        ("rml:reference ", "rml:logicalTarget ", "rml:logicalTarget is not supported here"),
+        ('rml:reference "@x"', "", "expected one of rml:constant, rml:reference, rml:template and"),
+        ('"@x"', '"@x" ; rml:constant 5', "expected one of rml:constant, rml:reference, rml:te"),
         ('"@x"', ":x", ":x: expected an XPath or template in quotes"),
         ('"@x"', '"@x" ; rml:termType :X', "term type :X: expected one of rml:IRI, rml:URI"),
         ('"@x"', '"@x" ; rml:datatype :d ; rml:language "en"', "a datatype or a language, not bot"),
@@ -133,6 +134,8 @@ def test_constants_must_be_what_they_say() -> None:
     head = "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . "
     error = fault(head + MAP.replace('rml:reference "@x"', 'rml:constant "x"^^xsd:integer'))
     assert "'x' is not an xsd:integer" in error.message
+    typed = 'rml:constant "x" ; rml:datatype xsd:integer'
+    assert "'x' is not an" in fault(head + MAP.replace('rml:reference "@x"', typed)).message
     error = fault(MAP.replace('"@x"', '"@x" ; rml:language "e n"'))
     assert "'e n' is not a language tag" in error.message
     error = fault(MAP.replace(SUBJECT, f"{SUBJECT} ; rml:baseIRI 'x'"))

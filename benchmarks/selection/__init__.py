@@ -1,0 +1,1 @@
+"""Many mapping rules, and many events in one document."""

@@ -1,0 +1,119 @@
+"""Many events in one document, by several ways that must make the same triples."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from lxml import etree
+
+from sensorstream.language.parser import parse
+from sensorstream.mapping import MappingPlan, compile_mapping, parse_document
+from sensorstream.mapping.rml.compile import compile_rml
+from sensorstream.mapping.rml.reader import read_rml
+from sensorstream.model.events import Message
+from sensorstream.model.schema import Schema
+from sensorstream.model.timeline import Timeline
+
+STATEMENTS: Final = 6
+"""Triples an event."""
+_VALUES: Final = ("sensor", "x", "y", "value", "name")
+_SAID: Final = "\n    ; ".join(
+    f":{each} {{{path}}}"
+    for each, path in zip(
+        _VALUES, ("@sensor", "place/@x", "place/@y", "value", "name"), strict=True
+    )
+)
+_HEAD: Final = "prefix : <http://example.org/>\n"
+_ACTION: Final = f"then\n  insert individual :e-{{@id}} a :Event\n    ; {_SAID} .\n"
+RULES: Final = f"{_HEAD}mapping event\non message {{/Events/Event}}\n{_ACTION}"
+EACH: Final = (
+    f"{_HEAD}message each {{/Events/Event}}\nmapping event\non message {{/Event}}\n{_ACTION}"
+)
+RML: Final = """@prefix rr: <http://www.w3.org/ns/r2rml#> .
+@prefix rml: <http://semweb.mmlab.be/ns/rml#> .
+@prefix ql: <http://semweb.mmlab.be/ns/ql#> .
+@prefix : <http://example.org/> .
+<http://example.org/map> a rr:TriplesMap ;
+  rml:logicalSource [ rml:source "SOURCE" ;
+    rml:referenceFormulation ql:XPath ; rml:iterator "/Events/Event" ] ;
+  rr:subjectMap [ rr:template "http://example.org/e-{@id}" ; rr:class :Event ] ;
+  rr:predicateObjectMap
+    [ rr:predicate :sensor ; rr:objectMap [ rml:reference "@sensor" ] ] ,
+    [ rr:predicate :x ; rr:objectMap [ rml:reference "place/@x" ] ] ,
+    [ rr:predicate :y ; rr:objectMap [ rml:reference "place/@y" ] ] ,
+    [ rr:predicate :value ; rr:objectMap [ rml:reference "value" ] ] ,
+    [ rr:predicate :name ; rr:objectMap [ rml:reference "name" ] ] .
+"""
+
+
+def document(events: int) -> bytes:
+    """A document with so many events."""
+    parts = "".join(
+        f'<Event id="{i}" sensor="s{i % 100}"><place x="{i % 640}" y="{i % 480}"/>'
+        f"<value>{i % 4000 / 100}</value><name>event {i}</name></Event>\n"
+        for i in range(events)
+    )
+    return f"<Events>{parts}</Events>".encode()
+
+
+def seconds(content: bytes, turns: int) -> dict[str, float]:
+    """CPU seconds of each way: the best of the turns."""
+    ways = {
+        "lxml alone": lxml_alone,
+        "rules": _by(_compiled(RULES)),
+        "message each": _by(_compiled(EACH)),
+        "RML": _by(MappingPlan(compile_rml([read_rml(RML)], Schema(), Timeline.INTEGER))),
+    }
+    best = dict.fromkeys(ways, float("inf"))
+    triples: set[int] = set()
+    for _ in range(turns):
+        for name, way in ways.items():
+            begun = time.process_time()
+            triples.add(way(content))
+            best[name] = min(best[name], time.process_time() - begun)
+    if len(triples) != 1:
+        raise RuntimeError(f"the ways made {sorted(triples)} triples: expected the same")
+    return best
+
+
+def _compiled(rules: str) -> MappingPlan:
+    return compile_mapping([parse(rules)], Schema(), Timeline.INTEGER)
+
+
+def _by(plan: MappingPlan) -> Callable[[bytes], int]:
+    def run(content: bytes) -> int:
+        mapped = plan.apply(parse_document(content, max_depth=100), Message("m1", content, 1))
+        return sum(len(event.triples) for event in mapped.events)
+
+    return run
+
+
+def lxml_alone(content: bytes) -> int:
+    """The number of triples, as tuples of strings, made with compiled XPaths."""
+    root = etree.fromstring(content)
+    find: Any = etree.XPath("/Events/Event")
+    identity: Any = etree.XPath("string(@id)")
+    paths = ("@sensor", "place/@x", "place/@y", "value/text()", "name/text()")
+    values: list[tuple[str, Any]] = [
+        (f"http://example.org/{name}", etree.XPath(path, smart_strings=False))
+        for name, path in zip(_VALUES, paths, strict=True)
+    ]
+    triples: dict[tuple[str, str, str], None] = {}
+    for node in find(root):
+        subject = f"http://example.org/e-{identity(node)}"
+        triples[subject, "http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "Event"] = None
+        for name, path in values:
+            for text in path(node):
+                triples[subject, name, text] = None
+    return len(triples)
+
+
+def written(content: bytes, folder: Path) -> tuple[Path, Path]:
+    """The document and the RML mapping for it, as files for other programs."""
+    source, mapping = folder / "events.xml", folder / "mapping.ttl"
+    source.write_bytes(content)
+    mapping.write_text(RML.replace("SOURCE", str(source)), encoding="utf-8")
+    return source, mapping

@@ -1,0 +1,1 @@
+"""A first ontology and first mapping rules for a message, to be changed by people."""

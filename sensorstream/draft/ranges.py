@@ -1,0 +1,50 @@
+"""Guesses the datatype of values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from sensorstream.errors import TermError
+from sensorstream.model.datatypes import (
+    XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
+    XSD_DECIMAL,
+    XSD_INTEGER,
+    XSD_STRING,
+    parse,
+)
+
+# A number with zeros before it is a code, and nobody counts as far as a number of 19 digits.
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_DECIMAL: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_DATE_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T\S+")
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+_GUESSES: Final[tuple[tuple[str, Callable[[str], object]], ...]] = (
+    (XSD_BOOLEAN, re.compile("true|false").fullmatch),
+    (XSD_INTEGER, _INTEGER.fullmatch),
+    (XSD_DECIMAL, _DECIMAL.fullmatch),
+    (XSD_DATE_TIME, _DATE_TIME.fullmatch),
+    (XSD_DATE, _DATE.fullmatch),
+)
+
+
+def range_of(values: Iterable[str]) -> str:
+    """The first datatype that suits all values; ``xsd:string`` where none does, or no value is."""
+    held = list(values)
+    if held:
+        for datatype, looks_right in _GUESSES:
+            if all(looks_right(value) and _is_valid(value, datatype) for value in held):
+                return datatype
+    return XSD_STRING
+
+
+def _is_valid(value: str, datatype: str) -> bool:
+    try:
+        parse(value, datatype)
+    except TermError:
+        return False
+    return True

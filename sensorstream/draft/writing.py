@@ -1,0 +1,216 @@
+"""The drafted ontology and rules as text, with comments that say what to change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from sensorstream.draft.naming import Names
+from sensorstream.draft.plan import Drafted, Place, Plan, plan_of
+from sensorstream.draft.shape import Kind, Shape, Tag
+from sensorstream.model.datatypes import XSD
+from sensorstream.model.timeline import Timeline
+
+_XML: Final = "http://www.w3.org/XML/1998/namespace"
+_PREFIX: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+_PLAIN: Final = re.compile(r"[^\W\d][\w.-]*")
+_ESCAPES: Final = str.maketrans(
+    {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "{": "{{", "}": "}}"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An ontology in Turtle, mapping rules, and what they rest on.
+
+    ``left_out`` are the paths of the message that no rule maps, each with its number of elements.
+    """
+
+    ontology: str
+    rules: str
+    timeline: Timeline
+    classes: tuple[str, ...]
+    left_out: Mapping[str, int]
+
+
+def draft_of(shape: Shape, namespaces: Mapping[str | None, str], start: str, name: str) -> Draft:
+    """A draft for messages of a shape.
+
+    Args:
+        shape: that of the sample message.
+        namespaces: the prefixes of the sample message; their names are kept where they can be.
+        start: what the IRIs of all classes, properties and individuals begin with.
+        name: how the message is called in comments.
+    """
+    plan = plan_of(shape.root)
+    prefixes = _prefixes(shape.root, namespaces)
+    rules = "\n".join(
+        (
+            *_head(start, prefixes, name),
+            *(line for each in plan.individuals for line in _rule(each, plan, prefixes)),
+            *_rest(shape.left_out),
+        )
+    )
+    classes = tuple(dict.fromkeys(each.class_name for each in plan.individuals))
+    ontology = "\n".join(_ontology(plan, classes, start, name))
+    return Draft(f"{ontology}\n", f"{rules}\n", plan.timeline, classes, shape.left_out)
+
+
+def _prefixes(root: Kind, namespaces: Mapping[str | None, str]) -> dict[str, str]:
+    """A prefix for each namespace that a path needs, by its name."""
+    used = dict.fromkeys(
+        tag[0]
+        for kind in root.walk()
+        for tag in (kind.tag, *kind.attributes)
+        if tag[0] and tag[0] != _XML
+    )
+    names = Names("xml")
+    found: dict[str, str] = {}
+    for uri in used:
+        told = next((name for name, other in namespaces.items() if name and other == uri), "m")
+        suits = told[0].isascii() and told[0].isalpha() and all(sign in _PREFIX for sign in told)
+        found[uri] = names.new(told if suits else "m")
+    return found
+
+
+def _head(start: str, prefixes: Mapping[str, str], name: str) -> Iterator[str]:
+    yield f"# A first draft of mapping rules, made from {_in_comment(name)}. It maps every value of"
+    yield "# that message. Change it to say what you mean: give classes and properties the names of"
+    yield "# your subject, here and in the ontology, and remove what nobody needs."
+    yield ""
+    yield f"prefix : <{start}>"
+    if prefixes:
+        yield ""
+        yield from (f'xmlns {each} = "{uri.translate(_ESCAPES)}"' for uri, each in prefixes.items())
+
+
+def _rule(drafted: Drafted, plan: Plan, prefixes: Mapping[str, str]) -> Iterator[str]:
+    paths = _Paths(plan.individuals[0], prefixes)
+    yield ""
+    yield from _advice(drafted)
+    yield f"mapping {drafted.rule}"
+    yield f"on message {{/{paths.step(plan.individuals[0].kind)}}}"
+    for each in _chain(drafted):
+        yield f"for each ${each.variable} in {{{paths.down(each)}}}"
+    yield "then"
+    at = "" if drafted.time is None else f" at {{{paths.place(*drafted.time)}}}"
+    lines = [f"  insert individual {_name(drafted, paths)} a :{drafted.class_name}{at}"]
+    for name, place in drafted.properties:
+        lines.append(f"    ; :{name} {{{paths.place(drafted, place)}}}")
+    if drafted.around is not None:
+        lines.append(f"    ; :{plan.part_of} {_name(drafted.around, paths)}")
+    lines[-1] += " ."
+    yield from lines
+
+
+def _advice(drafted: Drafted) -> Iterator[str]:
+    if drafted.identifier is None and drafted.around is None:
+        yield "# Nothing in the message looks like an identifier, so all messages are about the"
+        yield "# same individual: name it by what tells your messages apart."
+    elif drafted.identifier is None:
+        yield "# Named by its position: use an identifier if there is one."
+    elif not drafted.alone and drafted.around is not None:
+        yield "# Its identifier occurs several times in the message, so it follows that of what it"
+        yield "# is a part of."
+    if drafted.time is None:
+        yield "# No time was found, so it holds from the time of arrival: 'at {…}' names another."
+
+
+def _chain(drafted: Drafted) -> list[Drafted]:
+    """The individuals from below the root down to this one."""
+    chain: list[Drafted] = []
+    each: Drafted | None = drafted
+    while each is not None and each.around is not None:
+        chain.append(each)
+        each = each.around
+    return chain[::-1]
+
+
+def _name(drafted: Drafted, paths: _Paths) -> str:
+    holes = []
+    each: Drafted | None = drafted
+    while each is not None:
+        if each.identifier is not None:
+            holes.append(f"{{{paths.place(each, each.identifier)}}}")
+        elif each.around is not None:
+            holes.append(f"{{count(${each.variable}/preceding-sibling::*) + 1}}")
+        if each.alone:
+            break
+        each = each.around
+    return ":" + "-".join((drafted.rule, *reversed(holes)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Paths:
+    """Writes XPaths; ``root`` is the individual whose element is the context node."""
+
+    root: Drafted
+    prefixes: Mapping[str, str]
+
+    def step(self, kind: Kind) -> str:
+        return self._tag(kind.tag)
+
+    def down(self, drafted: Drafted) -> str:
+        """From the individual around to this one."""
+        assert drafted.around is not None
+        return "/".join((*self._from(drafted.around), *map(self.step, drafted.steps)))
+
+    def place(self, drafted: Drafted, place: Place) -> str:
+        steps = [*self._from(drafted), *map(self.step, place.steps)]
+        kind = place.steps[-1] if place.steps else drafted.kind
+        if place.attribute is not None:
+            steps.append(f"@{self._tag(place.attribute)}")
+        elif kind.children:
+            steps.append("text()")
+        return "/".join(steps) or "."
+
+    def _from(self, drafted: Drafted) -> list[str]:
+        return [] if drafted is self.root else [f"${drafted.variable}"]
+
+    def _tag(self, tag: Tag) -> str:
+        uri, local = tag
+        if not _PLAIN.fullmatch(local):
+            # A name of XML that is none in the language's XPath; it holds no quote.
+            where = f" and namespace-uri()={_quoted(uri)}" if uri else ""
+            return f"*[local-name()='{local}'{where}]"
+        if not uri:
+            return local
+        return f"xml:{local}" if uri == _XML else f"{self.prefixes[uri]}:{local}"
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if "'" in text else f"'{text}'"
+
+
+def _rest(left_out: Mapping[str, int]) -> Iterator[str]:
+    if left_out:
+        yield ""
+        yield "# Left out:"
+        for path, count in left_out.items():
+            yield f"#   {_in_comment(path)}" + (f" ({count} elements)" if count > 1 else "")
+
+
+def _ontology(plan: Plan, classes: tuple[str, ...], start: str, name: str) -> Iterator[str]:
+    yield f"# A first draft of an ontology, made from {_in_comment(name)}."
+    yield "# The datatypes are guessed from its values: check that they suit all messages."
+    yield ""
+    yield f"@prefix : <{start}> ."
+    yield "@prefix owl: <http://www.w3.org/2002/07/owl#> ."
+    yield "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
+    yield f"@prefix xsd: <{XSD}> ."
+    yield ""
+    yield f"<{start.rstrip('#/')}> a owl:Ontology ."
+    yield ""
+    yield from (f":{each} a owl:Class ." for each in classes)
+    yield ""
+    if len(plan.individuals) > 1:
+        yield f":{plan.part_of} a owl:ObjectProperty ."
+    for each, datatype in plan.ranges.items():
+        local = datatype.removeprefix(XSD)
+        yield f":{each} a owl:DatatypeProperty ; rdfs:range xsd:{local} ."
+
+
+def _in_comment(text: str) -> str:
+    return " ".join(text.split())

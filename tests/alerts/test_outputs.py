@@ -1,0 +1,199 @@
+"""Outputs against real brokers: amqtt, mosquitto where it is installed, librdkafka's cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import paho.mqtt.client as paho
+import pytest
+from prometheus_client import CollectorRegistry
+
+from sensorstream.alerts.dispatcher import WebhookDispatcher
+from sensorstream.alerts.outputs import receiver_of, senders_of
+from sensorstream.alerts.records import Delivery
+from sensorstream.clock import SystemClock
+from sensorstream.endpoints import KafkaOutput, MqttOutput, Output
+from sensorstream.errors import SettingsError
+from sensorstream.model.timeline import Timeline
+from sensorstream.settings import WebhookSettings
+from tests.inputs.mqtt_brokers import (
+    MOSQUITTO,
+    PASSWORD,
+    USER,
+    amqtt_broker,
+    free_port,
+    mosquitto_broker,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+Eventually = Callable[..., None]
+
+
+class Bench:
+    """Runs dispatchers over one outbox, with one output."""
+
+    def __init__(self, outbox: Any, make_delivery: Callable[..., Delivery]) -> None:
+        self.outbox = outbox
+        self.metrics = CollectorRegistry()
+        self._make = make_delivery
+        self._running: list[WebhookDispatcher] = []
+
+    def add(self, output: Output, numbers: range) -> None:
+        for number in numbers:
+            delivery = self._make(number, "")
+            self.outbox.add(replace(delivery, webhook=receiver_of(output, NOW)), NOW)
+
+    def start(self, output: Output) -> WebhookDispatcher:
+        dispatcher = WebhookDispatcher(
+            self.outbox,
+            WebhookSettings(max_attempts=1),
+            SystemClock(),
+            source="urn:test:deployment",
+            timeline=Timeline.INTEGER,
+            metrics=self.metrics,
+            schedule=lambda *_: timedelta(milliseconds=50),
+            poll=0.02,
+            senders=senders_of([output], 5.0),
+        )
+        self._running.append(dispatcher)
+        dispatcher.start()
+        return dispatcher
+
+    def stop(self) -> None:
+        for each in self._running:
+            each.stop()
+
+
+@pytest.fixture
+def bench(outbox: Any, make_delivery: Callable[..., Delivery]) -> Iterator[Bench]:
+    made = Bench(outbox, make_delivery)
+    yield made
+    made.stop()
+
+
+class Subscriber:
+    """Reads a topic of MQTT."""
+
+    def __init__(self, port: int, version: str, topic: str) -> None:
+        protocol = paho.MQTTv5 if version == "5" else paho.MQTTv311
+        self.received: list[paho.MQTTMessage] = []
+        self.ready = False
+        self._client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=protocol)
+        self._client.username_pw_set(USER, PASSWORD)
+        self._client.on_message = lambda _client, _data, message: self.received.append(message)
+        self._client.on_subscribe = lambda *_: setattr(self, "ready", True)
+        self._client.connect("127.0.0.1", port)
+        self._client.subscribe(topic, 1)
+        self._client.loop_start()
+
+    def stop(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+
+@pytest.fixture(params=["amqtt 3.1.1", "mosquitto 5"])
+def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[int, str]]:
+    kind, version = request.param.split()
+    if kind == "amqtt":
+        with amqtt_broker(tmp_path) as running:
+            yield running.port, version
+    elif MOSQUITTO is None:
+        pytest.skip("mosquitto is not installed")
+    else:
+        with mosquitto_broker(tmp_path) as port:
+            yield port, version
+
+
+def mqtt_output(port: int, version: str, topic: str = "alerts") -> Output:
+    options = MqttOutput(
+        host="127.0.0.1", port=port, version=version, user=USER, password=PASSWORD, topic=topic
+    )
+    return Output("control", (), options)
+
+
+def test_alerts_arrive_in_order_as_cloud_events(
+    bench: Bench, broker: tuple[int, str], eventually: Eventually
+) -> None:
+    port, version = broker
+    subscriber = Subscriber(port, version, "alerts")
+    eventually(lambda: subscriber.ready, 30)
+    output = mqtt_output(port, version)
+    bench.add(output, range(1, 6))
+    bench.start(output)
+    eventually(lambda: len(bench.outbox.done) == 5, 30)
+    eventually(lambda: len(subscriber.received) == 5, 30)
+    subscriber.stop()
+    events = [json.loads(each.payload) for each in subscriber.received]
+    assert [each["id"] for each in events] == [f"m{n}-1" for n in range(1, 6)]
+    assert events[0]["source"] == "urn:test:deployment"
+    assert events[0]["data"]["text"] == "21 people in Küche"
+    if version == "5":
+        properties = subscriber.received[0].properties
+        assert properties is not None
+        assert properties.ContentType == "application/cloudevents+json"  # type: ignore[attr-defined]
+    name = "sensorstream_output_attempts_total"
+    told = {"output": "control", "result": "delivered"}
+    assert bench.metrics.get_sample_value(name, told) == 5
+
+
+def test_while_a_broker_is_away_its_events_wait_in_order_and_none_is_given_up(
+    bench: Bench, tmp_path: Path, eventually: Eventually
+) -> None:
+    with amqtt_broker(tmp_path) as broker:
+        broker.stop()
+        output = mqtt_output(broker.port, "3.1.1")
+        bench.add(output, range(1, 4))
+        dispatcher = bench.start(output)  # one failed attempt of a webhook would be its last
+        eventually(lambda: "no connection to 127.0.0.1" in dispatcher.trouble("out_control"), 30)
+        name = "sensorstream_output_attempts_total"
+        told = {"output": "control", "result": "away"}
+        eventually(lambda: (bench.metrics.get_sample_value(name, told) or 0) >= 3, 30)
+        assert (bench.outbox.dead, bench.outbox.failures) == ([], [])
+        broker.start()
+        eventually(lambda: len(bench.outbox.done) == 3, 30)
+        assert [each.id for each in bench.outbox.done] == [1, 2, 3]
+        assert dispatcher.trouble("out_control") == ""
+        # And when it goes while it is connected.
+        broker.stop()
+        bench.add(output, range(4, 6))
+        dispatcher.wake()
+        eventually(lambda: dispatcher.trouble("out_control"), 30)
+        broker.start()
+        eventually(lambda: len(bench.outbox.done) == 5, 30)
+
+
+def test_alerts_arrive_in_kafka(bench: Bench, eventually: Eventually) -> None:
+    pytest.importorskip("confluent_kafka", reason="librdkafka is not installed")
+    from tests.inputs.kafka_broker import KafkaBroker
+
+    broker = KafkaBroker()
+    broker.produce("alerts", [])
+    output = Output("lake", (), KafkaOutput(brokers=(broker.address,), topic="alerts"))
+    bench.add(output, range(1, 6))
+    bench.start(output)
+    eventually(lambda: len(bench.outbox.done) == 5, 60)
+    records = broker.consume("alerts", 5)
+    events = [json.loads(record.value()) for record in records]
+    assert [each["id"] for each in events] == [f"m{n}-1" for n in range(1, 6)]
+    assert {record.key() for record in records} == {b"kitchen"}
+    assert records[0].headers() == [("content-type", b"application/cloudevents+json")]
+
+
+def test_a_broker_of_kafka_that_is_away_is_said(bench: Bench, eventually: Eventually) -> None:
+    pytest.importorskip("aiokafka")
+    options = KafkaOutput(brokers=(f"127.0.0.1:{free_port()}",), topic="alerts")
+    output = Output("lake", (), options)
+    bench.add(output, range(1, 2))
+    dispatcher = bench.start(output)
+    eventually(lambda: "no connection to 127.0.0.1" in dispatcher.trouble("out_lake"), 30)
+    assert bench.outbox.dead == []
+
+
+def test_options_that_cannot_be_used_are_refused_at_the_start() -> None:
+    with pytest.raises(SettingsError, match=r"outputs.control.options.topic: "):
+        senders_of([mqtt_output(1, "5", "a/#")], 1)

@@ -1,0 +1,148 @@
+"""Drafts for messages of published standards: what a reader would have written first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sensorstream.cli import main
+
+SIRI = """<Siri xmlns="http://www.siri.org.uk/siri" version="2.0"><ServiceDelivery>
+<ResponseTimestamp>2024-05-01T10:00:00Z</ResponseTimestamp><ProducerRef>AVL</ProducerRef>
+<VehicleMonitoringDelivery><VehicleActivity><RecordedAtTime>2024-05-01T09:59:55Z</RecordedAtTime>
+<MonitoredVehicleJourney><LineRef>4A</LineRef><DirectionRef>1</DirectionRef>
+<VehicleLocation><Longitude>10.2</Longitude></VehicleLocation><VehicleRef>17</VehicleRef>
+</MonitoredVehicleJourney></VehicleActivity><VehicleActivity>
+<RecordedAtTime>2024-05-01T09:59:57Z</RecordedAtTime><MonitoredVehicleJourney>
+<LineRef>4A</LineRef><DirectionRef>2</DirectionRef>
+<VehicleLocation><Longitude>10</Longitude></VehicleLocation><VehicleRef>18</VehicleRef>
+</MonitoredVehicleJourney></VehicleActivity></VehicleMonitoringDelivery></ServiceDelivery></Siri>"""
+CAP = """<alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>KSTO1</identifier>
+<sender>KSTO@NWS.NOAA.GOV</sender><sent>2003-06-17T14:57:00-07:00</sent><status>Actual</status>
+<info><language>en</language><event>STORM</event><parameter><valueName>HAIL</valueName>
+<value>0.75</value></parameter><parameter><valueName>WIND</valueName><value>60</value></parameter>
+<area><areaDesc>EXTREME NORTH</areaDesc><polygon>38.47,-120.14 38.34,-119.95</polygon></area></info>
+<info><language>da</language><event>STORM</event></info></alert>"""
+OM = """<om:OM_Observation xmlns:om="http://www.opengis.net/om/2.0"
+ xmlns:gml="http://www.opengis.net/gml/3.2" xmlns:xlink="http://www.w3.org/1999/xlink"
+ xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" gml:id="obs-1"
+ xsi:schemaLocation="http://www.opengis.net/om/2.0 observation.xsd"><om:phenomenonTime>
+<gml:TimeInstant gml:id="t1"><gml:timePosition>2024-05-01T08:00:00Z</gml:timePosition>
+</gml:TimeInstant></om:phenomenonTime><om:procedure xlink:href="http://example.org/sensor/7"/>
+<om:result xsi:type="gml:MeasureType" uom="Cel">21.5</om:result></om:OM_Observation>"""
+RSS = """<rss version="2.0"><channel><title>News &amp; more</title><item><title>One</title>
+<guid isPermaLink="false">a-1</guid><description>A <b>bold</b> word</description></item>
+<item><title>Two</title><guid isPermaLink="false">a-2</guid><description>x</description></item>
+</channel></rss>"""
+LATIN = "<?xml version='1.0' encoding='ISO-8859-1'?><m id='1'>ø</m>"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(each) for each in arguments])
+
+
+def drafted(tmp_path: Path, message: bytes) -> tuple[str, str, str]:
+    """The rules, the ontology, and what they make of the message; the story passes."""
+    sample = tmp_path / "message.xml"
+    sample.write_bytes(message)
+    made = run("init", "--from", sample, tmp_path / "new")
+    assert made.exit_code == 0, made.output
+    config = tmp_path / "new" / "sensorstream.toml"
+    checked = run("check", "-c", config)
+    assert checked.exit_code == 0, checked.output
+    assert "note:" not in checked.stdout
+    mapped = run("map", "-c", config, "--explain", sample)
+    assert mapped.exit_code == 0, mapped.output
+    tested = run("test", "-c", config)
+    assert tested.stdout.endswith("1 passed, 0 failed\n"), tested.stdout
+    rules = (tmp_path / "new" / "rules" / "draft.rules").read_text("utf-8")
+    ontology = (tmp_path / "new" / "ontology" / "draft.ttl").read_text("utf-8")
+    return rules, ontology, mapped.stdout
+
+
+def test_vehicles_are_named_by_their_own_reference(tmp_path: Path) -> None:
+    rules, ontology, mapped = drafted(tmp_path, SIRI.encode())
+    assert "mapping vehicle-activity\non message {/m:Siri}\nfor each $vehicleActivity in {" in rules
+    assert ":vehicle-activity-17 a :VehicleActivity ;" in mapped
+    assert ":longitude a owl:DatatypeProperty ; rdfs:range xsd:decimal ." in ontology
+    assert ":vehicleRef a owl:DatatypeProperty ; rdfs:range xsd:string ." in ontology
+    assert "time 2024-05-01T09:59:55Z, 2024-05-01T09:59:57Z, 2024-05-01T10:00:00Z" in mapped
+    assert "not mapped" not in mapped
+
+
+def test_a_warning_and_its_parts(tmp_path: Path) -> None:
+    rules, _, mapped = drafted(tmp_path, CAP.encode())
+    assert ":alert-KSTO1 a :Alert ;" in mapped
+    assert "insert individual :info-{m:identifier}-{count($info/preceding-sibling::*) + 1}" in rules
+    assert "at {m:sent}" in rules
+    assert ':polygon "38.47,-120.14 38.34,-119.95"' in mapped
+    assert "not mapped" not in mapped
+
+
+def test_an_observation_keeps_its_namespaces_and_links(tmp_path: Path) -> None:
+    rules, _, mapped = drafted(tmp_path, OM.encode())
+    assert 'xmlns om = "http://www.opengis.net/om/2.0"' in rules
+    assert 'xmlns gml = "http://www.opengis.net/gml/3.2"' in rules
+    assert "# Left out:\n#   /om:OM_Observation/@schemaLocation\n" in rules
+    assert ':href "http://example.org/sensor/7"' in mapped
+    assert ":result 21.5 " in mapped or ":value 21.5 " in mapped
+
+
+def test_mixed_content_gives_each_text(tmp_path: Path) -> None:
+    _, _, mapped = drafted(tmp_path, RSS.encode())
+    for text in ("News & more", "A", "bold", "word", "a-2"):
+        assert f'"{text}"' in mapped
+    assert "not mapped" not in mapped
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_other_encodings(tmp_path: Path, encoding: str) -> None:
+    assert '"7"' in drafted(tmp_path, f"<ø å='x'>7{'<b/>'}</ø>".encode(encoding))[2]
+
+
+def test_latin_1(tmp_path: Path) -> None:
+    assert '"ø"' in drafted(tmp_path, LATIN.encode("latin-1"))[2]
+
+
+def test_a_counted_time_makes_the_line_integer(tmp_path: Path) -> None:
+    rules, _, mapped = drafted(
+        tmp_path, b"<M><TimeStamp value='2678'/><p id='1' x='2'/><p id='2' x='3'/></M>"
+    )
+    assert "a :P at {TimeStamp/@value}" in rules
+    assert "time 2678" in mapped
+
+
+def test_deep_and_large_messages_are_bounded(tmp_path: Path) -> None:
+    kinds = "".join(f"<k{n} id='{n}'><v>{n}</v></k{n}>" for n in range(400))
+    rules = drafted(tmp_path, f"<r>{kinds}</r>".encode())[0]
+    assert rules.count("\nmapping ") < 301
+    assert "# Left out:\n" in rules
+    assert "/r/k399 (2 elements)" in rules
+    (tmp_path / "deep.xml").write_text("<a>" * 60 + "x" + "</a>" * 60)
+    deep = run("init", "--from", tmp_path / "deep.xml", tmp_path / "deep")
+    assert deep.exit_code == 0
+    (tmp_path / "deeper.xml").write_text("<a>" * 65 + "</a>" * 65)
+    deeper = run("init", "--from", tmp_path / "deeper.xml", tmp_path / "deeper")
+    assert deeper.exit_code == 1
+    assert "deeper than 64" in deeper.stderr
+    assert not (tmp_path / "deeper").exists()
+
+
+def test_many_elements_of_one_kind_are_one_rule(tmp_path: Path) -> None:
+    sample = tmp_path / "many.xml"
+    sample.write_text(f"<r>{'<p><v>1</v><t>2</t></p>' * 60_000}</r>")
+    made = run("init", "--from", sample, tmp_path / "new")
+    assert made.exit_code == 0
+    assert (tmp_path / "new" / "rules" / "draft.rules").read_text().count("\nmapping ") == 2
+    # Larger than the server would take without the setting.
+    assert "\nmax_message_bytes = 2" in (tmp_path / "new" / "sensorstream.toml").read_text()
+
+
+def test_what_is_no_message_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.xml").write_text("<x")
+    result = run("init", "--from", tmp_path / "x.xml", tmp_path / "new")
+    assert result.exit_code == 1
+    assert "error[malformed-message]" in result.stderr
+    assert not (tmp_path / "new").exists()

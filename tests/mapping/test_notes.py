@@ -1,0 +1,32 @@
+"""Notes on mapping rules."""
+
+from __future__ import annotations
+
+from sensorstream.errors import Position
+from sensorstream.language.parser import parse
+from sensorstream.mapping.notes import mapping_notes
+
+RULE = "mapping {name}\non message {{{path}}}\nthen insert individual <urn:a> a <urn:C> .\n"
+
+
+def rules(*paths: str) -> str:
+    return "".join(RULE.format(name=f"r{n}", path=path) for n, path in enumerate(paths))
+
+
+def test_a_path_that_cannot_be_looked_up_is_told_with_its_place() -> None:
+    file = parse(rules("/M[@k='v']/E", "/M/E[position()=2]", "(//E)[1]"), "f")
+    found = [(note.code, note.text, note.position) for note in mapping_notes([file])]
+    assert found == [
+        (
+            "not-indexed",
+            "rule r1: its path cannot be looked up whole, because of 'position()=2': "
+            "it is tried on the messages that have the rest of it",
+            Position("f", 5, 13),
+        ),
+        (
+            "not-indexed",
+            "rule r2: its path cannot be looked up whole, because of '(//E)[1]': "
+            "it is tried on every one",
+            Position("f", 8, 13),
+        ),
+    ]
