@@ -40,7 +40,7 @@ def role_in_rules(tokens: Sequence[Token]) -> Role:
             return Role.DATATYPE
         elif kind in _BEFORE_CLASSES or (before == "_ON" and kind in ("INSERT", "EXPIRE")):
             return Role.CLASS
-        elif kind == "KNOWN":
+        elif kind == "KNOWN" or (is_last and kind == "_GRAPH"):
             return Role.INDIVIDUAL
         elif is_last and kind in ("_SEMICOLON", "_WITH", "OPEN"):
             return Role.PROPERTY
