@@ -68,7 +68,7 @@ class KafkaSender:
             await self._disconnect()
             told = f"{type(error).__name__}: {error}"
             answered = isinstance(error, KafkaError) and not isinstance(error, KafkaConnectionError)
-            if answered and not error.retriable:
+            if answered and not getattr(error, "retriable", True):
                 return DeliveryFailure(f"refused: {told}")
             brokers = ", ".join(self._options.brokers)
             return DeliveryFailure(f"no connection to {brokers}: {told}", away=True)

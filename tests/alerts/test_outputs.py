@@ -11,6 +11,7 @@ from typing import Any
 
 import paho.mqtt.client as paho
 import pytest
+from paho.mqtt.enums import CallbackAPIVersion
 from prometheus_client import CollectorRegistry
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
@@ -83,7 +84,7 @@ class Subscriber:
         protocol = paho.MQTTv5 if version == "5" else paho.MQTTv311
         self.received: list[paho.MQTTMessage] = []
         self.ready = False
-        self._client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=protocol)
+        self._client = paho.Client(CallbackAPIVersion.VERSION2, protocol=protocol)
         self._client.username_pw_set(USER, PASSWORD)
         self._client.on_message = lambda _client, _data, message: self.received.append(message)
         self._client.on_subscribe = lambda *_: setattr(self, "ready", True)

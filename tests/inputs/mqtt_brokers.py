@@ -34,7 +34,7 @@ def free_port() -> int:
         return port
 
 
-class _Handler(BrokerProtocolHandler):
+class _Handler(BrokerProtocolHandler):  # type: ignore[misc]
     """amqtt forgets a message when the connection is lost before its acknowledgement came.
 
     The standard says that it is sent again (4.4.0-1): this handler keeps it for that.

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -8,21 +9,25 @@ from sensorstream.errors import SettingsError
 from sensorstream.inputs.inputs import reader_of
 from tests.inputs.conftest import Bench
 
+if TYPE_CHECKING:
+    from tests.inputs.kafka_broker import KafkaBroker
+
 Eventually = Callable[..., None]
 kafka_broker = pytest.importorskip("tests.inputs.kafka_broker")
 
 
 @pytest.fixture(scope="module")
-def broker() -> kafka_broker.KafkaBroker:
-    return kafka_broker.KafkaBroker()
+def broker() -> KafkaBroker:
+    made: KafkaBroker = kafka_broker.KafkaBroker()
+    return made
 
 
-def options(broker: kafka_broker.KafkaBroker, topic: str, more: str = "") -> str:
+def options(broker: KafkaBroker, topic: str, more: str = "") -> str:
     return f'brokers = ["{broker.address}"]\ntopics = ["{topic}"]\ngroup = "g-{topic}"\n{more}'
 
 
 def test_records_are_taken_and_their_offsets_committed(
-    bench: Bench, broker: kafka_broker.KafkaBroker, eventually: Eventually
+    bench: Bench, broker: KafkaBroker, eventually: Eventually
 ) -> None:
     contents = [b"<m>%d</m>" % n for n in range(10)] + [b"<bad", b"<end/>"]
     broker.produce("buses", contents)
@@ -41,7 +46,7 @@ def test_records_are_taken_and_their_offsets_committed(
 
 
 def test_records_whose_offsets_were_not_committed_are_recognised(
-    bench: Bench, broker: kafka_broker.KafkaBroker, eventually: Eventually
+    bench: Bench, broker: KafkaBroker, eventually: Eventually
 ) -> None:
     broker.produce("trains", [b"<same/>"] * 5)
     bench.journal.held = []
@@ -63,7 +68,7 @@ def test_records_whose_offsets_were_not_committed_are_recognised(
 
 
 def test_a_topic_or_broker_that_is_not_there_is_said(
-    bench: Bench, broker: kafka_broker.KafkaBroker, eventually: Eventually
+    bench: Bench, broker: KafkaBroker, eventually: Eventually
 ) -> None:
     with bench.running('brokers = ["127.0.0.1:1"]\ntopics = ["a"]', "kafka") as running:
         eventually(lambda: "no connection to 127.0.0.1:1" in running.state)
