@@ -70,7 +70,9 @@ class MessagePrinter:
         yield from self._graph("will make" if held else "made", trace.made)
         for each in trace.outcome.released:
             yield f"  taken in now: {self._heading(each)}"
-        yield from self._graph("inferred", trace.inferred)
+        # What also follows from the ontology, but was said, is no news to a reader.
+        news = [triple for triple in trace.inferred if triple not in made]
+        yield from self._graph("inferred", news)
         if not held and not trace.outcome.released:
             more = [triple for triple in trace.asserted if triple not in made]
             yield from self._graph("inserted by rules", more)
