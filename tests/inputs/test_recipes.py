@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 from fastapi import FastAPI
 
 from sensorstream.app.application import Application
