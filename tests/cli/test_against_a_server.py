@@ -188,9 +188,11 @@ def test_a_journal_can_be_replayed_to_another_server(
     recorded = run("sql", "-c", served.config, "--json", asked)
     assert json.loads(recorded.stdout)["rows"][-1][0] == "camera & 3"
     result = run("replay", served.config, "--url", another.url, "--json")
-    assert json.loads(result.stdout)["sent"] == len(json.loads(recorded.stdout)["rows"])
+    rows = json.loads(recorded.stdout)["rows"]
+    assert json.loads(result.stdout)["sent"] == len(rows)
     again = run("sql", "-c", another.config, "--json", asked)
-    assert json.loads(again.stdout) == json.loads(recorded.stdout)
+    # Other tests may have sent something there before.
+    assert json.loads(again.stdout)["rows"][-len(rows) :] == rows
 
 
 def test_a_replay_keeps_the_gaps_or_a_rate(run: Run, another: Served, tmp_path: Path) -> None:

@@ -78,6 +78,8 @@ def follow(document: str, folder: Path) -> str:
         server.stdin.write("exec sensorstream serve\n")
         server.stdin.close()
         told = server.stdout.readline()
+        while told.endswith(" s\n"):  # what it does, if that takes long
+            told = server.stdout.readline()
         assert told == f"listening on http://127.0.0.1:{port}\n"
         try:
             with terminal(place, port) as second:

@@ -22,7 +22,8 @@ def test_everything_the_demo_promises_happens(tmp_path: Path) -> None:
     ):
         assert claim in shown.stdout
     assert f"sensorstream serve -c {tmp_path}/city/sensorstream.toml" in shown.stdout
-    assert shown.stderr == ""
+    # Commands say there what takes long.
+    assert [line for line in shown.stderr.splitlines() if not line.endswith(" s")] == []
 
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ PATHS = {
     "/webhooks": {"get", "post"},
     "/webhooks/{webhook_id}": {"get", "delete"},
     "/window": {"get"},
+    "/rules": {"get"},
     "/quarantine": {"get"},
     "/healthz": {"get"},
     "/ontology": {"get", "put"},
