@@ -33,7 +33,7 @@ def event(rules: tuple[PlannedRule, ...], page: str) -> Event:
     (only,) = mapped.events
     said = [f"{s.n3} {p.n3} {o.n3} ." for s, p, o in only.triples]
     assert said == block(page, "ntriples").splitlines()
-    return first
+    return only
 
 
 def test_the_example_of_rml() -> None:
