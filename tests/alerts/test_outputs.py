@@ -104,7 +104,9 @@ def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[int
         with amqtt_broker(tmp_path) as running:
             yield running.port, version
     elif MOSQUITTO is None:
-        pytest.skip("mosquitto is not installed")
+        pytest.skip(
+            "mosquitto, Debian's package of that name, is not installed: amqtt has no MQTT 5"
+        )
     else:
         with mosquitto_broker(tmp_path) as port:
             yield port, version

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 
@@ -45,8 +46,9 @@ print(*sys.modules)
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_an_extra_that_is_installed_is_there(extra: str) -> None:
+def test_an_extra_that_is_installed_is_found_whole(extra: str) -> None:
     require(extra, "This")
+    assert [module for module in EXTRAS[extra] if importlib.util.find_spec(module) is None] == []
 
 
 @pytest.mark.parametrize("without", ["pyspark", "pyarrow"], indirect=True)

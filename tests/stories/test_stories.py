@@ -14,7 +14,7 @@ from sensorstream.errors import StoryError
 from sensorstream.stories.markdown import blocks
 from sensorstream.stories.reading import stories_of
 
-Test = Callable[..., Result]
+Play = Callable[..., Result]
 
 ONTOLOGY = """@prefix : <http://example.org/> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -42,7 +42,7 @@ WHERE { WINDOW :w { ?r :value ?v } }"""
 
 
 @pytest.fixture
-def test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Test:
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
     """Runs ``sensorstream test`` in a deployment whose one document has this text."""
     for name, text in (
         ("o.ttl", ONTOLOGY),
@@ -54,7 +54,7 @@ def test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Test:
     (tmp_path / "stories").mkdir()
     monkeypatch.chdir(tmp_path)
 
-    def test(*stories: str, settings: str = "", options: tuple[str, ...] = ()) -> Result:
+    def play(*stories: str, settings: str = "", options: tuple[str, ...] = ()) -> Result:
         (tmp_path / "sensorstream.toml").write_text(
             f"[ontology]\nfiles=['o.ttl']\n[rules]\nfiles=['r.rules']\n{settings}"
         )
@@ -62,7 +62,7 @@ def test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Test:
         (tmp_path / "stories" / "s.md").write_text(text)
         return CliRunner().invoke(main, ["test", *options])
 
-    return test
+    return play
 
 
 LOW = "message <r id='a' t='3' v='5'><p>1</p></r>"
@@ -83,8 +83,8 @@ LOW = "message <r id='a' t='3' v='5'><p>1</p></r>"
         "then accepted\nthen not rejected",
     ],
 )
-def test_what_is_so_passes(test: Test, expected: str) -> None:
-    result = test(f"{LOW}\n{expected}")
+def test_what_is_so_passes(play: Play, expected: str) -> None:
+    result = play(f"{LOW}\n{expected}")
     assert result.exit_code == 0, result.output
     assert result.stdout.endswith("1 passed, 0 failed\n")
 
@@ -110,8 +110,8 @@ def test_what_is_so_passes(test: Test, expected: str) -> None:
         ("then not accepted", "unexpected m1 accepted"),
     ],
 )
-def test_what_is_not_so_is_told_with_its_place(test: Test, expected: str, told: str) -> None:
-    result = test(f"{LOW}\n{expected}")
+def test_what_is_not_so_is_told_with_its_place(play: Play, expected: str, told: str) -> None:
+    result = play(f"{LOW}\n{expected}")
     assert result.exit_code == 1
     assert "s.md:2: FAILED: Story 1\n" in result.stdout
     assert "s.md:4:1: then " in result.stdout
@@ -119,10 +119,10 @@ def test_what_is_not_so_is_told_with_its_place(test: Test, expected: str, told: 
     assert result.stdout.endswith("0 passed, 1 failed\n")
 
 
-def test_alerts_and_replies_of_rules(test: Test) -> None:
+def test_alerts_and_replies_of_rules(play: Play) -> None:
     alert = 'warning "http://example.org/r-b has 9" key "http://example.org/r-b"'
     reply = '<Off to="http://example.org/r-b">\n  <now/>\n  </Off>'
-    result = test(
+    result = play(
         f"message high.xml\nthen only alert {alert}\nthen only reply {reply}\n"
         f"{LOW}\nthen no alert\nthen no reply",
         f"{LOW}\nmessage high.xml\nthen alert {alert}\nthen alert info {alert[8:]}",
@@ -137,8 +137,8 @@ def test_alerts_and_replies_of_rules(test: Test) -> None:
     assert "then not reply\n    unexpected <Off to='http" in result.stdout
 
 
-def test_events_queries_and_time(test: Test) -> None:
-    result = test(
+def test_events_queries_and_time(play: Play) -> None:
+    result = play(
         "query q.rq\n"
         "event from rest at 1 :a :value 1 .\n"
         "message high.xml\n"
@@ -154,14 +154,14 @@ def test_events_queries_and_time(test: Test) -> None:
     assert result.exit_code == 0, result.output
 
 
-def test_each_story_starts_from_nothing_and_names_are_the_same_in_each(test: Test) -> None:
+def test_each_story_starts_from_nothing_and_names_are_the_same_in_each(play: Play) -> None:
     story = f"{LOW}\nthen only asserted :r-a a :Reading ; :value 5 ; :part [ :value 1 ]"
-    assert test(story, story).stdout.endswith("2 passed, 0 failed\n")
+    assert play(story, story).stdout.endswith("2 passed, 0 failed\n")
 
 
-def test_the_reasoner_of_the_profile_serves_all_stories(test: Test) -> None:
+def test_the_reasoner_of_the_profile_serves_all_stories(play: Play) -> None:
     story = "message high.xml\nthen inferred :r-b a :Hot\n"
-    result = test(
+    result = play(
         story,
         f"{LOW}\nthen only inferred :r-a a :Thing .",
         "event at 1 :r-b a :Cold .\nthen no inferred\nmessage high.xml\n"
@@ -172,8 +172,8 @@ def test_the_reasoner_of_the_profile_serves_all_stories(test: Test) -> None:
     assert result.exit_code == 0, result.output
 
 
-def test_a_message_that_is_not_accepted_fails_a_story_that_does_not_say_so(test: Test) -> None:
-    result = test(
+def test_a_message_that_is_not_accepted_fails_a_story_that_does_not_say_so(play: Play) -> None:
+    result = play(
         "message <r\nthen rejected malformed-message",
         "message <r id='a' t='x'/>\nthen rejected mapping",
         "message <q/>\nthen unmatched",
@@ -186,8 +186,8 @@ def test_a_message_that_is_not_accepted_fails_a_story_that_does_not_say_so(test:
     assert "m1 rejected malformed-message: not well-formed XML" in result.stdout
 
 
-def test_what_waits_is_taken_in_when_its_time_has_come(test: Test) -> None:
-    result = test(
+def test_what_waits_is_taken_in_when_its_time_has_come(play: Play) -> None:
+    result = play(
         "message at 1 high.xml\nthen held\nthen no alert\n"
         "message at 2 <r id='c' t='9' v='1'/>\n"
         'then alert "http://example.org/r-b has 9"\nthen asserted :r-b :value 9\n'
@@ -267,24 +267,24 @@ def test_a_step_that_cannot_be_read_is_told_with_its_line(story: str, told: str)
     ],
 )
 def test_a_step_that_cannot_be_played_fails_its_story_alone(
-    test: Test, story: str, told: str
+    play: Play, story: str, told: str
 ) -> None:
-    result = test(story, f"{LOW}\nthen no alert")
+    result = play(story, f"{LOW}\nthen no alert")
     assert result.exit_code == 1
     assert told in result.stdout
     assert result.stdout.endswith("1 passed, 1 failed\n")
 
 
-def test_the_result_as_json(test: Test) -> None:
-    result = test(f"{LOW}\nthen no alert", f"{LOW}\nthen alert 'x'", options=("--json",))
+def test_the_result_as_json(play: Play) -> None:
+    result = play(f"{LOW}\nthen no alert", f"{LOW}\nthen alert 'x'", options=("--json",))
     data = json.loads(result.stdout)
     assert (data["passed"], data["failed"]) == (1, 1)
     assert [each["passed"] for each in data["stories"]] == [True, False]
     assert data["stories"][1]["differences"][0]["line"] == 9
 
 
-def test_no_story_at_all_is_an_error(test: Test, tmp_path: Path) -> None:
-    result = test()
+def test_no_story_at_all_is_an_error(play: Play, tmp_path: Path) -> None:
+    result = play()
     assert result.exit_code == 1
     assert "no stories in" in result.stderr
     missing = CliRunner().invoke(main, ["test", "nowhere"])
