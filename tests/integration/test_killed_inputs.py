@@ -80,6 +80,9 @@ def survive(
         expected: all messages.
         deliver: brings the messages of one round on their way.
         left: how many messages are still on their way.
+
+    Returns:
+        All messages in the journal, sorted.
     """
     for number in range(_KILLS):
         with serving(folder) as (process, url), httpx.Client(base_url=url, timeout=60) as client:

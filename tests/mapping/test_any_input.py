@@ -116,7 +116,7 @@ def messages(draw: st.DrawFn) -> bytes:
 
 
 def map_with(rules: str, content: bytes) -> Mapped | SensorStreamError:
-    """What comes of all that commands do with a rule file and a message, or the error that tells why."""
+    """What commands make of a rule file and a message, or the error that they tell."""
     try:
         file = parse(rules, "f")
         assert parse(print_rules(file), "f") == file
