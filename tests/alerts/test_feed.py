@@ -15,7 +15,7 @@ def test_news_from_another_thread_wakes_every_subscriber() -> None:
         with feed.subscribe() as first, feed.subscribe() as second:
             assert len(feed) == 2
             threading.Thread(target=feed.announce).start()
-            return [await first.wait(5), await second.wait(5)]
+            return [await first.wait(60), await second.wait(60)]
 
     feed = AlertFeed()
     assert asyncio.run(run()) == [True, True]
@@ -27,7 +27,7 @@ def test_news_before_the_wait_is_not_lost_and_told_once() -> None:
         with feed.subscribe() as subscription:
             feed.announce()
             feed.announce()
-            return [await subscription.wait(5), await subscription.wait(0.01)]
+            return [await subscription.wait(60), await subscription.wait(0.01)]
 
     feed = AlertFeed()
     assert asyncio.run(run()) == [True, False]
@@ -37,7 +37,7 @@ def test_closing_wakes_subscribers_for_the_last_time() -> None:
     async def run() -> bool:
         with feed.subscribe() as subscription:
             threading.Thread(target=feed.close).start()
-            return await subscription.wait(5) and feed.closed
+            return await subscription.wait(60) and feed.closed
 
     feed = AlertFeed()
     assert asyncio.run(run())

@@ -254,6 +254,13 @@ def test_messages_come_in_while_a_new_ontology_is_classified(
         assert types(application, f"p{n}") == {"Human", "Actor", "Guard"}
 
 
+def is_reasoner(process: psutil.Process) -> bool:
+    try:
+        return "sensorstream.reasoning.dl.worker" in process.cmdline()
+    except psutil.Error:  # a process of an earlier test that has ended
+        return False
+
+
 def test_without_its_reasoner_the_plain_profile_stands_in_until_a_new_one_has_caught_up(
     small: Settings, open_application: Open, tmp_path: Path
 ) -> None:
@@ -266,9 +273,10 @@ def test_without_its_reasoner_the_plain_profile_stands_in_until_a_new_one_has_ca
     )
     send(application, "a", 1, level=7)
     java.unlink()
-    for each in psutil.Process().children(recursive=True):
-        if "sensorstream.reasoning.dl.worker" in each.cmdline():
-            os.kill(each.pid, signal.SIGKILL)
+    killed = [each for each in psutil.Process().children(recursive=True) if is_reasoner(each)]
+    assert killed
+    for each in killed:
+        os.kill(each.pid, signal.SIGKILL)
     outcome = send(application, "b", 2, level=8, kind="staff")
     assert any("plain profile" in each for each in outcome.warnings)
     assert types(application, "b") == {"Human", "Actor", "Staff"}

@@ -52,14 +52,15 @@ def new_workspace(
     return make
 
 
-@pytest.fixture(scope="session")
+# One for each file of tests: which files a process has run before must not matter.
+@pytest.fixture(scope="module")
 def served(new_workspace: Callable[[], Path]) -> Iterator[Served]:
     config = new_workspace()
     with ServerProcess(config) as process:
         yield Served(config.parent, config, process.url())
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def another(new_workspace: Callable[[], Path]) -> Iterator[Served]:
     """A second server, for what is sent from one to the other."""
     config = new_workspace()

@@ -69,7 +69,7 @@ def follow(document: str, folder: Path) -> str:
     assert before
     assert serve == ["sensorstream serve\n"]
     with terminal(folder, port) as first:
-        printed, _ = first.communicate("".join((*before, "pwd\n")), timeout=120)
+        printed, _ = first.communicate("".join((*before, "pwd\n")))
         assert first.returncode == 0, printed
     place = Path(printed.splitlines()[-1])
     with terminal(place, port) as server:
@@ -83,15 +83,15 @@ def follow(document: str, folder: Path) -> str:
         assert told == f"listening on http://127.0.0.1:{port}\n"
         try:
             with terminal(place, port) as second:
-                rest, _ = second.communicate("".join(after), timeout=180)
+                rest, _ = second.communicate("".join(after))
                 assert second.returncode == 0, rest
         finally:
             server.terminate()
-            assert server.wait(30) == 0
+            assert server.wait(120) == 0
     return printed + rest
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 def test_the_tour_of_the_readme_works(tmp_path: Path) -> None:
     printed = follow("README.md", tmp_path)
     assert ":human-2678 a :Human ;\n\t:hasTime 2678 ;" in printed
@@ -104,7 +104,7 @@ def test_the_tour_of_the_readme_works(tmp_path: Path) -> None:
     assert counted == [("2678", "1"), ("2679", "2"), ("2680", "3")]
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 def test_the_guide_works(tmp_path: Path) -> None:
     printed = follow("docs/getting-started.md", tmp_path)
     assert printed.count("ok: 31 classes") == 2

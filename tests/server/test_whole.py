@@ -160,7 +160,7 @@ def test_an_alert_is_listed_streamed_and_delivered(web: httpx.Client) -> None:
             assert next(lines) == ": listening"
             (alert,) = post(web, UNSURE % (500, 500))["alerts"]
             streamed = next(json.loads(each[6:]) for each in lines if each.startswith("data: "))
-        headers, body = arrived.get(timeout=20)
+        headers, body = arrived.get(timeout=120)
         assert web.delete(f"/webhooks/{webhook['id']}").status_code == 204
 
     assert alert["text"] == "face 500 was seen with a certainty of 42 only"
@@ -181,9 +181,9 @@ def test_reports_of_a_query_are_delivered_as_they_are_streamed(web: httpx.Client
         assert web.post("/queries?name=unseen", content=query).status_code == 201
         (human,) = post(web, next(tracker_messages(1, start=700)))["individuals"]
         assert human == f"{TRACKING}human-700"
-        events = [_verified(webhook["secret"], arrived.get(timeout=20))]
+        events = [_verified(webhook["secret"], arrived.get(timeout=120))]
         while events[-1]["data"].get("boolean") is not True:
-            events.append(_verified(webhook["secret"], arrived.get(timeout=20)))
+            events.append(_verified(webhook["secret"], arrived.get(timeout=120)))
         streamed = []
         resume = {"accept": "text/event-stream", "last-event-id": "none-0"}
         with web.stream("GET", "/queries/seen/results", headers=resume) as stream:

@@ -94,7 +94,7 @@ def test_streams_end_when_the_application_closes(
     closing = type(application)()
     serving = listen(closing)
     url = next(serving)
-    with httpx.stream("GET", f"{url}/alerts/stream", timeout=20) as response:
+    with httpx.stream("GET", f"{url}/alerts/stream", timeout=120) as response:
         lines = response.iter_lines()
         assert next(lines) == ": listening"
         stopping = threading.Thread(target=lambda: list(serving))
