@@ -1,4 +1,4 @@
-"""Departed individuals and superseded statements as rows, and rows as COPY text."""
+"""Departed individuals and ended statements as rows, and rows as COPY text."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sensorstream.model.datatypes import (
     XSD_DATE_TIME,
     XSD_DATE_TIME_STAMP,
 )
-from sensorstream.model.events import Departure, Superseded
-from sensorstream.model.terms import BlankNode, Literal, Term, Triple
+from sensorstream.model.events import Departure, Ended
+from sensorstream.model.terms import BlankNode, Literal, Term
 
 Cell: TypeAlias = str | int | float | bool | bytes | datetime | None
 Row: TypeAlias = tuple[Cell, ...]
@@ -82,54 +82,25 @@ def individual_rows(departures: Iterable[Departure]) -> Iterator[Row]:
         yield one.stay, one.name, one.entered, one.time, departure.expired_at, one.message
 
 
-def statement_rows(
-    departures: Iterable[Departure], superseded: Iterable[Superseded]
-) -> Iterator[Row]:
+def statement_rows(departures: Iterable[Departure], ended: Iterable[Ended]) -> Iterator[Row]:
     """Rows of ``store.statements``.
 
-    A statement is valid from the time of its message until its individual expired or an update
-    replaced it. An inferred statement is valid from the individual's last message, from which it
-    was derived last.
+    A statement is superseded if its individual stayed on when it ended.
     """
-    for departure in departures:
-        one, until = departure.individual, departure.expired_at
-        for triple, said in one.statements.items():
-            yield _statement(one.stay, triple, said.time, until, said.message)
-        for triple in dict.fromkeys(departure.inferred):
-            # Asserted and derived counts as asserted: the views need one row per statement of a
-            # stay.
-            if triple in one.statements:
-                continue
-            yield _statement(one.stay, triple, one.time, until, one.message, inferred=True)
-    for each in superseded:
-        said = each.provenance
-        yield _statement(
-            each.stay, each.triple, said.time, each.until, said.message, superseded=True
+    stays = {each.individual.stay: each.expired_at for each in departures}
+    for each in ended:
+        subject, predicate, value = each.triple
+        yield (
+            each.stay,
+            subject,
+            predicate,
+            *_object(value),
+            each.valid_from,
+            each.valid_to,
+            each.provenance.message,
+            each.inferred,
+            stays.get(each.stay) != each.valid_to,
         )
-
-
-def _statement(
-    stay: int,
-    triple: Triple,
-    valid_from: int,
-    valid_to: int,
-    message: str,
-    *,
-    inferred: bool = False,
-    superseded: bool = False,
-) -> Row:
-    subject, predicate, value = triple
-    return (
-        stay,
-        subject,
-        predicate,
-        *_object(value),
-        valid_from,
-        valid_to,
-        message,
-        inferred,
-        superseded,
-    )
 
 
 def _object(term: Term) -> Row:

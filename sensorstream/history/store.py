@@ -141,8 +141,8 @@ class PostgresStore:
             if effects.departures:
                 rows = individual_rows(effects.departures)
                 cursor.copy_expert(_COPY_INDIVIDUALS, copy_text(rows))
-            if effects.departures or effects.superseded:
-                rows = statement_rows(effects.departures, effects.superseded)
+            if effects.ended:
+                rows = statement_rows(effects.departures, effects.ended)
                 cursor.copy_expert(_COPY_STATEMENTS, copy_text(rows))
             queued = False
             if effects.alerts:

@@ -22,10 +22,10 @@ from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import (
     Alert,
     Departure,
+    Ended,
     Individual,
     Message,
     Provenance,
-    Superseded,
 )
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.timeline import Timeline
@@ -49,11 +49,11 @@ def entry(seq: int, content: bytes = b"<a/>") -> Record:
     return Record(seq, Message(f"m{seq}", content, seq * 10, "rest"), NOW)
 
 
-def departure(stay: int, *triples: Triple, inferred: Sequence[Triple] = ()) -> Departure:
+def departure(stay: int, *triples: Triple) -> Departure:
     name = IRI(f"{EX}human-{stay}")
     individual = Individual(name, stay, 10, 20, stay, "m1")
     individual.statements.update({each: Provenance("m1", 10) for each in triples})
-    return Departure(individual, 30, tuple(inferred))
+    return Departure(individual, 30)
 
 
 def effects(
@@ -61,13 +61,13 @@ def effects(
     last: int,
     *,
     departures: Sequence[Departure] = (),
-    superseded: Sequence[Superseded] = (),
+    ended: Sequence[Ended] = (),
     alerts: Sequence[Alert] = (),
 ) -> Effects:
     return Effects(
         last,
         tuple(departures),
-        tuple(superseded),
+        (*ended, *(each for gone in departures for each in gone.ended())),
         tuple(alerts),
         tuple(MessageStatus(seq, Status.ACCEPTED) for seq in range(first, last + 1)),
         NOW,
@@ -117,7 +117,8 @@ def test_a_departed_individual_is_stored_whole(store: PostgresStore, url: str) -
     ]
     thing: Triple = (human, RDF_TYPE, IRI(f"{EX}Actor"))
     store.append([entry(1)])
-    store.commit(effects(1, 1, departures=[departure(7, *triples, inferred=[thing])]))
+    derived = Ended(7, human, thing, Provenance("m1", 20), 30, inferred=True)
+    store.commit(effects(1, 1, departures=[departure(7, *triples)], ended=[derived]))
     assert rows(url, "select * from store.individuals") == [(7, str(human), 10, 20, 30, "m1")]
     name = 'tab\t"quote"\\n\n'
     lang_string = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
@@ -125,7 +126,7 @@ def test_a_departed_individual_is_stored_whole(store: PostgresStore, url: str) -
     assert rows(
         url,
         "select object, kind, datatype, language, number, moment, valid_from, inferred "
-        "from store.statements",
+        "from store.statements order by inferred, ctid",
     ) == [
         (f"{EX}Human", "iri", None, None, None, None, 10, False),
         ("072", "literal", XSD_INTEGER, None, 72.0, None, 10, False),
@@ -143,11 +144,9 @@ def test_a_departed_individual_is_stored_whole(store: PostgresStore, url: str) -
 
 def test_a_superseded_statement_ends_when_it_was_replaced(store: PostgresStore, url: str) -> None:
     room = IRI(f"{EX}room-1")
-    old = Superseded(
-        room, 3, (room, IRI(f"{EX}lamp"), Literal("off")), Provenance("m1", 10), until=15
-    )
+    old = Ended(3, room, (room, IRI(f"{EX}lamp"), Literal("off")), Provenance("m1", 10), 15)
     store.append([entry(1)])
-    store.commit(effects(1, 1, superseded=[old]))
+    store.commit(effects(1, 1, ended=[old]))
     assert rows(
         url, "select stay, object, valid_from, valid_to, superseded from store.statements"
     ) == [(3, "off", 10, 15, True)]
