@@ -32,15 +32,13 @@ from sensorstream.history.rows import (
     MESSAGE_COLUMNS,
     STATEMENT_COLUMNS,
     STAY_COLUMNS,
-    Ended,
-    ended,
     message_rows,
     statement_rows,
     stay_rows,
 )
 from sensorstream.history.terms import Dictionary
 from sensorstream.journal.records import Effects, Record
-from sensorstream.model.events import Departure, Message
+from sensorstream.model.events import Departure, Ended, Message
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
 
@@ -149,9 +147,7 @@ class PostgresStore:
             if removals != self._removals:
                 self._forget()
                 self._removals = removals
-            self._store(
-                cursor, effects.departures, list(ended(effects.departures, effects.superseded))
-            )
+            self._store(cursor, effects.departures, effects.ended)
             queued = False
             if effects.alerts:
                 queued = _raise_alerts(cursor, effects)
