@@ -112,7 +112,7 @@ def fill(store: PostgresStore) -> None:
             ("seen", Literal("2014-08-01T10:05:00+02:00", XSD_DATE_TIME)),
             ("name", Literal("Ada", language="en")),
             ("hasLocation", IRI(f"{EX}room-1")),
-            inferred=(actor,),
+            inferred=(actor, kind),
             owned=((BlankNode("_:b"), IRI(f"{EX}x"), Literal("5", XSD_INTEGER)),),
         ),
         # It came back, with two values of one property and some that do not fit.
