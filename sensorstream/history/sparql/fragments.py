@@ -49,12 +49,12 @@ _CLOSED: Final = (
 """Expressions that need no parentheses around them."""
 
 
-def sql(text: str, **parts: exp.Expr | str | int) -> exp.Expr:
+def sql(template: str, /, **parts: exp.Expr | str | int) -> exp.Expr:
     """The tree of a PostgreSQL text in which ``:name`` stands for a part.
 
     A text or integer as a part is a constant.
     """
-    tree = _parsed(text).copy()
+    tree = _parsed(template).copy()
     for place in list(tree.find_all(exp.Placeholder)):
         new = _part(place.name, parts)
         if place is tree:
@@ -102,7 +102,9 @@ def closed(tree: exp.Expr) -> exp.Expr:
     """The tree in parentheses where it needs them as an operand."""
     if isinstance(tree, exp.Query) and not isinstance(tree, exp.Subquery):
         return exp.Subquery(this=tree)
-    return tree if isinstance(tree, _CLOSED) else exp.Paren(this=tree)
+    # AND, OR and ~ count as functions, too.
+    is_closed = isinstance(tree, _CLOSED) and not isinstance(tree, exp.Binary)
+    return tree if is_closed else exp.Paren(this=tree)
 
 
 @cache
