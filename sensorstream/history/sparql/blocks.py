@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import any_of, constant, sql
+from sensorstream.history.sparql.fragments import any_of, constant, named, sql, table
 from sensorstream.history.sparql.paths import Paths
 from sensorstream.history.sparql.relations import (
     Layout,
@@ -119,7 +119,7 @@ def _joined(compiler: Compiler, triples: Sequence[_Triple], place: Place) -> Rel
     # Constants that nobody knows make the block empty.
     for triple in dict.fromkeys(triples):
         alias = compiler.names.fresh("g")
-        tables.append(_table(place.graph, alias))
+        tables.append(table(place.graph.copy(), alias))
         for end, part in zip(triple, _COLUMNS, strict=True):
             column = exp.column(part, alias)
             if isinstance(end, Variable):
@@ -135,7 +135,7 @@ def _joined(compiler: Compiler, triples: Sequence[_Triple], place: Place) -> Rel
                 conditions.append(sql(":a = :b", a=column, b=_id(compiler, end)))
     layouts = {name: Layout(compiler.names.column(name), True, False, True) for name in columns}
     tree = from_(
-        selected(exp.alias_(each, layouts[name].column) for name, each in columns.items()), *tables
+        selected(named(each, layouts[name].column) for name, each in columns.items()), *tables
     )
     where(tree, *conditions)
     return Relation(tree, layouts, unique=True, pending=compiler.repeats)
@@ -181,11 +181,7 @@ def _with_path(compiler: Compiler, below: Relation, triple: _Triple, place: Plac
     alias, other = compiler.names.fresh("r"), compiler.names.fresh("r")
     known = [_known(compiler, end, below, alias, place) for end in (subject, object_)]
     paths = Paths(place.graph, compiler.names, compiler.ids, compiler.repeats)
-    pairs = exp.Lateral(
-        this=exp.Subquery(
-            this=paths.pairs(path, *known), alias=exp.TableAlias(this=exp.to_identifier(other))
-        )
-    )
+    pairs = exp.Lateral(this=table(paths.pairs(path, *known), other))
     layouts = dict(below.layouts)
     columns, conditions = own_columns(below, alias), []
     fresh: dict[str, exp.Expr] = {}
@@ -200,7 +196,7 @@ def _with_path(compiler: Compiler, below: Relation, triple: _Triple, place: Plac
         else:
             fresh[end.name] = column
             layouts[end.name] = Layout(compiler.names.column(end.name), True, False, True)
-            columns.append(exp.alias_(column, layouts[end.name].column))
+            columns.append(named(column, layouts[end.name].column))
     tree = from_(selected(columns), below.under(alias))
     tree.append("joins", join(pairs, exp.and_(*conditions) if conditions else exp.true()))
     return Relation(tree, layouts, pending=below.pending)
@@ -216,7 +212,3 @@ def _known(
     if place.outer is not None and place.outer.is_certain(end.name):
         return place.outer.id(end.name)
     return None
-
-
-def _table(tree: exp.Select, alias: str) -> exp.Subquery:
-    return exp.Subquery(this=tree.copy(), alias=exp.TableAlias(this=exp.to_identifier(alias)))

@@ -10,14 +10,12 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.errors import TermError
-from sensorstream.history.sparql.fragments import constant, sql
-from sensorstream.history.sparql.lexical import as_double, is_zoned
-from sensorstream.history.sparql.values import Columns, Constant, Value
-from sensorstream.model.datatypes import (
-    NUMERIC_TYPES,
-)
+from sensorstream.history.sparql.fragments import sql
+from sensorstream.history.sparql.frames import Frame
+from sensorstream.history.sparql.lexical import DATE, DATE_TIME, STAMP, as_double, is_zoned
+from sensorstream.history.sparql.values import Columns, Constant, Value, numeric_constant
 from sensorstream.model.terms import Literal
-from sensorstream.network.expressions.values import TIMES
+from sensorstream.network.expressions.values import TIMES, number
 
 _OPERATORS: Final = {
     "=": ":a = :b",
@@ -26,6 +24,8 @@ _OPERATORS: Final = {
     "<=": ":a <= :b",
     ">=": ":a >= :b",
 }
+
+_TURNED: Final = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 def same(a: Value, b: Value) -> exp.Expr:
@@ -53,7 +53,8 @@ def equal(a: Value, b: Value) -> exp.Expr:
         "WHEN :a_text = :b_text AND :a_type = :b_type "
         "AND NOT :a_language IS DISTINCT FROM :b_language THEN TRUE "
         "WHEN :a_type = :string AND :b_type = :string THEN FALSE "
-        "WHEN NOT :times IS NULL THEN :times "
+        "WHEN :a_type IN (:datetime, :stamp, :date) AND :b_type IN (:datetime, :stamp, :date) "
+        "AND (:a_type = :date) = (:b_type = :date) THEN :times "
         "WHEN :a_type = :boolean AND :b_type = :boolean THEN :a_truth = :b_truth "
         "WHEN NOT :a_language IS NULL OR NOT :b_language IS NULL THEN FALSE "
         "WHEN :a_family <> :b_family AND :a_valid AND :b_valid THEN FALSE END",
@@ -89,13 +90,15 @@ def codepoints(text: exp.Expr) -> exp.Expr:
     return sql('(:text COLLATE "C")', text=text)
 
 
-def order_keys(value: Value) -> list[exp.Expr]:
+def order_keys(value: Value, frame: Frame) -> list[exp.Expr]:
     """What ORDER BY compares of a term: unbound, blank nodes, IRIs, literals.
 
     Literals are ordered by value where ``<`` is defined, numbers first, then times, then the rest
     by their text.
     """
-    moment = value.moment if _may_be_time(value) else exp.null()
+    moment: exp.Expr = exp.cast(exp.null(), "TIMESTAMPTZ")
+    if _may_be_time(value):
+        moment = frame.computed(value.moment, "moment")
     text = sql(
         "CASE WHEN :number IS NULL AND :moment IS NULL THEN :text END",
         number=value.number,
@@ -111,7 +114,7 @@ def order_keys(value: Value) -> list[exp.Expr]:
             moment=moment,
         ),
         value.number.copy(),
-        sql("CAST(:moment AS TIMESTAMPTZ)", moment=moment),
+        moment,
         codepoints(text),
         sql("CASE WHEN NOT :text IS NULL THEN :part END", text=text, part=value.datatype),
         sql("CASE WHEN NOT :text IS NULL THEN :part END", text=text, part=value.language),
@@ -144,6 +147,10 @@ def _by_id(a: Value, b: Value) -> exp.Expr | None:
 
 
 def _numbers(operator: str, a: Value, b: Value) -> exp.Expr:
+    if isinstance(a, Constant):
+        a, b, operator = b, a, _TURNED[operator]
+    if isinstance(b, Constant) and isinstance(b.term, Literal):
+        return _with_constant(operator, a, b.term)
     return sql(
         "CASE WHEN :a = CAST('NaN' AS DECIMAL) OR :b = CAST('NaN' AS DECIMAL) THEN FALSE "
         "WHEN GREATEST(:a_rank, :b_rank) >= 2 THEN :doubles ELSE :exact END",
@@ -154,6 +161,24 @@ def _numbers(operator: str, a: Value, b: Value) -> exp.Expr:
         doubles=sql(_OPERATORS[operator], a=as_double(a.number), b=as_double(b.number)),
         exact=sql(_OPERATORS[operator], a=a.number, b=b.number),
     )
+
+
+def _with_constant(operator: str, a: Value, term: Literal) -> exp.Expr:
+    value = number(term)
+    if value is None or value != value:
+        return exp.false()
+    doubles = sql(_OPERATORS[operator], a=as_double(a.number), b=as_double(numeric_constant(term)))
+    if isinstance(value, float):
+        whole = doubles
+    else:
+        exact = sql(_OPERATORS[operator], a=a.number, b=numeric_constant(term))
+        whole = sql(
+            "CASE WHEN :rank >= 2 THEN :doubles ELSE :exact END",
+            rank=a.rank,
+            doubles=doubles,
+            exact=exact,
+        )
+    return sql(":a <> CAST('NaN' AS DECIMAL) AND :whole", a=a.number, whole=whole)
 
 
 def _may_be_time(value: Value) -> bool:
@@ -188,10 +213,10 @@ def _times(operator: str, a: Value, b: Value) -> exp.Expr:
 def _family(value: Value) -> exp.Expr:
     """Literals of different families are never equal; null: a datatype that is not known."""
     return sql(
-        "CASE WHEN :numeric THEN 1 WHEN :type IN (:datetime, :stamp) THEN 2 "
+        "CASE WHEN NOT :number IS NULL THEN 1 WHEN :type IN (:datetime, :stamp) THEN 2 "
         "WHEN :type = :date THEN 3 WHEN :type = :string THEN 4 WHEN :type = :boolean THEN 5 END",
         type=value.datatype,
-        numeric=_is_numeric(value),
+        number=value.number,
     )
 
 
@@ -199,15 +224,18 @@ def _valid(value: Value) -> exp.Expr:
     """Whether a literal of a known datatype is valid."""
     if isinstance(value, Constant):
         return exp.true() if _is_valid(value.term) else exp.false()
-    moment = value.moment if _may_be_time(value) else exp.null()
     return sql(
         "CASE WHEN :type = :string THEN TRUE "
         "WHEN :type = :boolean THEN BTRIM(:text, :blanks) IN ('true', 'false', '0', '1') "
-        "WHEN :type IN (:datetime, :stamp, :date) THEN NOT :moment IS NULL "
+        "WHEN :type IN (:datetime, :stamp, :date) THEN BTRIM(:text, :blanks) ~ CASE :type "
+        "WHEN :date THEN :dates WHEN :stamp THEN :stamps ELSE :datetimes END "
+        "AND PG_INPUT_IS_VALID(LEFT(BTRIM(:text, :blanks), 10), 'date') "
         "ELSE NOT :number IS NULL END",
         type=value.datatype,
         text=value.text,
-        moment=moment,
+        dates=DATE,
+        stamps=STAMP,
+        datetimes=DATE_TIME,
         number=value.number,
     )
 
@@ -220,10 +248,3 @@ def _is_valid(term: object) -> bool:
     except TermError:
         return False
     return True
-
-
-def _is_numeric(value: Value) -> exp.Expr:
-    return exp.In(
-        this=value.datatype.copy(),
-        expressions=[constant(each) for each in sorted(NUMERIC_TYPES)],
-    )

@@ -277,7 +277,7 @@ def _resolved(value: Constant, base: str) -> Value:
 
 
 def _blank_node(frame: Frame) -> Value:
-    label = frame.number(sql("'b' || MD5(CAST(GEN_RANDOM_UUID() AS TEXT))"), "text")
+    label = frame.computed(sql("'b' || MD5(CAST(GEN_RANDOM_UUID() AS TEXT))"), "text")
     return Columns(
         {
             "kind": constant(1),

@@ -7,7 +7,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import all_of, constant, null, sql
+from sensorstream.history.sparql.fragments import all_of, constant, named, null, sql, table
 from sensorstream.history.sparql.modifiers import order_by
 from sensorstream.history.sparql.patterns import Compiler, Place
 from sensorstream.history.sparql.relations import (
@@ -67,10 +67,10 @@ def lookup(terms: Iterable[Term]) -> exp.Select | None:
     if not rows:
         return None
     columns = [exp.to_identifier(name) for name in ("place", *PARTS)]
-    table = exp.Values(
+    source = exp.Values(
         expressions=rows, alias=exp.TableAlias(this=exp.to_identifier("w"), columns=columns)
     )
-    tree = from_(selected([exp.column("place", "w"), exp.column("id", "t")]), table)
+    tree = from_(selected([exp.column("place", "w"), exp.column("id", "t")]), source)
     on = all_of(
         sql("t.kind = w.kind AND t.text = w.text"),
         sql("NOT t.datatype IS DISTINCT FROM CAST(w.datatype AS TEXT)"),
@@ -99,7 +99,7 @@ def compile_query(query: Query, scope: Scope) -> SqlQuery:
         case Ask():
             relation = compiler.relation(pattern, Place(default, once=True))
             found = from_(selected(()), relation.under("r"))
-            return SqlQuery("ASK", selected([exp.alias_(exp.Exists(this=found), "answer")]), ())
+            return SqlQuery("ASK", selected([named(exp.Exists(this=found), "answer")]), ())
         case Construct(template, _):
             return _construct(compiler, template, compiler.relation(pattern, Place(default)))
         case Describe(described, _):
@@ -141,7 +141,7 @@ def _with_unknown(found: Iterable[Term], scope: Scope) -> tuple[dict[Term, int],
         exp.Tuple(expressions=[constant(ids[e]), *_parts_of(e), *_values_of(e)]) for e in unknown
     ]
     columns = ("id", *PARTS, "number", "moment")
-    table = exp.Values(
+    source = exp.Values(
         expressions=rows,
         alias=exp.TableAlias(
             this=exp.to_identifier("w"), columns=[exp.to_identifier(each) for each in columns]
@@ -150,19 +150,16 @@ def _with_unknown(found: Iterable[Term], scope: Scope) -> tuple[dict[Term, int],
     types = ("BIGINT", "SMALLINT", "TEXT", "TEXT", "TEXT", "DECIMAL", "TIMESTAMPTZ")
     own = from_(
         selected(
-            exp.alias_(exp.cast(exp.column(name, "w"), kind), name)
+            named(exp.cast(exp.column(name, "w"), kind), name)
             for name, kind in zip(columns, types, strict=True)
         ),
-        table,
+        source,
     )
     known = from_(
         selected(exp.column(name, "k") for name in columns),
-        exp.Subquery(this=scope.terms.copy(), alias=exp.TableAlias(this=exp.to_identifier("k"))),
+        table(scope.terms.copy(), "k"),
     )
-    both = exp.Subquery(
-        this=exp.Union(this=known, expression=own, distinct=False),
-        alias=exp.TableAlias(this=exp.to_identifier("b")),
-    )
+    both = table(exp.Union(this=known, expression=own, distinct=False), "b")
     return ids, from_(selected(exp.column(name, "b") for name in columns), both)
 
 
@@ -188,10 +185,7 @@ def _dataset(dataset: Dataset, scope: Scope) -> tuple[exp.Select, Mapping[IRI, e
     parts: list[exp.Expr] = [
         from_(
             selected(exp.column(name, "g") for name in columns),
-            exp.Subquery(
-                this=scope.named[each].copy(),
-                alias=exp.TableAlias(this=exp.to_identifier("g")),
-            ),
+            table(scope.named[each].copy(), "g"),
         )
         for each in dataset.default
         if each in scope.named
@@ -199,12 +193,12 @@ def _dataset(dataset: Dataset, scope: Scope) -> tuple[exp.Select, Mapping[IRI, e
     if not parts:
         types = ("BIGINT", "BIGINT", "BIGINT", "DOUBLE PRECISION")
         nothing = selected(
-            exp.alias_(null(kind), name) for name, kind in zip(columns, types, strict=True)
+            named(null(kind), name) for name, kind in zip(columns, types, strict=True)
         )
         parts = [where(nothing, exp.false())]
     whole = reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), parts)
-    table = exp.Subquery(this=whole, alias=exp.TableAlias(this=exp.to_identifier("b")))
-    default = from_(selected(exp.column(name, "b") for name in columns), table)
+    source = table(whole, "b")
+    default = from_(selected(exp.column(name, "b") for name in columns), source)
     return default, {each: scope.named[each] for each in dataset.named if each in scope.named}
 
 
@@ -221,10 +215,10 @@ def _decoded(
         layout = relation.layouts.get(name)
         column = compiler.names.column(name)
         if layout is None:
-            columns += [exp.alias_(null("TEXT"), f"{column}_{part}") for part in PARTS]
+            columns += [named(null("TEXT"), f"{column}_{part}") for part in PARTS]
         else:
             value = frame.variable(name)
-            columns += [exp.alias_(getattr(value, p).copy(), f"{column}_{p}") for p in PARTS]
+            columns += [named(getattr(value, p).copy(), f"{column}_{p}") for p in PARTS]
     tree = frame.attach(from_(selected(columns), relation.under(alias)))
     order_by(tree, relation, alias)
     return tree, tuple(read)
@@ -241,7 +235,7 @@ def _construct(
     place = Place(compiler.terms)
     valued = compiler.valued(relation, [n for n in names if n in relation.layouts], place)
     columns = own_columns(valued, "r")
-    columns.append(exp.alias_(sql("ROW_NUMBER() OVER ()") if has_blank else constant(0), "place"))
+    columns.append(named(sql("ROW_NUMBER() OVER ()") if has_blank else constant(0), "place"))
     solutions = from_(selected(columns), valued.under("r"))
     parts = [_instances(each, valued.layouts) for each in template]
     if not parts:
@@ -269,9 +263,7 @@ def _instances(triple: TriplePattern, layouts: Mapping[str, Layout]) -> exp.Expr
         (triple.object, "object", (0, 1, 2)),
     ):
         parts = _instance(end, layouts)
-        columns += [
-            exp.alias_(each, f"{part}_{name}") for name, each in zip(PARTS, parts, strict=True)
-        ]
+        columns += [named(each, f"{part}_{name}") for name, each in zip(PARTS, parts, strict=True)]
         allowed = [exp.Literal.number(kind) for kind in kinds]
         conditions.append(exp.In(this=parts[0].copy(), expressions=allowed))
     return where(from_(selected(columns), exp.table_("solutions", alias="s")), *conditions)
@@ -302,19 +294,21 @@ def _describe(
     roots: list[exp.Expr] = []
     for each in described:
         if isinstance(each, IRI):
-            roots.append(selected([exp.alias_(constant(compiler.ids[each]), "id")]))
+            roots.append(selected([named(constant(compiler.ids[each]), "id")]))
         elif each.name in relation.layouts:
             roots.append(_ids_of(compiler, relation, relation.layouts[each.name]))
     if not roots:
-        roots = [where(selected([exp.alias_(null("BIGINT"), "id")]), exp.false())]
+        roots = [where(selected([named(null("BIGINT"), "id")]), exp.false())]
     first = reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=True), roots)
     base = from_(
-        selected([exp.alias_(exp.cast(exp.column("id", "f"), "BIGINT"), "id")]),
-        exp.Subquery(this=first, alias=exp.TableAlias(this=exp.to_identifier("f"))),
+        selected([named(exp.cast(exp.column("id", "f"), "BIGINT"), "id")]),
+        table(first, "f"),
     )
     more = from_(selected([exp.column("object", "g")]), exp.table_("described", alias="d"))
-    more.append("joins", join(_table(graph, "g"), sql("g.subject = d.id")))
-    more.append("joins", join(_table(compiler.terms, "t"), sql("t.id = g.object AND t.kind = 1")))
+    more.append("joins", join(table(graph.copy(), "g"), sql("g.subject = d.id")))
+    more.append(
+        "joins", join(table(compiler.terms.copy(), "t"), sql("t.id = g.object AND t.kind = 1"))
+    )
     found = exp.CTE(
         this=exp.Union(this=base, expression=more, distinct=True),
         alias=exp.TableAlias(
@@ -323,11 +317,11 @@ def _describe(
     )
     columns: list[exp.Expr] = []
     tree = from_(selected(columns), exp.table_("described", alias="d"))
-    tree.append("joins", join(_table(graph, "g"), sql("g.subject = d.id")))
+    tree.append("joins", join(table(graph.copy(), "g"), sql("g.subject = d.id")))
     for end, alias in zip(_ENDS, ("ts", "tp", "to"), strict=True):
         on = sql(":a = :b", a=exp.column("id", alias), b=exp.column(end, "g"))
-        tree.append("joins", join(_table(compiler.terms, alias), on))
-        columns += [exp.alias_(exp.column(part, alias), f"{end}_{part}") for part in PARTS]
+        tree.append("joins", join(table(compiler.terms.copy(), alias), on))
+        columns += [named(exp.column(part, alias), f"{end}_{part}") for part in PARTS]
     tree.set("expressions", columns)
     whole = _triples(tree)
     whole.set("with_", exp.With(expressions=[found], recursive=True))
@@ -336,7 +330,7 @@ def _describe(
 
 def _ids_of(compiler: Compiler, relation: Relation, layout: Layout) -> exp.Select:
     if layout.has_id:
-        return from_(selected([exp.alias_(layout.id_in("r"), "id")]), relation.under("r"))
+        return from_(selected([named(layout.id_in("r"), "id")]), relation.under("r"))
     tree = from_(selected([exp.column("id", "t")]), relation.under("r"))
     value = layout.value_in("r")
     on = all_of(
@@ -344,21 +338,21 @@ def _ids_of(compiler: Compiler, relation: Relation, layout: Layout) -> exp.Selec
         sql("NOT t.datatype IS DISTINCT FROM :datatype", datatype=value.datatype),
         sql("NOT t.language IS DISTINCT FROM :language", language=value.language),
     )
-    tree.append("joins", join(_table(compiler.terms, "t"), on))
+    tree.append("joins", join(table(compiler.terms.copy(), "t"), on))
     return tree
 
 
 def _triples(found: exp.Expr) -> exp.Select:
     names = [f"{end}_{part}" for end in _ENDS for part in PARTS]
-    table = exp.Subquery(this=found, alias=exp.TableAlias(this=exp.to_identifier("x")))
-    tree = from_(selected(exp.column(name, "x") for name in names), table)
+    source = table(found, "x")
+    tree = from_(selected(exp.column(name, "x") for name in names), source)
     tree.set("distinct", exp.Distinct())
     return tree
 
 
 def _no_triples() -> exp.Select:
     return selected(
-        exp.alias_(null("SMALLINT" if part == "kind" else "TEXT"), f"{end}_{part}")
+        named(null("SMALLINT" if part == "kind" else "TEXT"), f"{end}_{part}")
         for end in _ENDS
         for part in PARTS
     )
@@ -366,7 +360,3 @@ def _no_triples() -> exp.Select:
 
 def _triple_columns() -> tuple[Column, ...]:
     return tuple(Column(end, place * len(PARTS)) for place, end in enumerate(_ENDS))
-
-
-def _table(tree: exp.Select, alias: str) -> exp.Subquery:
-    return exp.Subquery(this=tree.copy(), alias=exp.TableAlias(this=exp.to_identifier(alias)))

@@ -91,6 +91,21 @@ def any_of(*conditions: exp.Expr) -> exp.Expr:
     return _chained(exp.Or, conditions) or exp.false()
 
 
+def free(tree: exp.Expr) -> exp.Expr:
+    """The tree itself if it stands nowhere yet, else a copy of it."""
+    return tree if tree.parent is None else tree.copy()
+
+
+def named(tree: exp.Expr, name: str) -> exp.Alias:
+    """A column of a select: an expression under a name."""
+    return exp.Alias(this=free(tree), alias=exp.to_identifier(name))
+
+
+def table(tree: exp.Expr, alias: str) -> exp.Subquery:
+    """A query as a table of FROM."""
+    return exp.Subquery(this=free(tree), alias=exp.TableAlias(this=exp.to_identifier(alias)))
+
+
 def is_light(tree: exp.Expr) -> bool:
     """Whether a tree may stand in several places: a column or a constant."""
     if isinstance(tree, exp.Cast | exp.Neg | exp.Paren):
@@ -114,12 +129,12 @@ def _parsed(text: str) -> exp.Expr:
 
 def _part(name: str, parts: dict[str, exp.Expr | str | int]) -> exp.Expr:
     given = parts[name] if name in parts else _KNOWN[name]
-    return constant(given) if isinstance(given, str | int) else closed(given.copy())
+    return constant(given) if isinstance(given, str | int) else closed(free(given))
 
 
 def _chained(kind: type[exp.Connector], conditions: tuple[exp.Expr, ...]) -> exp.Expr | None:
     made: exp.Expr | None = None
     for each in conditions:
-        operand = closed(each.copy())
+        operand = closed(free(each))
         made = operand if made is None else kind(this=made, expression=operand)
     return made

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import sql
+from sensorstream.history.sparql.fragments import named, sql, table
 from sensorstream.history.sparql.relations import LOADED, Names, Relation, join, selected
 from sensorstream.history.sparql.values import Columns, Unbound, Value
 from sensorstream.model.terms import Term
@@ -94,11 +94,9 @@ class Frame:
     def load(self, id_: exp.Expr, *, certain: bool) -> Columns:
         """The term with an id."""
         alias = self.names.fresh("t")
-        table = exp.Subquery(
-            this=self._terms.copy(), alias=exp.TableAlias(this=exp.to_identifier(alias))
-        )
+        source = table(self._terms.copy(), alias)
         on = sql(":one = :other", one=exp.column("id", alias), other=id_)
-        self._loads.append(join(table, on, "" if certain else "LEFT"))
+        self._loads.append(join(source, on, "" if certain else "LEFT"))
         return Columns({part: exp.column(part, alias) for part in LOADED}, id_)
 
     def light(self, value: Value) -> Value:
@@ -107,22 +105,18 @@ class Frame:
             return value
         alias = self.names.fresh("e")
         parts = value.parts()
-        tree = selected(exp.alias_(each.copy(), name) for name, each in parts.items())
+        tree = selected(named(each.copy(), name) for name, each in parts.items())
         # Without OFFSET, PostgreSQL would put the expressions back into each place.
         tree.set("offset", exp.Offset(expression=exp.Literal.number(0)))
-        self._lets.append(
-            exp.Subquery(this=tree, alias=exp.TableAlias(this=exp.to_identifier(alias)))
-        )
+        self._lets.append(table(tree, alias))
         return value.remade({name: exp.column(name, alias) for name in parts})
 
-    def number(self, tree: exp.Expr, name: str = "number") -> exp.Expr:
+    def computed(self, tree: exp.Expr, name: str = "number") -> exp.Expr:
         """One expression that may be repeated."""
         alias = self.names.fresh("e")
-        made = selected([exp.alias_(tree.copy(), name)])
+        made = selected([named(tree.copy(), name)])
         made.set("offset", exp.Offset(expression=exp.Literal.number(0)))
-        self._lets.append(
-            exp.Subquery(this=made, alias=exp.TableAlias(this=exp.to_identifier(alias)))
-        )
+        self._lets.append(table(made, alias))
         return exp.column(name, alias)
 
     def attach(self, tree: exp.Select) -> exp.Select:
@@ -139,7 +133,7 @@ class Frame:
         if not self._lets:
             return condition
         first, *rest = self._lets
-        tree = selected([exp.alias_(condition, "truth")])
+        tree = selected([named(condition, "truth")])
         tree.set("from_", exp.From(this=first))
         for each in rest:
             tree.append("joins", exp.Join(this=exp.Lateral(this=each), kind="CROSS"))

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from sensorstream.history.sparql.comparisons import codepoints, order_keys
 from sensorstream.history.sparql.expressions import id_of, value_of
-from sensorstream.history.sparql.fragments import constant, sql
+from sensorstream.history.sparql.fragments import constant, named, sql, table
 from sensorstream.history.sparql.frames import Frame
 from sensorstream.history.sparql.lexical import rounded
 from sensorstream.history.sparql.numbers import double_quotient, quotient
@@ -66,16 +66,16 @@ def grouped(compiler: Compiler, group: Group, below: Relation, place: Place) -> 
         for variable, each in group.aggregates
     }
     # What each row gives: the keys, and the parts of values that aggregates look at.
-    columns = [exp.alias_(each.copy(), each.name) for each in partition]
-    columns += [exp.alias_(e, name) for c in computed.values() for name, e in c.rows.items()]
+    columns = [named(each.copy(), each.name) for each in partition]
+    columns += [named(e, name) for c in computed.values() for name, e in c.rows.items()]
     per_row = frame.attach(from_(selected(columns), below.under(alias)))
     # What each group gives.
     own = [exp.column(each.name, rows) for each in partition]
-    columns = [exp.alias_(each.copy(), each.name) for each in own]
-    columns += [exp.alias_(e, name) for c in computed.values() for name, e in c.groups.items()]
+    columns = [named(each.copy(), each.name) for each in own]
+    columns += [named(e, name) for c in computed.values() for name, e in c.groups.items()]
     if not columns:
-        columns = [exp.alias_(exp.Count(this=exp.Star()), "unit")]
-    per_group = from_(selected(columns), _table(per_row, rows))
+        columns = [named(exp.Count(this=exp.Star()), "unit")]
+    per_group = from_(selected(columns), table(per_row, rows))
     if group.keys and not own:
         # All keys are unbound: one group, if there are solutions.
         per_group.set("having", exp.Having(this=sql("COUNT(*) > 0")))
@@ -83,8 +83,8 @@ def grouped(compiler: Compiler, group: Group, below: Relation, place: Place) -> 
         per_group.set("group", exp.Group(expressions=own))
     # The results as terms.
     columns = [exp.column(each.name, groups) for each in partition]
-    columns += [exp.alias_(e, name) for c in computed.values() for name, e in c.result.items()]
-    tree = from_(selected(columns), _table(per_group, groups))
+    columns += [named(e, name) for c in computed.values() for name, e in c.result.items()]
+    tree = from_(selected(columns), table(per_group, groups))
     layouts |= {name: each.layout for name, each in computed.items()}
     return Relation(tree, layouts, unique=True)
 
@@ -130,7 +130,7 @@ def _aggregate(
             separator = " " if aggregate.separator is None else aggregate.separator
             text = sql("CASE WHEN :kind IN (0, 2) THEN :text END", kind=value.kind, text=value.text)
             return made.concatenated(text, separator)
-    keys = [*order_keys(value), codepoints(value.text), value.datatype]
+    keys = [*order_keys(value, frame), codepoints(value.text), value.datatype]
     own = {f"_{part}": getattr(value, part) for part in STORED}
     return made.extreme(
         own if id_ is None else {"": id_},
@@ -305,7 +305,3 @@ class _Parts:
         for each in conditions[1:]:
             test = sql(":a AND :b", a=test, b=each)
         return exp.Filter(this=aggregate, expression=exp.Where(this=test))
-
-
-def _table(tree: exp.Select, alias: str) -> exp.Subquery:
-    return exp.Subquery(this=tree, alias=exp.TableAlias(this=exp.to_identifier(alias)))

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from sensorstream.history.sparql.comparisons import order_keys
 from sensorstream.history.sparql.expressions import value_of
-from sensorstream.history.sparql.fragments import null
+from sensorstream.history.sparql.fragments import named, null
 from sensorstream.history.sparql.relations import (
     Layout,
     Relation,
@@ -33,9 +33,9 @@ def ordered(
     columns = own_columns(replace(below, order=()), alias)
     order = []
     for each in conditions:
-        for key in order_keys(frame.light(value_of(each.expression, frame))):
+        for key in order_keys(frame.light(value_of(each.expression, frame)), frame):
             name = compiler.names.fresh("o")
-            columns.append(exp.alias_(key, name))
+            columns.append(named(key, name))
             order.append((name, each.descending))
     tree = frame.attach(from_(selected(columns), below.under(alias)))
     return replace(below, tree=tree, order=tuple(order))
@@ -53,11 +53,12 @@ def projected(compiler: Compiler, below: Relation, names: Sequence[str]) -> Rela
         if name in below.layouts:
             columns += [exp.column(each, alias) for each in layout.columns]
         else:
-            columns.append(exp.alias_(null("BIGINT"), layout.column))
+            columns.append(named(null("BIGINT"), layout.column))
     columns += [exp.column(name, alias) for name, _ in below.order]
     tree = from_(selected(columns), below.under(alias))
     kept = below.layouts.keys() <= layouts.keys()
-    return replace(below, tree=tree, layouts=layouts, unique=below.unique and kept)
+    unique = below.unique and kept
+    return replace(below, tree=tree, layouts=layouts, unique=unique, is_unit=False)
 
 
 def distinct(compiler: Compiler, below: Relation) -> Relation:
@@ -65,7 +66,7 @@ def distinct(compiler: Compiler, below: Relation) -> Relation:
     alias = compiler.names.fresh("r")
     own = own_columns(replace(below, order=()), alias)
     first = [
-        exp.alias_((exp.Max if descending else exp.Min)(this=exp.column(name, alias)), name)
+        named((exp.Max if descending else exp.Min)(this=exp.column(name, alias)), name)
         for name, descending in below.order
     ]
     tree = from_(selected([*own, *first]), below.under(alias))
@@ -76,7 +77,7 @@ def distinct(compiler: Compiler, below: Relation) -> Relation:
     else:
         tree.set("limit", exp.Limit(expression=exp.Literal.number(1)))
     order = below.order if own else ()
-    return replace(below, tree=tree, unique=True, pending=False, order=order)
+    return replace(below, tree=tree, unique=True, pending=False, order=order, is_unit=False)
 
 
 def sliced(compiler: Compiler, below: Relation, offset: int, limit: int | None) -> Relation:
@@ -88,7 +89,7 @@ def sliced(compiler: Compiler, below: Relation, offset: int, limit: int | None) 
         tree.set("limit", exp.Limit(expression=exp.Literal.number(limit)))
     if offset:
         tree.set("offset", exp.Offset(expression=exp.Literal.number(offset)))
-    return replace(below, tree=tree)
+    return replace(below, tree=tree, is_unit=False)
 
 
 def order_by(tree: exp.Select, relation: Relation, alias: str) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import constant, sql
+from sensorstream.history.sparql.fragments import constant, named, sql, table
 from sensorstream.history.sparql.relations import Names, from_, selected, where
 from sensorstream.model.terms import IRI, Term
 from sensorstream.sparql.algebra import (
@@ -106,17 +106,15 @@ class Paths:
         return self._over(tree, _ENDS)
 
     def _graph(self) -> exp.Subquery:
-        return exp.Subquery(
-            this=self.graph.copy(), alias=exp.TableAlias(this=exp.to_identifier("g"))
-        )
+        return table(self.graph.copy(), "g")
 
     def _over(self, tree: exp.Expr, columns: tuple[str, str]) -> exp.Select:
         alias = self.names.fresh("p")
         ends = [
-            exp.alias_(exp.column(column, alias), end)
+            named(exp.column(column, alias), end)
             for column, end in zip(columns, _ENDS, strict=True)
         ]
-        return from_(selected(ends), _table(tree, alias))
+        return from_(selected(ends), table(tree, alias))
 
     def _turned(self, tree: exp.Select) -> exp.Select:
         return self._over(tree, ("object", "subject"))
@@ -134,12 +132,12 @@ class Paths:
         tree = selected([exp.column("subject", one), exp.column("object", other)])
         if subject is None and object_ is not None:
             # From the end that is known.
-            first = _table(self.pairs(right, None, object_), other)
-            second = _table(self.pairs(left, None, exp.column("subject", other)), one)
+            first = table(self.pairs(right, None, object_), other)
+            second = table(self.pairs(left, None, exp.column("subject", other)), one)
         else:
-            first = _table(self.pairs(left, subject, None), one)
+            first = table(self.pairs(left, subject, None), one)
             middle = None if subject is None else exp.column("object", one)
-            second = _table(self.pairs(right, middle, object_), other)
+            second = table(self.pairs(right, middle, object_), other)
         known = subject is not None or object_ is not None
         on = sql(":a = :b", a=exp.column("object", one), b=exp.column("subject", other))
         from_(tree, first)
@@ -150,13 +148,12 @@ class Paths:
         """The paths of length zero: at the ends that are known, or at each node of the graph."""
         known = subject if subject is not None else object_
         if known is not None:
-            tree = selected(exp.alias_(known.copy(), end) for end in _ENDS)
+            tree = selected(named(known.copy(), end) for end in _ENDS)
             if subject is not None and object_ is not None:
                 where(tree, sql(":a = :b", a=subject, b=object_))
             return tree
         halves = [
-            from_(selected([exp.alias_(exp.column(end, "g"), "node")]), self._graph())
-            for end in _ENDS
+            from_(selected([named(exp.column(end, "g"), "node")]), self._graph()) for end in _ENDS
         ]
         nodes = exp.Union(this=halves[0], expression=halves[1], distinct=True)
         return self._over(nodes, ("node", "node"))
@@ -175,10 +172,10 @@ class Paths:
         here = exp.column(far, found)
         following = self.pairs(inner, *((None, here) if backward else (here, None)))
         more = selected(
-            [exp.alias_(exp.column(end, step if end == far else found), end) for end in _ENDS]
+            [named(exp.column(end, step if end == far else found), end) for end in _ENDS]
         )
         from_(more, exp.to_table(found))
-        more.append("joins", exp.Join(this=exp.Lateral(this=_table(following, step)), kind="CROSS"))
+        more.append("joins", exp.Join(this=exp.Lateral(this=table(following, step)), kind="CROSS"))
         recursive = exp.CTE(
             this=exp.Union(this=first, expression=more, distinct=True),
             alias=exp.TableAlias(
@@ -190,7 +187,3 @@ class Paths:
         if subject is not None and object_ is not None:
             where(tree, sql(":a = :b", a=exp.column("object", found), b=object_))
         return self._over(tree, _ENDS)
-
-
-def _table(tree: exp.Expr, alias: str) -> exp.Subquery:
-    return exp.Subquery(this=tree, alias=exp.TableAlias(this=exp.to_identifier(alias)))

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.history.sparql import blocks, grouping, modifiers
 from sensorstream.history.sparql.expressions import id_of, truth_of, value_of
-from sensorstream.history.sparql.fragments import all_of, any_of, constant, null, sql
+from sensorstream.history.sparql.fragments import all_of, any_of, constant, named, null, sql, table
 from sensorstream.history.sparql.frames import Frame
 from sensorstream.history.sparql.relations import (
     LOADED,
@@ -29,7 +29,6 @@ from sensorstream.history.sparql.relations import (
     same_value,
     selected,
     settled,
-    unit,
     where,
 )
 from sensorstream.history.sparql.values import STORED, Columns
@@ -170,7 +169,7 @@ class Compiler:
             assert isinstance(value, Columns)
             layouts[name] = replace(layouts[name], has_value=True)
             columns += [
-                exp.alias_(
+                named(
                     exp.column(part, value.kind.args["table"].name),
                     f"{layouts[name].column}_{part}",
                 )
@@ -182,10 +181,8 @@ class Compiler:
     # -- joins --------------------------------------------------------------------------------
 
     def _join(self, left: Relation, right: Relation, place: Place) -> Relation:
-        if not left.layouts and left.tree == unit().tree:
-            return right
-        if not right.layouts and right.tree == unit().tree:
-            return left
+        if left.is_unit or right.is_unit:
+            return right if left.is_unit else left
         shared = _shared(left, right)
         left, right = self._matched(left, right, shared, place)
         left, right, pending = self._deferred(left, right, shared, place)
@@ -259,7 +256,7 @@ class Compiler:
             from_(selected(own_columns(left, one)), left.under(one)),
             exp.Not(this=exp.Exists(this=found)),
         )
-        return replace(left, tree=tree)
+        return replace(left, tree=tree, is_unit=False)
 
     def _union(self, parts: Sequence[Relation], place: Place) -> Relation:
         if not place.once:
@@ -279,8 +276,8 @@ class Compiler:
         whole = reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), selects)
         alias = self.names.fresh("r")
         columns = [exp.column(name, alias) for each in target.values() for name in each.columns]
-        table = exp.Subquery(this=whole, alias=exp.TableAlias(this=exp.to_identifier(alias)))
-        return Relation(from_(selected(columns), table), target)
+        source = table(whole, alias)
+        return Relation(from_(selected(columns), source), target)
 
     # -- conditions ---------------------------------------------------------------------------
 
@@ -296,7 +293,7 @@ class Compiler:
         frame = self.frame(place, (below, alias))
         tests = [truth_of(each, frame) for each in conditions]
         tree = from_(selected(own_columns(below, alias)), below.under(alias))
-        return replace(below, tree=where(frame.attach(tree), *tests))
+        return replace(below, tree=where(frame.attach(tree), *tests), is_unit=False)
 
     def _exists(self, pattern: Pattern, frame: Frame, place: Place) -> exp.Expr:
         inner = self.relation(
@@ -352,15 +349,14 @@ class Compiler:
                 not isinstance(expression, Variable) or frame.is_certain(expression.name)
             )
             layout = Layout(column, True, False, certain)
-            columns.append(exp.alias_(id_.copy(), column))
+            columns.append(named(id_.copy(), column))
         else:
             layout = Layout(column, False, True, False)
             value = frame.light(value_of(expression, frame))
-            columns += [
-                exp.alias_(getattr(value, part).copy(), f"{column}_{part}") for part in STORED
-            ]
+            columns += [named(getattr(value, part).copy(), f"{column}_{part}") for part in STORED]
         tree = frame.attach(from_(selected(columns), below.under(alias)))
-        return replace(below, tree=tree, layouts={**below.layouts, name: layout})
+        layouts = {**below.layouts, name: layout}
+        return replace(below, tree=tree, layouts=layouts, is_unit=False)
 
     def _values(self, names: Sequence[str], rows: Sequence[Sequence[Term | None]]) -> Relation:
         if not rows:
@@ -383,13 +379,13 @@ class Compiler:
         ]
         alias = self.names.fresh("r")
         columns = [each.column for each in layouts.values()] or ["unit"]
-        table = exp.Values(
+        source = exp.Values(
             expressions=tuples,
             alias=exp.TableAlias(
                 this=exp.to_identifier(alias), columns=[exp.to_identifier(c) for c in columns]
             ),
         )
-        tree = from_(selected(exp.column(each, alias) for each in columns), table)
+        tree = from_(selected(exp.column(each, alias) for each in columns), source)
         return Relation(tree, layouts, unique=len(set(map(tuple, rows))) == len(rows))
 
     # -- graphs -------------------------------------------------------------------------------

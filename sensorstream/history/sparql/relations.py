@@ -13,7 +13,7 @@ from itertools import count
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import all_of, any_of, null, sql
+from sensorstream.history.sparql.fragments import all_of, any_of, free, named, null, sql, table
 from sensorstream.history.sparql.values import STORED, Columns
 
 _TYPES = {
@@ -78,6 +78,8 @@ class Relation:
     unique: bool = False
     pending: bool = False
     order: tuple[tuple[str, bool], ...] = ()
+    is_unit: bool = False
+    """Whether it is the one empty solution, which joins with everything."""
 
     @property
     def columns(self) -> list[str]:
@@ -87,9 +89,7 @@ class Relation:
 
     def under(self, alias: str) -> exp.Subquery:
         """The relation as a table of FROM."""
-        return exp.Subquery(
-            this=self.tree.copy(), alias=exp.TableAlias(this=exp.to_identifier(alias))
-        )
+        return table(self.tree, alias)
 
     def is_certain(self, name: str) -> bool:
         return name in self.layouts and self.layouts[name].certain
@@ -114,7 +114,7 @@ def selected(expressions: Iterable[exp.Expr]) -> exp.Select:
     """A select of these columns; of a constant if there are none."""
     found = list(expressions)
     if not found:
-        found = [exp.alias_(exp.Literal.number(1), "unit")]
+        found = [named(exp.Literal.number(1), "unit")]
     return exp.Select(expressions=found)
 
 
@@ -149,7 +149,7 @@ def settled(relation: Relation, names: Names) -> Relation:
     if not relation.pending:
         return relation
     if not relation.tree.args.get("distinct"):
-        tree = relation.tree.copy()
+        tree = free(relation.tree)
         if tree.args.get("limit") or tree.args.get("order") or tree.args.get("group"):
             alias = names.fresh("r")
             tree = from_(selected(own_columns(relation, alias)), relation.under(alias))
@@ -161,13 +161,13 @@ def settled(relation: Relation, names: Names) -> Relation:
 def empty(variables: Iterable[str], names: Names) -> Relation:
     """No solutions."""
     layouts = {each: Layout(names.column(each), True, False, True) for each in variables}
-    tree = selected(exp.alias_(null("BIGINT"), layout.column) for layout in layouts.values())
+    tree = selected(named(null("BIGINT"), layout.column) for layout in layouts.values())
     return Relation(where(tree, exp.false()), layouts, unique=True)
 
 
 def unit() -> Relation:
     """The one empty solution."""
-    return Relation(selected(()), {}, unique=True)
+    return Relation(selected(()), {}, unique=True, is_unit=True)
 
 
 def compatible(
@@ -230,7 +230,7 @@ def merged_columns(
             made = Layout(a.column, has_id, not has_id or (a.has_value and b.has_value), a.certain)
             layouts[name] = made
             columns += [
-                exp.alias_(
+                named(
                     exp.Coalesce(
                         this=exp.column(each, alias), expressions=[exp.column(each, second)]
                     ),
@@ -249,7 +249,7 @@ def aligned(relation: Relation, target: Mapping[str, Layout], alias: str) -> lis
         for each in layout.columns:
             if own is None:
                 part = each.rpartition("_")[2] if each != layout.column else ""
-                columns.append(exp.alias_(null(_TYPES.get(part, "BIGINT")), each))
+                columns.append(named(null(_TYPES.get(part, "BIGINT")), each))
             else:
                 columns.append(exp.column(each, alias))
     return columns

@@ -104,7 +104,7 @@ def strdt(text: Value, datatype: Value, frame: Frame) -> Value:
         language=text.language,
         text=text.string,
     )
-    return literal_of(frame.number(made, "text"), datatype.text)
+    return literal_of(frame.computed(made, "text"), datatype.text)
 
 
 def _kinds(text: str) -> Function:
@@ -211,7 +211,7 @@ def _cast_number(target: str) -> Function:
             truth=value.truth,
             number=number,
         )
-        made = frame.number(made)
+        made = frame.computed(made)
         if rank == 0:
             made = sql("TRUNC(:number)", number=made)
         elif rank >= 2:

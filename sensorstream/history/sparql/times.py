@@ -52,10 +52,10 @@ def _field(name: str) -> Callable[[Value, Frame], Value]:
 
 def _zone(value: Value, frame: Frame) -> exp.Expr:
     """The zone of a time, empty if it has none; null for what is no time."""
-    return frame.number(
+    return frame.computed(
         sql(
             "CASE WHEN NOT :written IS NULL THEN COALESCE(SUBSTRING(:written FROM :form), '') END",
-            written=frame.number(written_time(value), "text"),
+            written=frame.computed(written_time(value), "text"),
             form=f"{_ZONE}$",
         ),
         "text",

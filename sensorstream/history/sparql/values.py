@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import constant, is_light, null, sql
+from sensorstream.history.sparql.fragments import constant, free, is_light, null, sql
 from sensorstream.history.sparql.lexical import moment_of, number_of, number_text
 from sensorstream.model.datatypes import (
     NUMERIC_TYPES,
@@ -166,7 +166,7 @@ class Columns(Value):
             datatype=self.datatype,
             text=self.text,
             number=self.number,
-            numeric=exp.In(this=self.datatype.copy(), expressions=numeric),
+            numeric=exp.In(this=free(self.datatype), expressions=numeric),
         )
 
 
