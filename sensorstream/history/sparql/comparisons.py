@@ -72,6 +72,13 @@ def equal(a: Value, b: Value) -> exp.Expr:
 
 def ordered(operator: str, a: Value, b: Value) -> exp.Expr:
     """``a < b`` and the like; null where it is not defined."""
+    if any(isinstance(each, Constant) and number(each.term) is not None for each in (a, b)):
+        return sql(
+            "CASE WHEN NOT :a IS NULL AND NOT :b IS NULL THEN :numbers END",
+            a=a.number,
+            b=b.number,
+            numbers=_numbers(operator, a, b),
+        )
     return sql(
         "CASE WHEN NOT :a_number IS NULL AND NOT :b_number IS NULL THEN :numbers "
         "WHEN :a_type = :string AND :b_type = :string THEN :texts "

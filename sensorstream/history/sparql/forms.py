@@ -7,7 +7,15 @@ from functools import reduce
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import all_of, constant, named, null, sql, table
+from sensorstream.history.sparql.fragments import (
+    all_of,
+    constant,
+    is_storable,
+    named,
+    null,
+    sql,
+    table,
+)
 from sensorstream.history.sparql.modifiers import order_by
 from sensorstream.history.sparql.patterns import Compiler, Place
 from sensorstream.history.sparql.relations import (
@@ -52,32 +60,7 @@ def constants(query: Query, graphs: Iterable[IRI] = ()) -> frozenset[Term]:
     ``graphs`` are the names that a variable of GRAPH can have.
     """
     found = (each for each in nodes(query) if isinstance(each, IRI | Literal))
-    return frozenset(each for each in (*found, *graphs) if "\0" not in each)
-
-
-def lookup(terms: Iterable[Term]) -> exp.Select | None:
-    """A query of the dictionary for the ids of terms: ``place`` (from 0, in order) and ``id``.
-
-    None: there is nothing to look up.
-    """
-    rows = [
-        exp.Tuple(expressions=[constant(place), *_parts_of(each)])
-        for place, each in enumerate(terms)
-    ]
-    if not rows:
-        return None
-    columns = [exp.to_identifier(name) for name in ("place", *PARTS)]
-    source = exp.Values(
-        expressions=rows, alias=exp.TableAlias(this=exp.to_identifier("w"), columns=columns)
-    )
-    tree = from_(selected([exp.column("place", "w"), exp.column("id", "t")]), source)
-    on = all_of(
-        sql("t.kind = w.kind AND t.text = w.text"),
-        sql("NOT t.datatype IS DISTINCT FROM CAST(w.datatype AS TEXT)"),
-        sql("NOT t.language IS DISTINCT FROM CAST(w.language AS TEXT)"),
-    )
-    tree.append("joins", join(exp.table_("terms", db="store", alias="t"), on))
-    return tree
+    return frozenset(each for each in (*found, *graphs) if is_storable(each))
 
 
 def compile_query(query: Query, scope: Scope) -> SqlQuery:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Final
 
@@ -35,6 +36,7 @@ _KNOWN: Final = {
     "blanks": " \t\n\r",
 }
 """Placeholders that every text may use."""
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _CLOSED: Final = (
     exp.Column,
     exp.Literal,
@@ -71,9 +73,17 @@ def constant(value: str | int) -> exp.Expr:
     """
     if isinstance(value, int):
         return exp.Literal.number(value) if value >= 0 else exp.Neg(this=constant(-value))
-    if "\0" in value:
-        raise UnsupportedQuery("a constant with the character NUL: history holds no such text")
+    if not is_storable(value):
+        raise UnsupportedQuery(
+            "a constant with the character NUL, or half of a surrogate pair: PostgreSQL holds no "
+            "such text"
+        )
     return exp.Literal.string(value)
+
+
+def is_storable(text: str) -> bool:
+    """Whether PostgreSQL can hold a text."""
+    return _UNSTORABLE.search(text) is None
 
 
 def null(kind: str) -> exp.Expr:

@@ -4,49 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
 import psycopg2
 from psycopg2.extras import execute_values
 from sqlglot import exp, parse_one
 
-from sensorstream.errors import TermError
-from sensorstream.history.sparql.forms import compile_query, constants, lookup
+from sensorstream.history.partitions import Partitions
+from sensorstream.history.sparql.forms import compile_query, constants
 from sensorstream.history.sparql.scope import Scope, SqlQuery
-from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DATE_TIME_STAMP
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.network.expressions.values import moment, number
+from sensorstream.history.store import PostgresStore
+from sensorstream.history.terms import Dictionary, look_up, number_of, rounded, term_key
+from sensorstream.model.terms import IRI, Term, Triple
+from sensorstream.model.timeline import Timeline
 from sensorstream.sparql.algebra import Query
 
-_TABLES: Final = """
-create schema store;
-create table store.terms (
-    id bigint primary key, kind smallint not null, text text not null, datatype text,
-    language text, number numeric, moment timestamptz
-);
-create unique index on store.terms
-    (md5(text), kind, coalesce(datatype, ''), coalesce(language, ''));
-create table store.statements (
-    subject bigint not null, predicate bigint not null, object bigint not null,
-    valid_from bigint not null, valid_to bigint not null, stay bigint not null,
-    number double precision
-);
-create index on store.statements (stay, predicate, object);
-create index on store.statements (stay, subject);
-"""
 Data = Mapping[IRI | None, Iterable[Triple]]
 
 
 class World:
-    """A database with any number of data sets; ``stay`` tells the graph of a statement."""
+    """The history's tables with any number of data sets; ``stay`` is the graph of a statement."""
 
     def __init__(self, url: str) -> None:
+        PostgresStore.open(url, Timeline.INTEGER).close()
         self._connection = psycopg2.connect(url)
         self._cursor = self._connection.cursor()
-        self._cursor.execute(_TABLES)
-        self._cursor.execute("set jit = off")
-        self._ids: dict[Term, int] = {}
+        self._dictionary = Dictionary()
+        Partitions(Timeline.INTEGER).make(self._cursor, [1])
         self._graphs = 0
 
     def close(self) -> None:
@@ -54,26 +38,20 @@ class World:
 
     def load(self, data: Data) -> dict[IRI | None, int]:
         """Store graphs, each triple one to three times; gives a number for each graph."""
-        before = len(self._ids)
         numbers: dict[IRI | None, int] = {}
         rows = []
         for name, triples in data.items():
             self._graphs += 1
             numbers[name] = self._graphs
-            for place, triple in enumerate(dict.fromkeys(triples)):
-                ids = [self._ids.setdefault(term, len(self._ids) + 1) for term in triple]
-                found = number(triple[2])
-                value = None if found is None else float(found)
+            distinct = list(dict.fromkeys(triples))
+            terms = [term for triple in distinct for term in triple]
+            ids = self._dictionary.numbers(self._cursor, terms)
+            for place, triple in enumerate(distinct):
+                found = rounded(number_of(triple[2]))
                 rows += [
-                    (*ids, time, time + 1, self._graphs, value) for time in range(1 + place % 3)
+                    (*(ids[term] for term in triple), time, time + 1, self._graphs, 0, found, False)
+                    for time in range(1 + place % 3)
                 ]
-        new = list(self._ids)[before:]
-        execute_values(
-            self._cursor,
-            "insert into store.terms values %s",
-            [(self._ids[term], *_stored(term)) for term in new],
-            page_size=1000,
-        )
         execute_values(self._cursor, "insert into store.statements values %s", rows, page_size=1000)
         return numbers
 
@@ -84,11 +62,9 @@ class World:
     def compiled(self, query: Query, graphs: Mapping[IRI | None, int]) -> SqlQuery:
         """A query over one data set."""
         named = {name: _triples(each) for name, each in graphs.items() if name is not None}
-        found = sorted(constants(query, named))
-        tree, ids = lookup(found), {}
-        if tree is not None:
-            self._cursor.execute(tree.sql("postgres"))
-            ids = {found[place]: id_ for place, id_ in self._cursor.fetchall()}
+        keys = {each: term_key(each) for each in constants(query, named)}
+        numbers = look_up(self._cursor, list(keys.values()))
+        ids = {term: numbers[key] for term, key in keys.items() if key in numbers}
         default = graphs.get(None, 0)
         terms = parse_one(
             "SELECT t.id, t.kind, t.text, t.datatype, t.language, t.number, t.moment "
@@ -126,18 +102,3 @@ def _triples(graph: int) -> exp.Select:
     )
     assert isinstance(tree, exp.Select)
     return tree
-
-
-def _stored(term: Term) -> tuple[Any, ...]:
-    if isinstance(term, IRI):
-        return (0, str(term), None, None, None, None)
-    if isinstance(term, BlankNode):
-        return (1, term.removeprefix("_:"), None, None, None, None)
-    assert isinstance(term, Literal)
-    try:
-        value = number(term)
-    except TermError:
-        value = None
-    exact = Decimal(repr(value)) if isinstance(value, float) else value
-    known = moment(term) if term.datatype in (XSD_DATE_TIME, XSD_DATE_TIME_STAMP) else None
-    return (2, term.lexical, term.datatype, term.language, exact, known)
