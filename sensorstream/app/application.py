@@ -433,6 +433,13 @@ def open_history(settings: HistorySettings, stack: ExitStack) -> str:
     """
     if settings.url:
         return settings.url
-    server = embedded.start(settings.folder)
+    server = embedded.start(settings.folder, settings.port)
     stack.callback(server.stop)
+    if settings.port != server.port:
+        _LOG.warning(
+            "history.port is %d, but the embedded PostgreSQL ran already with %s: stop all that "
+            "uses it, and start again",
+            settings.port,
+            server.port or "none",
+        )
     return server.url
