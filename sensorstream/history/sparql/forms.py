@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from sensorstream.errors import UnsupportedQuery
 from sensorstream.history.sparql.fragments import (
     all_of,
     constant,
@@ -29,7 +30,7 @@ from sensorstream.history.sparql.relations import (
     settled,
     where,
 )
-from sensorstream.history.sparql.scope import PARTS, Column, Scope, SqlQuery
+from sensorstream.history.sparql.scope import PARTS, TOO_DEEP, Column, Scope, SqlQuery
 from sensorstream.history.sparql.values import Constant
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.network.expressions.expression_functions import with_base
@@ -70,8 +71,16 @@ def compile_query(query: Query, scope: Scope) -> SqlQuery:
     """A query as SQL.
 
     Raises:
-        UnsupportedQuery: part of the query cannot be said in SQL with the same meaning.
+        UnsupportedQuery: part of the query cannot be said in SQL with the same meaning, or it is
+            nested too deeply.
     """
+    try:
+        return _compiled(query, scope)
+    except RecursionError:
+        raise UnsupportedQuery(TOO_DEEP) from None
+
+
+def _compiled(query: Query, scope: Scope) -> SqlQuery:
     form = query.form
     pattern = rewritten(with_base(form.pattern, query.base))
     ids, terms = _with_unknown(_produced(query, scope.named), scope)

@@ -23,11 +23,12 @@ from sensorstream.network.expressions.functions import fault_of_pattern
 
 _ESCAPED: Final = frozenset("\\|.?*+(){}[]^$-")
 _SPECIAL: Final = re.compile(r"[\\|.?*+(){}\[\]^$]")
-_CLASSES: Final = {"d": r"\d", "D": r"\D", "w": r"\w", "W": r"\W", "s": r"\s", "S": r"\S"}
+# Not \w: it has other marks and signs in each language of patterns.
+_CLASSES: Final = {"d": r"\d", "D": r"\D", "s": r"\s", "S": r"\S"}
 _CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _QUANTIFIER: Final = re.compile(r"[?*+]|\{[0-9]{1,3}(,[0-9]{0,3})?\}")
 _MOST_REPEATS: Final = 255
-_CLASS_PART: Final = re.compile(r"\\[nrt\\|.?*+(){}\[\]^$-]|\\[dDwWsS]|[^\\\[\]]")
+_CLASS_PART: Final = re.compile(r"\\[nrt\\|.?*+(){}\[\]^$-]|\\[dDsS]|[^\\\[\]]")
 
 
 def regex(arguments: list[Value], frame: Frame) -> Value:
@@ -221,7 +222,7 @@ class _Translation:
             if self.written[end] == "]" and not first:
                 return f"{made}]", end + 1
             part = _CLASS_PART.match(self.written, end)
-            if part is None or (part[0] in ("\\D", "\\W", "\\S")):
+            if part is None or part[0] in ("\\D", "\\S"):
                 raise self._refusal("a class within a class")
             text = part[0]
             if text[0] == "\\" and text[1] in _CONTROLS:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from sqlglot import exp
 
+from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.model.terms import Literal as RdfLiteral
 
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
-PARTS = ("kind", "text", "datatype", "language")
+TOO_DEEP: Final = (
+    "nested too deeply for SQL: expected fewer conditions and groups within each other"
+)
+PARTS: Final = ("kind", "text", "datatype", "language")
+"""What tells a term: the columns of each in a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,5 +73,12 @@ class SqlQuery:
     columns: tuple[Column, ...]
 
     def text(self) -> str:
-        """The query for PostgreSQL."""
-        return self.tree.sql("postgres", copy=False)
+        """The query for PostgreSQL.
+
+        Raises:
+            UnsupportedQuery: it is nested too deeply.
+        """
+        try:
+            return self.tree.sql("postgres", copy=False)
+        except RecursionError:
+            raise UnsupportedQuery(TOO_DEEP) from None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sensorstream.errors import UnsupportedQuery
+from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.history.sparql.forms import constants
 from sensorstream.model.datatypes import (
     XSD,
@@ -145,12 +145,25 @@ def test_an_expression_has_the_value_of_sparql(
 @pytest.mark.parametrize(
     "expression",
     ['SHA1("a")', 'BNODE("a")', 'REGEX("a", ?p)', 'REGEX("a", "(?=a)")', 'REGEX("a", "a*?")',
-     'REGEX("a", "(a)\\\\1")', 'REPLACE("a", "a|b", "c")', 'REPLACE("aaa", "a*b*c", "")',
+     'REGEX("a", "(a)\\\\1")', 'REGEX("a", "\\\\w")',
+     'REPLACE("a", "a|b", "c")', 'REPLACE("aaa", "a*b*c", "")',
      ":f(1)", "xsd:integer(1, 2)", 'REGEX("a", "[a-z&&[^b]]")', 'REGEX("a", "a{300}")'],
 )  # fmt: skip
 def test_what_sql_cannot_say_is_refused_by_name(world: World, expression: str) -> None:
     with pytest.raises(UnsupportedQuery, match=r"\(\)"):
         value(world, expression)
+
+
+@pytest.mark.parametrize("depth", [30, 3000])
+def test_a_long_condition_is_answered_or_refused(world: World, depth: int) -> None:
+    condition = " || ".join(f"?v = {n}" for n in range(depth))
+    data = {None: [(A, P, Literal("7", XSD_INTEGER)), (B, P, Literal("-7", XSD_INTEGER))]}
+    query = f"SELECT ?s {{ ?s :p ?v FILTER({condition}) }}"
+    if depth == 30:
+        assert ask(world, query, data) == [(A,)]
+    else:
+        with pytest.raises(QueryError, match="nest"):
+            ask(world, query, data)
 
 
 def test_order_is_unbound_blank_iri_numbers_times_texts(world: World) -> None:
