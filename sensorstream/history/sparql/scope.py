@@ -13,9 +13,7 @@ from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.model.terms import Literal as RdfLiteral
 
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
-TOO_DEEP: Final = (
-    "nested too deeply for SQL: expected fewer conditions and groups within each other"
-)
+TOO_DEEP: Final = "nested too deeply for SQL: expected fewer conditions within each other"
 PARTS: Final = ("kind", "text", "datatype", "language")
 """What tells a term: the columns of each in a result."""
 

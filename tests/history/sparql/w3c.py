@@ -51,6 +51,7 @@ def answer_of_history(case: QueryCase, query: Query, world: World) -> Result:
         if graph is None and query.dataset.default:
             # What FROM names is a graph of the data, merged for this query.
             data.setdefault(IRI(query.dataset.default[0]), []).extend(_triples(file))
+    world.forget()
     sql = world.compiled(query, world.load(data))
     if sql.form == "ASK":
         return bool(world.rows(sql)[0][0])

@@ -53,6 +53,9 @@ class World:
                     for time in range(1 + place % 3)
                 ]
         execute_values(self._cursor, "insert into store.statements values %s", rows, page_size=1000)
+        if len(rows) > 40:
+            # Without statistics the planner takes every join to have one row.
+            self._cursor.execute("analyze store.statements")
         return numbers
 
     def forget(self) -> None:
