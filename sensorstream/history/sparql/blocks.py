@@ -21,11 +21,13 @@ from sensorstream.history.sparql.relations import (
     unit,
     where,
 )
+from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.network.expressions.values import number
 from sensorstream.sparql.algebra import (
     Comparison,
     Expression,
+    In,
     Inverse,
     Path,
     PatternTerm,
@@ -52,9 +54,24 @@ class Bound:
     number: float
 
 
-def bound(condition: Expression) -> Bound | None:
-    """What a condition demands of a number, loosely: rounding loses the difference of < and <=."""
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The terms that a filter allows, where only the same term is equal."""
+
+    name: str
+    terms: tuple[Term, ...]
+
+
+def bound(condition: Expression) -> Bound | OneOf | None:
+    """What a condition demands of a variable, so that an index can answer it.
+
+    Of numbers it is a little less than the condition: rounding loses the difference of < and <=.
+    """
     match condition:
+        case Comparison("=", Variable(name), (IRI() | Literal()) as term) if _is_plain(term):
+            return OneOf(name, (term,))
+        case In(Variable(name), choices) if all(map(_is_plain, choices)):
+            return OneOf(name, tuple(each for each in choices if isinstance(each, IRI | Literal)))
         case Comparison(
             "=" | "<" | ">" | "<=" | ">=" as operator, Variable(name), Literal() as term
         ):
@@ -68,6 +85,13 @@ def bound(condition: Expression) -> Bound | None:
             loose = {"<": "<=", ">": ">="}.get(operator, operator)
             return Bound(name, loose, double) if double - double == 0 else None
     return None
+
+
+def _is_plain(term: object) -> bool:
+    """Whether nothing but the same term is equal to a term: an IRI or a string."""
+    return isinstance(term, IRI) or (
+        isinstance(term, Literal) and term.datatype in (XSD_STRING, RDF_LANG_STRING)
+    )
 
 
 def block(compiler: Compiler, patterns: Iterable[TriplePattern], place: Place) -> Relation:
@@ -128,8 +152,7 @@ def _joined(compiler: Compiler, triples: Sequence[_Triple], place: Place) -> Rel
                     continue
                 columns[end.name] = column
                 conditions += _substituted(column, end.name, place)
-                if part == "object":
-                    conditions += _bounded(alias, end.name, place.bounds)
+                conditions += _bounded(compiler, column, end.name, place.bounds)
             else:
                 assert isinstance(end, IRI | Literal)
                 conditions.append(sql(":a = :b", a=column, b=_id(compiler, end)))
@@ -159,17 +182,26 @@ def _substituted(column: exp.Expr, name: str, place: Place) -> list[exp.Expr]:
     return [any_of(same, sql(":id IS NULL", id=id_))]
 
 
-def _bounded(alias: str, name: str, bounds: Iterable[Bound]) -> list[exp.Expr]:
-    """Conditions that an index on numbers answers; the filters decide exactly."""
-    return [
-        sql(
-            f":number {each.operator} CAST(:value AS DOUBLE PRECISION)",
-            number=exp.column("number", alias),
-            value=repr(each.number),
-        )
-        for each in bounds
-        if each.name == name
-    ]
+def _bounded(
+    compiler: Compiler, column: exp.Column, name: str, bounds: Iterable[Bound | OneOf]
+) -> list[exp.Expr]:
+    """Conditions that an index answers; the filters decide exactly."""
+    found: list[exp.Expr] = []
+    for each in bounds:
+        if each.name != name:
+            continue
+        if isinstance(each, OneOf):
+            ids = [_id(compiler, term) for term in each.terms]
+            found.append(exp.In(this=column.copy(), expressions=ids) if ids else exp.false())
+        elif column.name == "object":
+            found.append(
+                sql(
+                    f":number {each.operator} CAST(:value AS DOUBLE PRECISION)",
+                    number=exp.column("number", column.table),
+                    value=repr(each.number),
+                )
+            )
+    return found
 
 
 def _with_path(compiler: Compiler, below: Relation, triple: _Triple, place: Place) -> Relation:

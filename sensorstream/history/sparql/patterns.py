@@ -66,14 +66,14 @@ _UNREPEATABLE: Final = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
 class Place:
     """Where a pattern stands: its graph, and what is known of how its solutions are used.
 
-    ``once``: how often a solution comes makes no difference. ``bounds`` are conditions on numbers
-    that the filters above imply. ``outer`` is the row around an EXISTS; ``substituted`` tells
+    ``once``: how often a solution comes makes no difference. ``bounds`` are conditions that
+    the filters above imply. ``outer`` is the row around an EXISTS; ``substituted`` tells
     whether its values must be put into blocks of triples, not only compared at the end.
     """
 
     graph: exp.Select
     once: bool = False
-    bounds: tuple[blocks.Bound, ...] = ()
+    bounds: tuple[blocks.Bound | blocks.OneOf, ...] = ()
     outer: Frame | None = None
     substituted: bool = False
 

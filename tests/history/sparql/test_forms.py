@@ -241,6 +241,18 @@ def test_a_computed_value_joins_with_stored_terms(world: World) -> None:
     assert ask(world, text, data) == [(A,)]
 
 
+def test_a_filter_on_a_name_is_a_condition_on_ids(world: World) -> None:
+    data = {None: [(A, P, Literal("x")), (B, P, Literal("x", language="en")), (C, P, A)]}
+    text = "SELECT ?s { ?s :p ?o FILTER(?o = %s) }"
+    assert ask(world, text % '"x"', data) == [(A,)]
+    assert ask(world, text % '"x"@EN', data) == [(B,)]
+    assert ask(world, text % ":a", data) == [(C,)]
+    assert ask(world, text % '"nobody says this"', data) == []
+    query = compiled(world, 'SELECT ?s { ?s ?p ?o FILTER(?o IN (:a, "x")) }', data)
+    assert sorted(world.answer(query)) == [(A,), (C,)]
+    assert ".object IN (" in query.text()
+
+
 def test_a_number_and_a_subject_are_found_by_index(world: World) -> None:
     data = {
         None: [
