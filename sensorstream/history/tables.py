@@ -120,7 +120,7 @@ statements: Final = Table(
     # The object's number, rounded: for the index.
     Column("number", Double),
     Column("inferred", Boolean, nullable=False),
-    Index("statements_subject_idx", "subject", "valid_to"),
+    Index("statements_subject_idx", "subject", "predicate", "valid_to"),
     Index("statements_object_idx", "predicate", "object", "valid_to"),
     Index(
         "statements_number_idx",
