@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine
 from sqlglot import exp, parse_one
 
 from sensorstream.history.database import translating
+from sensorstream.history.functions import install_functions
 from sensorstream.history.names import sql_names
 from sensorstream.history.reader import admit_reader
 from sensorstream.history.terms import Dictionary
@@ -302,6 +303,7 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
                 cursor.execute(f"create view {_qualified(name)} as {_render(view)}")
                 told = exp.Literal.string(wanted[name]).sql("postgres")
                 cursor.execute(f"comment on view {_qualified(name)} is {told}")
+        install_functions(cursor, timeline)
         admit_reader(cursor, HISTORY)
 
 
