@@ -24,6 +24,7 @@
     ├── BackgroundError          a file of background knowledge that cannot be read or found
     ├── QueryError               a SPARQL or SQL text that cannot be run
     │   ├── QueryConflict        a continuous query whose name is taken, or one too many
+    │   ├── UnknownIndividual    an individual that is neither in the window nor in history
     │   ├── UnknownQuery         a continuous query that does not exist
     │   ├── UnsupportedQuery     a continuous query that no stream can answer
     │   └── NotIncremental       a part of a query that must be evaluated anew each time
@@ -276,6 +277,12 @@ class QueryConflict(QueryError):
     """A continuous query whose name is taken, or one more than may run."""
 
     code = "query-conflict"
+
+
+class UnknownIndividual(QueryError):
+    """Neither the window nor history has this individual."""
+
+    code = "unknown-individual"
 
 
 class UnknownQuery(QueryError):

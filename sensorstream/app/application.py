@@ -23,6 +23,7 @@ from sensorstream.alerts.targets import check_target
 from sensorstream.analysis import Known
 from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
+from sensorstream.app.individuals import Individuals
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, silent
@@ -159,6 +160,9 @@ class Application:
         self._sources = set(settings.sources)
         self.queries = Queries(
             machine.engine, self._pipeline, log, deployment.timeline, self._known_to_queries
+        )
+        self.individuals = Individuals(
+            machine.engine, self._pipeline.settled, database, settings.history.statement_timeout
         )
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)

@@ -45,6 +45,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "webhooks": "Register, list and remove the webhooks of a running server.",
         "quarantine": "Look at the messages that a running server did not take in.",
         "window": "Show the window of a running server and its individuals, oldest first.",
+        "individuals": "Show the latest values of individuals that a running server knows.",
         "ontology": "Read or replace the ontology of a running server.",
         "rules": "List the mapping rules and the semantic rules of a running server.",
         "run": "Run messages through a deployment, or queries and rules over recorded events.",

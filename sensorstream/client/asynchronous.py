@@ -158,6 +158,17 @@ class AsyncClient:
         """The window's definition, its totals and a page of its individuals, oldest first."""
         return await self._do(operation.window(limit, offset))
 
+    async def individual(self, iri: str) -> dict[str, Any]:
+        """An individual: of each property the values it has in the window, or had last."""
+        return await self._do(operation.individual(iri))
+
+    async def latest(self, class_: str, limit: int = 100, after: str = "") -> dict[str, Any]:
+        """A page of the individuals of a class with their latest values.
+
+        ``after`` is that of the page before; None there: it was the last page.
+        """
+        return await self._do(operation.latest(class_, limit, after))
+
     async def rules(self) -> list[dict[str, Any]]:
         """The mapping rules and the semantic rules in force."""
         return await self._do(operation.rules())

@@ -160,6 +160,17 @@ class Client:
         """The window's definition, its totals and a page of its individuals, oldest first."""
         return self._do(operation.window(limit, offset))
 
+    def individual(self, iri: str) -> dict[str, Any]:
+        """An individual: of each property the values it has in the window, or had last."""
+        return self._do(operation.individual(iri))
+
+    def latest(self, class_: str, limit: int = 100, after: str = "") -> dict[str, Any]:
+        """A page of the individuals of a class with their latest values.
+
+        ``after`` is that of the page before; None there: it was the last page.
+        """
+        return self._do(operation.latest(class_, limit, after))
+
     def rules(self) -> list[dict[str, Any]]:
         """The mapping rules and the semantic rules in force."""
         return self._do(operation.rules())

@@ -16,6 +16,7 @@ from sqlglot import exp, parse_one
 
 from sensorstream.errors import OntologyConflict
 from sensorstream.history.database import translating
+from sensorstream.history.functions import install_functions
 from sensorstream.history.names import sql_names
 from sensorstream.history.reader import admit_reader
 from sensorstream.history.terms import Dictionary
@@ -293,6 +294,7 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
                 cursor.execute(f"create view {_qualified(name)} as {_render(view)}")
                 told = exp.Literal.string(wanted[name]).sql("postgres")
                 cursor.execute(f"comment on view {_qualified(name)} is {told}")
+        install_functions(cursor, timeline)
         admit_reader(cursor, HISTORY)
 
 
