@@ -1,0 +1,123 @@
+"""SQL trees from small texts with placeholders, so that constants are never spliced as text."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from sqlglot import exp, parse_one
+
+from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.datatypes import (
+    RDF_LANG_STRING,
+    XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_FLOAT,
+    XSD_INTEGER,
+    XSD_STRING,
+)
+
+_KNOWN: Final = {
+    "string": XSD_STRING,
+    "tagged": RDF_LANG_STRING,
+    "boolean": XSD_BOOLEAN,
+    "integer": XSD_INTEGER,
+    "decimal": XSD_DECIMAL,
+    "float": XSD_FLOAT,
+    "double": XSD_DOUBLE,
+    "datetime": XSD_DATE_TIME,
+    "stamp": XSD_DATE_TIME_STAMP,
+    "date": XSD_DATE,
+    "blanks": " \t\n\r",
+}
+"""Placeholders that every text may use."""
+_CLOSED: Final = (
+    exp.Column,
+    exp.Literal,
+    exp.Func,
+    exp.Case,
+    exp.Paren,
+    exp.Subquery,
+    exp.Null,
+    exp.Boolean,
+    exp.Tuple,
+)
+"""Expressions that need no parentheses around them."""
+
+
+def sql(text: str, **parts: exp.Expr | str | int) -> exp.Expr:
+    """The tree of a PostgreSQL text in which ``:name`` stands for a part.
+
+    A text or integer as a part is a constant.
+    """
+    tree = _parsed(text).copy()
+    for place in list(tree.find_all(exp.Placeholder)):
+        new = _part(place.name, parts)
+        if place is tree:
+            return new
+        place.replace(new)
+    return tree
+
+
+def constant(value: str | int) -> exp.Expr:
+    """A text or an integer.
+
+    Raises:
+        UnsupportedQuery: the text has a character that PostgreSQL cannot hold.
+    """
+    if isinstance(value, int):
+        return exp.Literal.number(value) if value >= 0 else exp.Neg(this=constant(-value))
+    if "\0" in value:
+        raise UnsupportedQuery("a constant with the character NUL: history holds no such text")
+    return exp.Literal.string(value)
+
+
+def null(kind: str) -> exp.Expr:
+    """NULL of a type."""
+    return exp.cast(exp.null(), kind)
+
+
+def all_of(*conditions: exp.Expr) -> exp.Expr:
+    """The conjunction; of nothing, true."""
+    return _chained(exp.And, conditions) or exp.true()
+
+
+def any_of(*conditions: exp.Expr) -> exp.Expr:
+    """The disjunction; of nothing, false."""
+    return _chained(exp.Or, conditions) or exp.false()
+
+
+def is_light(tree: exp.Expr) -> bool:
+    """Whether a tree may stand in several places: a column or a constant."""
+    if isinstance(tree, exp.Cast | exp.Neg | exp.Paren):
+        return is_light(tree.this)
+    return isinstance(tree, exp.Column | exp.Literal | exp.Null | exp.Boolean)
+
+
+def closed(tree: exp.Expr) -> exp.Expr:
+    """The tree in parentheses where it needs them as an operand."""
+    if isinstance(tree, exp.Query) and not isinstance(tree, exp.Subquery):
+        return exp.Subquery(this=tree)
+    return tree if isinstance(tree, _CLOSED) else exp.Paren(this=tree)
+
+
+@cache
+def _parsed(text: str) -> exp.Expr:
+    return parse_one(text, dialect="postgres")
+
+
+def _part(name: str, parts: dict[str, exp.Expr | str | int]) -> exp.Expr:
+    given = parts[name] if name in parts else _KNOWN[name]
+    return constant(given) if isinstance(given, str | int) else closed(given.copy())
+
+
+def _chained(kind: type[exp.Connector], conditions: tuple[exp.Expr, ...]) -> exp.Expr | None:
+    made: exp.Expr | None = None
+    for each in conditions:
+        operand = closed(each.copy())
+        made = operand if made is None else kind(this=made, expression=operand)
+    return made
