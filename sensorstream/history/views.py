@@ -64,8 +64,9 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
         View(
             "individuals",
             _query(
-                "SELECT :name AS iri, k.text AS class, :time AS time, :expired AS expired_at, "
-                ":message AS message_id FROM store.stays AS i "
+                # A class may be asserted and inferred.
+                "SELECT DISTINCT :name AS iri, k.text AS class, :time AS time, "
+                ":expired AS expired_at, :message AS message_id FROM store.stays AS i "
                 "LEFT JOIN store.statements AS t ON t.stay = i.stay AND t.subject = i.name "
                 "AND t.valid_to = i.expired_at AND t.predicate = :type "
                 "LEFT JOIN store.terms AS n ON n.id = i.name "
@@ -130,9 +131,10 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
     query = _query(
         "SELECT :iri AS iri, :time AS time, :expired AS expired_at, "
         ":message AS message_id FROM store.stays AS i "
-        "JOIN store.statements AS c ON c.stay = i.stay AND c.subject = i.name "
-        "AND c.valid_to = i.expired_at AND c.predicate = :type AND c.object = :name "
-        "LEFT JOIN store.terms AS n ON n.id = i.name",
+        "LEFT JOIN store.terms AS n ON n.id = i.name "
+        "WHERE EXISTS (SELECT 1 FROM store.statements AS c WHERE c.stay = i.stay "
+        "AND c.subject = i.name AND c.valid_to = i.expired_at "
+        "AND c.predicate = :type AND c.object = :name)",
         iri=_written("n"),
         time=_time("i.time", timeline),
         expired=_time("i.expired_at", timeline),
