@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Final
 
@@ -35,6 +36,7 @@ _KNOWN: Final = {
     "blanks": " \t\n\r",
 }
 """Placeholders that every text may use."""
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _CLOSED: Final = (
     exp.Column,
     exp.Literal,
@@ -49,12 +51,12 @@ _CLOSED: Final = (
 """Expressions that need no parentheses around them."""
 
 
-def sql(text: str, **parts: exp.Expr | str | int) -> exp.Expr:
+def sql(template: str, /, **parts: exp.Expr | str | int) -> exp.Expr:
     """The tree of a PostgreSQL text in which ``:name`` stands for a part.
 
     A text or integer as a part is a constant.
     """
-    tree = _parsed(text).copy()
+    tree = _parsed(template).copy()
     for place in list(tree.find_all(exp.Placeholder)):
         new = _part(place.name, parts)
         if place is tree:
@@ -71,9 +73,17 @@ def constant(value: str | int) -> exp.Expr:
     """
     if isinstance(value, int):
         return exp.Literal.number(value) if value >= 0 else exp.Neg(this=constant(-value))
-    if "\0" in value:
-        raise UnsupportedQuery("a constant with the character NUL: history holds no such text")
+    if not is_storable(value):
+        raise UnsupportedQuery(
+            "a constant with the character NUL, or half of a surrogate pair: PostgreSQL holds no "
+            "such text"
+        )
     return exp.Literal.string(value)
+
+
+def is_storable(text: str) -> bool:
+    """Whether PostgreSQL can hold a text."""
+    return _UNSTORABLE.search(text) is None
 
 
 def null(kind: str) -> exp.Expr:
@@ -91,6 +101,21 @@ def any_of(*conditions: exp.Expr) -> exp.Expr:
     return _chained(exp.Or, conditions) or exp.false()
 
 
+def free(tree: exp.Expr) -> exp.Expr:
+    """The tree itself if it stands nowhere yet, else a copy of it."""
+    return tree if tree.parent is None else tree.copy()
+
+
+def named(tree: exp.Expr, name: str) -> exp.Alias:
+    """A column of a select: an expression under a name."""
+    return exp.Alias(this=free(tree), alias=exp.to_identifier(name))
+
+
+def table(tree: exp.Expr, alias: str) -> exp.Subquery:
+    """A query as a table of FROM."""
+    return exp.Subquery(this=free(tree), alias=exp.TableAlias(this=exp.to_identifier(alias)))
+
+
 def is_light(tree: exp.Expr) -> bool:
     """Whether a tree may stand in several places: a column or a constant."""
     if isinstance(tree, exp.Cast | exp.Neg | exp.Paren):
@@ -102,7 +127,9 @@ def closed(tree: exp.Expr) -> exp.Expr:
     """The tree in parentheses where it needs them as an operand."""
     if isinstance(tree, exp.Query) and not isinstance(tree, exp.Subquery):
         return exp.Subquery(this=tree)
-    return tree if isinstance(tree, _CLOSED) else exp.Paren(this=tree)
+    # AND, OR and ~ count as functions, too.
+    is_closed = isinstance(tree, _CLOSED) and not isinstance(tree, exp.Binary)
+    return tree if is_closed else exp.Paren(this=tree)
 
 
 @cache
@@ -112,12 +139,12 @@ def _parsed(text: str) -> exp.Expr:
 
 def _part(name: str, parts: dict[str, exp.Expr | str | int]) -> exp.Expr:
     given = parts[name] if name in parts else _KNOWN[name]
-    return constant(given) if isinstance(given, str | int) else closed(given.copy())
+    return constant(given) if isinstance(given, str | int) else closed(free(given))
 
 
 def _chained(kind: type[exp.Connector], conditions: tuple[exp.Expr, ...]) -> exp.Expr | None:
     made: exp.Expr | None = None
     for each in conditions:
-        operand = closed(each.copy())
+        operand = closed(free(each))
         made = operand if made is None else kind(this=made, expression=operand)
     return made

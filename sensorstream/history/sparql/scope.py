@@ -69,4 +69,4 @@ class SqlQuery:
 
     def text(self) -> str:
         """The query for PostgreSQL."""
-        return self.tree.sql("postgres")
+        return self.tree.sql("postgres", copy=False)
