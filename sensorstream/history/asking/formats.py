@@ -240,6 +240,22 @@ def writers(answer: Answer) -> Mapping[str, Writer]:
             return BOOLEANS
 
 
+def write(answer: Answer, wanted: Sequence[str], out: IO[bytes]) -> str:
+    """Write an answer in the first of some formats that it can be written in; the one chosen.
+
+    Raises:
+        QueryError: none of them suits.
+    """
+    offered = writers(answer)
+    for media_type in wanted:
+        if media_type in offered:
+            offered[media_type](answer, out)
+            return media_type
+    raise QueryError(
+        f"the answer cannot be written as {' or '.join(wanted)}: expected {', '.join(offered)}"
+    )
+
+
 def _solutions(answer: Answer) -> Solutions:
     assert isinstance(answer, Solutions), "only solutions have columns"
     return answer
