@@ -72,8 +72,8 @@ def compile_query(query: Query, scope: Scope) -> SqlQuery:
     form = query.form
     pattern = rewritten(with_base(form.pattern, query.base))
     ids, terms = _with_unknown(_produced(query, scope.named), scope)
-    default, named = _dataset(query.dataset, scope)
-    compiler = Compiler(terms, ids, named, scope.repeats or bool(query.dataset.default))
+    default, graphs = _dataset(query.dataset, scope)
+    compiler = Compiler(terms, ids, graphs, scope.repeats or bool(query.dataset.default))
     match form:
         case Select():
             relation = settled(compiler.relation(pattern, Place(default)), compiler.names)
@@ -301,7 +301,7 @@ def _describe(
     columns: list[exp.Expr] = []
     tree = from_(selected(columns), exp.table_("described", alias="d"))
     tree.append("joins", join(table(graph.copy(), "g"), sql("g.subject = d.id")))
-    for end, alias in zip(_ENDS, ("ts", "tp", "to"), strict=True):
+    for end, alias in zip(_ENDS, ("t1", "t2", "t3"), strict=True):
         on = sql(":a = :b", a=exp.column("id", alias), b=exp.column(end, "g"))
         tree.append("joins", join(table(compiler.terms.copy(), alias), on))
         columns += [named(exp.column(part, alias), f"{end}_{part}") for part in PARTS]

@@ -82,9 +82,6 @@ def _constants(name: str, values: list[Value], count: int) -> list[str]:
             raise UnsupportedQuery(f"{name}(): {value.term} is not a string")
         texts.append(value.term.lexical)
     texts += [""] * (count - len(texts))
-    fault = fault_of_pattern(texts[0], texts[-1])
-    if fault:
-        raise UnsupportedQuery(f"{name}(): '{texts[0]}' {fault}")
     return texts
 
 
@@ -124,6 +121,18 @@ class _Translation:
 
     def text(self) -> str:
         """The pattern of PostgreSQL, with its options."""
+        if not set(self.flags) <= set("imsxq"):
+            raise self._fault()
+        made = self._made()
+        if fault_of_pattern(self.written, self.flags):
+            raise self._fault()
+        return made
+
+    def _fault(self) -> UnsupportedQuery:
+        fault = fault_of_pattern(self.written, self.flags)
+        return UnsupportedQuery(f"{self.name}(): '{self.written}' {fault}")
+
+    def _made(self) -> str:
         options = "i" if "i" in self.flags else ""
         # w: ^ and $ match at lines; without it only at the ends. The dot never knows lines.
         options += "w" if "m" in self.flags else "s"

@@ -210,7 +210,8 @@ def numeric_constant(term: Literal) -> exp.Expr:
     if isinstance(value, float):
         written = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(repr(value))
         return exp.cast(constant(written or repr(value)), "DECIMAL")
-    return exp.cast(constant(format(value, "f")), "DECIMAL")
+    written = str(value) if isinstance(value, int) else format(value or 0, "f")
+    return exp.cast(constant(written), "DECIMAL")
 
 
 class Truth(Value):
