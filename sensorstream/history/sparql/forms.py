@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from typing import Final
 
 from sqlglot import exp
 
@@ -51,6 +52,8 @@ from sensorstream.sparql.algebra import (
 from sensorstream.sparql.rewrite import rewritten
 from sensorstream.sparql.walk import nodes, visible
 
+_UNKNOWN: Final = -(2**62)
+"""Ids from here downwards are those of terms that only the query's text has."""
 _ENDS = ("subject", "predicate", "object")
 
 
@@ -113,7 +116,7 @@ def _produced(query: Query, graphs: Iterable[IRI]) -> set[Term]:
 def _with_unknown(found: Iterable[Term], scope: Scope) -> tuple[dict[Term, int], exp.Select]:
     """Ids for all constants; those that nobody knows get ids below zero, for this query."""
     ids = dict(scope.ids)
-    free = min(0, *ids.values()) - 1 if ids else -1
+    free = _UNKNOWN
     unknown = [each for each in sorted(found) if each not in ids]
     for each in unknown:
         ids[each] = free

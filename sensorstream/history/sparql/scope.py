@@ -25,7 +25,7 @@ class Scope:
     ``datatype``, ``language``, ``number`` and ``moment``, each term once.
 
     ``ids`` are those of the query's constants (:func:`constants`) that the relation of terms
-    knows; ids below zero may stand for terms of this query only.
+    knows; ids below zero may stand for terms of this query only, those below -2**62 are taken.
     """
 
     default: exp.Select
