@@ -292,7 +292,7 @@ class UnknownQuery(QueryError):
 
 
 class UnsupportedQuery(QueryError):
-    """A continuous query asks for something that no stream can answer."""
+    """A query asks for something that no stream, or no database, can answer."""
 
     code = "unsupported-query"
 

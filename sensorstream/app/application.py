@@ -30,14 +30,19 @@ from sensorstream.app.progress import Progress, silent
 from sensorstream.app.recovery import find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.standing import standing
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import Deployment, audit_period, build_machine, read_deployment
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import Position
+from sensorstream.errors import Position, Unavailable
 from sensorstream.history import embedded
 from sensorstream.history.alerts import alerts_after, alerts_before
+from sensorstream.history.asking.answer import Answer
+from sensorstream.history.asking.live import Standing
+from sensorstream.history.asking.question import Question
+from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
@@ -257,6 +262,32 @@ class Application:
         with self._pipeline.lock:
             self._snapshot.sync()
         return self._snapshot.read(text, default_graphs=default_graphs, named_graphs=named_graphs)
+
+    def ask(self, question: Question, *, live: bool) -> AbstractContextManager[Answer]:
+        """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`."""
+        return answered(self.url, question, self._limits, self._standing if live else None)
+
+    def plan_of(self, question: Question, *, live: bool, analyze: bool) -> tuple[str, str]:
+        """The SQL and PostgreSQL's plan of a question; see :func:`.plan_of`."""
+        source = self._standing if live else None
+        return plan_of(self.url, question, self._limits, source, analyze=analyze)
+
+    @property
+    def _limits(self) -> Limits:
+        history = self.settings.history
+        return Limits(history.statement_timeout, history.row_limit)
+
+    def _standing(self, fix: Callable[[], None]) -> Sequence[Standing]:
+        """What holds now, and the database's snapshot of the same instant."""
+
+        def read() -> Sequence[Standing]:
+            fix()
+            return list(standing(self._engine))
+
+        try:
+            return self._pipeline.settled(read).result(self._limits.timeout)
+        except TimeoutError:
+            raise Unavailable("the history is not up to date now: ask again later") from None
 
     def _known_to_queries(self) -> Known:
         streams = frozenset(filter(None, map(stream_of, tuple(self._sources))))

@@ -57,17 +57,29 @@ class AsyncClient:
         """Send many XML messages in order; each has an ``outcome`` or a ``problem``."""
         return await self._do(calls.send_batch(messages, source))
 
-    async def query(self, text: str) -> Results:
-        """The solutions of a SELECT query over the knowledge base."""
-        return await self._do(calls.query(text))
+    async def query(
+        self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
+    ) -> Results:
+        """The solutions of a SELECT query over the knowledge base; see :class:`.calls.Scope`."""
+        return await self._do(calls.query(text, calls.Scope(on, at, during)))
 
-    async def ask(self, text: str) -> bool:
-        """The answer to an ASK query over the knowledge base."""
-        return await self._do(calls.ask(text))
+    async def ask(
+        self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
+    ) -> bool:
+        """The answer to an ASK query over the knowledge base; see :class:`.calls.Scope`."""
+        return await self._do(calls.ask(text, calls.Scope(on, at, during)))
 
-    async def construct(self, text: str, accept: str = "application/n-triples") -> str:
-        """The graph of a CONSTRUCT query over the knowledge base, in a format."""
-        return await self._do(calls.construct(text, accept))
+    async def construct(
+        self,
+        text: str,
+        accept: str = "application/n-triples",
+        *,
+        on: str = "cache",
+        at: str | None = None,
+        during: str | None = None,
+    ) -> str:
+        """The graph of a CONSTRUCT query, in a format; see :class:`.calls.Scope`."""
+        return await self._do(calls.construct(text, accept, calls.Scope(on, at, during)))
 
     async def sql(self, text: str) -> Results:
         """The rows of an SQL query over history."""

@@ -59,17 +59,29 @@ class Client:
         """Send many XML messages in order; each has an ``outcome`` or a ``problem``."""
         return self._do(calls.send_batch(messages, source))
 
-    def query(self, text: str) -> Results:
-        """The solutions of a SELECT query over the knowledge base."""
-        return self._do(calls.query(text))
+    def query(
+        self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
+    ) -> Results:
+        """The solutions of a SELECT query over the knowledge base; see :class:`.calls.Scope`."""
+        return self._do(calls.query(text, calls.Scope(on, at, during)))
 
-    def ask(self, text: str) -> bool:
-        """The answer to an ASK query over the knowledge base."""
-        return self._do(calls.ask(text))
+    def ask(
+        self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
+    ) -> bool:
+        """The answer to an ASK query over the knowledge base; see :class:`.calls.Scope`."""
+        return self._do(calls.ask(text, calls.Scope(on, at, during)))
 
-    def construct(self, text: str, accept: str = "application/n-triples") -> str:
-        """The graph of a CONSTRUCT query over the knowledge base, in a format."""
-        return self._do(calls.construct(text, accept))
+    def construct(
+        self,
+        text: str,
+        accept: str = "application/n-triples",
+        *,
+        on: str = "cache",
+        at: str | None = None,
+        during: str | None = None,
+    ) -> str:
+        """The graph of a CONSTRUCT query, in a format; see :class:`.calls.Scope`."""
+        return self._do(calls.construct(text, accept, calls.Scope(on, at, during)))
 
     def sql(self, text: str) -> Results:
         """The rows of an SQL query over history."""

@@ -63,24 +63,42 @@ def send_batch(messages: Sequence[str], source: str | None) -> Call[list[dict[st
     )
 
 
-def query(text: str) -> Call[Results]:
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a query asks: ``on`` is ``cache``, ``history`` or ``all``.
+
+    Of history: what held at a time (``at``) or at any time of ``start/end`` (``during``), as the
+    deployment's time line writes them; None: what ever held.
+    """
+
+    on: str = "cache"
+    at: str | None = None
+    during: str | None = None
+
+    def parameters(self) -> dict[str, str]:
+        """Those of the request."""
+        given = {"on": self.on, "at": self.at, "during": self.during}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def query(text: str, scope: Scope) -> Call[Results]:
     """A SELECT query over the knowledge base."""
-    return _sparql(text, _SOLUTIONS, _solutions)
+    return _sparql(text, _SOLUTIONS, scope, _solutions)
 
 
-def ask(text: str) -> Call[bool]:
+def ask(text: str, scope: Scope) -> Call[bool]:
     """An ASK query over the knowledge base."""
-    return _sparql(text, _SOLUTIONS, lambda response: bool(json_object(response)["boolean"]))
+    return _sparql(text, _SOLUTIONS, scope, lambda answer: bool(json_object(answer)["boolean"]))
 
 
-def construct(text: str, accept: str) -> Call[str]:
+def construct(text: str, accept: str, scope: Scope) -> Call[str]:
     """A CONSTRUCT or DESCRIBE query over the knowledge base; the graph in a format."""
-    return _sparql(text, accept, lambda response: response.text)
+    return _sparql(text, accept, scope, lambda response: response.text)
 
 
-def sparql(text: str, accept: str) -> Call[tuple[str, str]]:
+def sparql(text: str, accept: str, scope: Scope) -> Call[tuple[str, str]]:
     """Any query: the media type of the answer, and its text."""
-    return _sparql(text, accept, lambda response: (media_type(response), response.text))
+    return _sparql(text, accept, scope, lambda response: (media_type(response), response.text))
 
 
 def sql(text: str) -> Call[Results]:
@@ -217,9 +235,12 @@ def _kinds() -> Iterator[type[SensorStreamError]]:
 _BY_CODE: Final[Mapping[str, type[SensorStreamError]]] = {kind.code: kind for kind in _kinds()}
 
 
-def _sparql(text: str, accept: str, read: Callable[[httpx.Response], Answer]) -> Call[Answer]:
+def _sparql(
+    text: str, accept: str, scope: Scope, read: Callable[[httpx.Response], Answer]
+) -> Call[Answer]:
     headers = {"Content-Type": _SPARQL, "Accept": accept}
-    return Call("POST", "/sparql", read, {"content": text.encode(), "headers": headers})
+    options = {"params": scope.parameters(), "content": text.encode(), "headers": headers}
+    return Call("POST", "/sparql", read, options)
 
 
 def json_object(response: httpx.Response) -> dict[str, Any]:

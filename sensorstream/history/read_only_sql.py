@@ -96,21 +96,21 @@ def open_sql(url: str, text: str, *, timeout: float) -> Iterator[SqlStream]:
             long; also while the rows are read.
         HistoryError: the database cannot be reached, or ended the transaction.
     """
-    connection = _reader(url)
+    connection = open_reader(url)
     try:
         connection.set_session(readonly=True)
         with connection.cursor() as cursor:
-            with _explained(text):
+            with explained(text):
                 cursor.execute(
                     "select set_config('search_path', 'history', true), "
                     # All rows are fetched, so plan for the whole result.
                     "set_config('cursor_tuple_fraction', '1', true), "
                     "set_config('statement_timeout', %s, true), "
                     "set_config('sensorstream.query', %s, true)",
-                    (_milliseconds(timeout), text),
+                    (milliseconds(timeout), text),
                 )
                 cursor.execute(_OPEN)
-            batches = _batches(cursor, text, timeout)
+            batches = fetched(cursor, text, timeout)
             first = next(batches)
             columns = tuple(map(_column, cursor.description or ()))
             yield SqlStream(columns, chain([first], batches))
@@ -118,19 +118,25 @@ def open_sql(url: str, text: str, *, timeout: float) -> Iterator[SqlStream]:
         connection.close()
 
 
-def _batches(
+def fetched(
     cursor: extensions.cursor, text: str, timeout: float
 ) -> Iterator[list[tuple[object, ...]]]:
-    """The rows, at least one batch; few at a time where they are large."""
+    """The rows of the cursor "answer", at least one batch; few at a time where they are large.
+
+    Args:
+        cursor: in the transaction that has the cursor open.
+        text: the query, for the place of an error.
+        timeout: seconds that PostgreSQL may still work on it.
+    """
     left, wanted = timeout, _FIRST_BATCH
     while True:
         begun = monotonic()
-        with _explained(text):
+        with explained(text):
             # Anew each time: a query may call set_config itself.
             cursor.execute(
                 "select set_config('statement_timeout', %s, true), "
                 "set_config('idle_in_transaction_session_timeout', %s, true)",
-                (_milliseconds(left), _milliseconds(_IDLE_SECONDS)),
+                (milliseconds(left), milliseconds(_IDLE_SECONDS)),
             )
             cursor.execute(f"fetch forward {wanted:d} from answer")
             rows = [tuple(map(_plain, row)) for row in cursor.fetchall()]
@@ -145,7 +151,7 @@ def _batches(
             wanted = min(2 * wanted, _BATCH_ROWS)
 
 
-def _milliseconds(seconds: float) -> str:
+def milliseconds(seconds: float) -> str:
     """For a time limit of PostgreSQL, to which 0 is no limit."""
     return str(max(1, round(seconds * 1000)))
 
@@ -158,7 +164,12 @@ def _column(told: extensions.Column) -> Column:
     return Column(told.name, told.type_code)
 
 
-def _reader(url: str) -> extensions.connection:
+def open_reader(url: str) -> extensions.connection:
+    """A connection as the reader, or as a writer who is no superuser where there is none.
+
+    Raises:
+        HistoryError: the database cannot be reached, or there is no such role.
+    """
     with suppress(HistoryError):
         return connect(reader_url(url), application="sensorstream sql")
     connection = connect(url, application="sensorstream sql")
@@ -176,12 +187,19 @@ def _reader(url: str) -> extensions.connection:
 
 
 @contextmanager
-def _explained(text: str) -> Iterator[None]:
+def explained(text: str) -> Iterator[None]:
+    """Turn PostgreSQL's errors into ours; ``text`` is the query that a place in them means."""
     try:
         yield
     except psycopg2.OperationalError as error:
         if isinstance(error, psycopg2.errors.QueryCanceled):
             raise QueryError("the query took longer than history.statement_timeout") from error
+        if isinstance(
+            error, psycopg2.errors.ProgramLimitExceeded | psycopg2.errors.StatementTooComplex
+        ):
+            raise QueryError(
+                f"the query is too large for PostgreSQL: {str(error).strip()}"
+            ) from error
         raise HistoryError(f"cannot answer the query: {error}") from error
     except (psycopg2.Error, ValueError) as error:
         diagnosis = getattr(error, "diag", None)

@@ -179,11 +179,12 @@ def _look_up_or_add(cursor: extensions.cursor, terms: Sequence[Term]) -> list[in
         row = cursor.fetchone()
         assert row is not None
         found |= zip(new, count(row[0] - len(new) + 1), strict=False)
-        cursor.copy_expert(_COPY, copy_text(_rows(new, found)))
+        cursor.copy_expert(_COPY, copy_text(term_rows(new, found)))
     return [found[key] for key in keys]
 
 
-def _rows(new: Mapping[TermKey, Term], numbers: Mapping[TermKey, int]) -> Iterator[Row]:
+def term_rows(new: Mapping[TermKey, Term], numbers: Mapping[TermKey, int]) -> Iterator[Row]:
+    """Rows of ``store.terms``, in the order of :data:`TERM_COLUMNS`."""
     for key, term in new.items():
         yield (
             numbers[key],

@@ -42,7 +42,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.QueryConflict: (409, "The query cannot be registered now"),
     errors.UnknownIndividual: (404, "There is no such individual"),
     errors.UnknownQuery: (404, "There is no such query"),
-    errors.UnsupportedQuery: (422, "The query cannot run continuously"),
+    errors.UnsupportedQuery: (422, "The query has a part that cannot be answered here"),
     errors.WebhookError: (422, "The webhook cannot be registered"),
     errors.UnknownWebhook: (404, "There is no such webhook"),
     errors.ReasonerError: (503, "The reasoner failed"),

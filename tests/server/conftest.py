@@ -41,6 +41,8 @@ from sensorstream.errors import (
     Unavailable,
     UnknownQuery,
 )
+from sensorstream.history.asking.answer import Answer, Graph, Solutions
+from sensorstream.history.asking.question import Question
 from sensorstream.history.quarantine import Quarantined
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin
@@ -51,6 +53,7 @@ from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.main import create_app
 from sensorstream.settings import ServerSettings, Settings
+from sensorstream.sparql.algebra import Ask, Select
 
 EX = "http://example.org/"
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -108,6 +111,8 @@ class MemoryApplication(Application):
         self.queries = NoQueries()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
+        self.asked: list[tuple[Question, bool]] = []
+        self.rows = 1
         self.kept: list[RaisedAlert] = []
         self.hooks: list[Webhook] = []
         self.table = SqlResult(("n",), ((1,),))
@@ -168,6 +173,16 @@ class MemoryApplication(Application):
         self, text: str, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()
     ) -> Results:
         return self._snapshot.query(text, default_graphs=default_graphs, named_graphs=named_graphs)
+
+    @contextmanager
+    def ask(self, question: Question, *, live: bool) -> Iterator[Answer]:
+        self.asked.append((question, live))
+        if isinstance(question.query.form, Select):
+            yield Solutions(("name",), iter([(Literal("Ada"),)] * self.rows))
+        elif isinstance(question.query.form, Ask):
+            yield True
+        else:
+            yield Graph(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
 
     def sql(self, text: str) -> SqlResult:
         if "broken" in text:
