@@ -11,6 +11,7 @@ from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Contradiction, Inconsistent
 from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
+from sensorstream.model.events import Departure, Ended
 
 
 def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effects:
@@ -20,10 +21,17 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
     because their entry passes the watermark once.
     """
     every = [each for outcome in outcomes for each in in_order(outcome)]
+    departures: list[Departure] = []
+    ended: list[Ended] = []
+    for each in every:
+        gone = (*each.departures, *each.archived)
+        departures += gone
+        ended += each.ended
+        ended += (statement for departure in gone for statement in departure.ended())
     return Effects(
         watermark=records[-1].seq,
-        departures=tuple(d for each in every for d in (*each.departures, *each.archived)),
-        superseded=tuple(s for each in every for s in each.superseded),
+        departures=tuple(departures),
+        ended=tuple(ended),
         alerts=tuple(a for each in every for a in each.alerts),
         statuses=tuple(
             MessageStatus(
@@ -57,13 +65,23 @@ def merged(parts: Sequence[Effects]) -> Effects:
     if not ordered:
         raise ValueError("expected the effects of at least one group")
     last = ordered[-1]
+    ended: dict[Ended, None] = {}
+    revoked: list[Ended] = []
+    for part in ordered:
+        for each in part.revoked:
+            # What a group of these revokes of an earlier one of these is never stored.
+            if each in ended:
+                del ended[each]
+            else:
+                revoked.append(each)
+        ended.update(dict.fromkeys(part.ended))
     values: dict[str, Any] = {}
-    for each in fields(Effects):
-        value = getattr(last, each.name)
+    for field in fields(Effects):
+        value = getattr(last, field.name)
         if isinstance(value, tuple):
-            value = tuple(chain.from_iterable(getattr(part, each.name) for part in ordered))
-        values[each.name] = value
-    return Effects(**values)
+            value = tuple(chain.from_iterable(getattr(part, field.name) for part in ordered))
+        values[field.name] = value
+    return Effects(**(values | {"ended": tuple(ended), "revoked": tuple(revoked)}))
 
 
 def reports_of(outcomes: Sequence[Outcome]) -> list[QueryReport]:
