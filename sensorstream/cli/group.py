@@ -52,6 +52,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Query the history in SQL, on PostgreSQL or on Spark.",
+        "db": "Tell other programs how to reach the history's PostgreSQL.",
         "demo": "See the main job live, in about a minute.",
     }
 )
