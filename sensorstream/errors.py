@@ -39,6 +39,7 @@
     │   └── UnknownWebhook       a webhook that does not exist
     ├── MissingExtra             an optional part of the package is not installed
     ├── SparkError               Spark could not be started or used
+    ├── RunsOnSpark              what the engine would answer, where the engines run on Spark
     ├── SimulationError          recorded data that cannot be read
     ├── AddressUnavailable       an address that the server cannot listen on
     ├── RequestRefused           a server cannot understand a request of a client
@@ -367,6 +368,12 @@ class SparkError(SensorStreamError):
     """Spark could not be started or used."""
 
     code = "spark"
+
+
+class RunsOnSpark(SensorStreamError):
+    """It needs the engine's window, and the engines run on Spark: pipeline.runner is "spark"."""
+
+    code = "runs-on-spark"
 
 
 class SimulationError(SensorStreamError):

@@ -235,6 +235,24 @@ class SparkSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    """``[pipeline]``: what runs the engine."""
+
+    runner: str = _setting(
+        "engine",
+        "engine: the server itself; spark: it journals, and 'sensorstream stream' does the rest.",
+        ["engine", "spark"],
+    )
+    key: str = _setting(
+        "source", "On Spark, an engine for each value of: source, or an XPath into the messages."
+    )
+    batch: int = _setting(20_000, "On Spark, the most messages of a batch.")
+    folder: Path = _setting(
+        DATA_FOLDER / "stream", "Where Spark keeps the engines' state; on a cluster, a shared one."
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of one deployment. ``path`` is the file it was read from."""
 
@@ -250,6 +268,7 @@ class Settings:
     server: ServerSettings = ServerSettings()
     webhooks: WebhookSettings = WebhookSettings()
     spark: SparkSettings = SparkSettings()
+    pipeline: PipelineSettings = PipelineSettings()
     shedding: SheddingSettings = SheddingSettings()
     sources: Mapping[str, SourceSettings] = field(default_factory=dict)
     filters: Mapping[str, FilterSettings] = field(default_factory=dict)
@@ -275,6 +294,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "server": ServerSettings,
     "webhooks": WebhookSettings,
     "spark": SparkSettings,
+    "pipeline": PipelineSettings,
     "shedding": SheddingSettings,
 }
 

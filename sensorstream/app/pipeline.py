@@ -76,6 +76,8 @@ class Pipeline:
     ``on_commit`` is called in the pipeline's thread after every commit that has alerts or entries
     of the outbox; ``publish`` with the reports of continuous queries, after they are committed.
     ``reopen`` opens the store again when it was lost; until it succeeds, messages wait.
+    ``applies`` is False where another process applies the entries: messages enter the journal, and
+    no more; the engine here is empty and knows the continuous queries only, to check registrations.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Pipeline:
         on_commit: Callable[[], None],
         publish: Callable[[Sequence[QueryReport]], None],
         reopen: Callable[[], Store],
+        applies: bool = True,
     ) -> None:
         self.lock = Lock()
         self._target = target
@@ -101,6 +104,7 @@ class Pipeline:
         self._on_commit = on_commit
         self._publish = publish
         self._reopen = reopen
+        self._applies = applies
         self._seq = self._checkpoint_seq = store.last_seq()
         self._queue: queue.Queue[_Waiting | _Wake | None] = queue.Queue(_QUEUE)
         # What waits to read between two groups, with its future.
@@ -119,7 +123,8 @@ class Pipeline:
 
     def start(self) -> None:
         """Start to accept messages."""
-        self._engine.queries.resume(self._timeline.of(self._clock.now()))
+        if self._applies:
+            self._engine.queries.resume(self._timeline.of(self._clock.now()))
         self._thread.start()
 
     def stop(self) -> None:
@@ -270,7 +275,7 @@ class Pipeline:
 
     def _nap(self) -> float | None:
         """Seconds to wait for a message before the clock may change something; None: no limit."""
-        due = self._engine.due
+        due = self._engine.due if self._applies else None
         if due is None:
             return None
         left = due - self._timeline.of(self._clock.now())
@@ -309,6 +314,9 @@ class Pipeline:
         """Write entries to the journal, apply them, store their effects, answer: for all kinds."""
         try:
             records = self._journal([waiting.entry for waiting in group])
+            if not self._applies:
+                self._leave(records, group)
+                return
             outcomes = []
             for record, waiting in zip(records, group, strict=True):
                 with self.lock:
@@ -327,6 +335,18 @@ class Pipeline:
             else:
                 waiting.future.set_exception(outcome.rejection)
         self._settle_down(outcomes)
+
+    def _leave(self, records: Sequence[Record], group: Sequence[_Waiting]) -> None:
+        """Answer for entries that another process applies."""
+        outcomes = []
+        for record, waiting in zip(records, group, strict=True):
+            if not isinstance(waiting.entry, TakeMessage):
+                with self.lock:
+                    waiting.entry.apply(self._target, record, _NONE)
+            outcomes.append(Outcome(record.message, Status.JOURNALLED))
+        self._metrics.observe_entries([waiting.entry for waiting in group], outcomes)
+        for waiting, outcome in zip(group, outcomes, strict=True):
+            waiting.future.set_result(outcome)
 
     def _work_alone(self, waiting: _Waiting) -> None:
         try:
@@ -432,7 +452,7 @@ class Pipeline:
                 return
 
     def _checkpoint(self) -> None:
-        if self._seq > self._checkpoint_seq:
+        if self._applies and self._seq > self._checkpoint_seq:
             state = dump(self._engine.state())
             self._durably(lambda store, _: store.save_checkpoint(self._seq, state))
             self._checkpoint_seq = self._seq

@@ -35,6 +35,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "map": "Show what the mapping rules make of messages, as Turtle or TriG.",
         "rml": "Turn mapping rules into RML, and RML into mapping rules.",
         "serve": "Run the server.",
+        "stream": "Run the pipeline on Spark: an engine for each key of the messages.",
         "health": "Show whether a running server can do its work, part by part.",
         "send": "Send XML messages to a running server.",
         "simulate": "Simulate messages: face trackers, the sensors of a city, auctions.",

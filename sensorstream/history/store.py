@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from enum import Flag
 from itertools import chain
 from typing import Final
 
@@ -26,6 +27,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import connect, describe, engine, translating
+from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.migrations import migrate
 from sensorstream.history.partitions import Partitions
 from sensorstream.history.rows import (
@@ -42,15 +44,25 @@ from sensorstream.model.events import Ended, Message
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
 
-_WRITER_LOCK: Final = 0x53535752
+_JOURNAL_LOCK: Final = 0x53535752
+_EFFECTS_LOCK: Final = 0x53535746
 # The server notices a killed writer within moments; a restart must not fail for them.
 _LOCK_PATIENCE: Final = 5.0
-_REPLAY_BATCH: Final = 500
 _CHECKPOINTS_KEPT: Final = 2
 
 _COPY_MESSAGES: Final = copy_command("store.messages", MESSAGE_COLUMNS)
 _COPY_STAYS: Final = copy_command("store.stays", STAY_COLUMNS)
 _COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
+
+
+class Writes(Flag):
+    """What a process writes; two processes must not write the same."""
+
+    JOURNAL = 1
+    """New entries: :meth:`PostgresStore.append`."""
+    EFFECTS = 2
+    """All else: effects, the watermark and checkpoints."""
+    ALL = JOURNAL | EFFECTS
 
 
 class PostgresStore:
@@ -63,24 +75,25 @@ class PostgresStore:
     arrived, so open a new store, and go on from its checkpoint and watermark.
     """
 
-    def __init__(self, url: str, timeline: Timeline) -> None:
+    def __init__(self, url: str, timeline: Timeline, writes: Writes = Writes.ALL) -> None:
         """Use :meth:`open`."""
         self.url = url
         self.timeline = timeline
+        self._writes = writes
         self._dictionary = Dictionary()
         self._partitions = Partitions(timeline)
         self._removals = 0
         self._connection = connect(url, application="sensorstream writer")
 
     @classmethod
-    def open(cls, url: str, timeline: Timeline) -> PostgresStore:
-        """Become the writer of a store; creates or upgrades its schema.
+    def open(cls, url: str, timeline: Timeline, writes: Writes = Writes.ALL) -> PostgresStore:
+        """Become the writer of a store, or of a part of it; creates or upgrades its schema.
 
         Raises:
             HistoryError: the database cannot be reached or prepared, another process writes to
                 it, or it was filled with times of another time line.
         """
-        store = cls(url, timeline)
+        store = cls(url, timeline, writes)
         try:
             store._lock()
             store._make_durable()
@@ -130,12 +143,13 @@ class PostgresStore:
                 journal.
         """
         with self._transaction("cannot store effects") as cursor:
-            # Losing this commit in a crash of the machine is no loss: the journal, which is on
-            # disk, says it all again, and the watermark is lost along with it.
+            if Writes.JOURNAL in self._writes:
+                # Losing this commit in a crash of the machine is no loss: the journal, which is on
+                # disk, says it all again, and the watermark is lost along with it. The writer of
+                # effects alone has a progress of its own, which must not be ahead of them.
+                cursor.execute("set local synchronous_commit = off")
             watermark, removals = _numbers(
-                cursor,
-                "set local synchronous_commit = off; "
-                "select watermark, removals from store.progress for update",
+                cursor, "select watermark, removals from store.progress for update"
             )
             if effects.watermark <= watermark:
                 return False
@@ -187,39 +201,7 @@ class PostgresStore:
         Raises:
             HistoryError: the journal cannot be read.
         """
-        connection = connect(self.url, application="sensorstream replay")
-        try:
-            with translating("cannot read the journal"), connection.cursor("replay") as cursor:
-                cursor.itersize = _REPLAY_BATCH
-                cursor.execute(
-                    "select seq, id, source, received_at, received, content, status, kind, "
-                    "degraded, origin from store.messages where seq > %s order by seq",
-                    (after,),
-                )
-                for row in cursor:
-                    (
-                        seq,
-                        name,
-                        source,
-                        received_at,
-                        received,
-                        content,
-                        status,
-                        kind,
-                        away,
-                        origin,
-                    ) = row
-                    yield Record(
-                        seq,
-                        Message(name, bytes(content), received, source),
-                        received_at,
-                        None if status is None else Status(status),
-                        kind,
-                        away,
-                        origin or "",
-                    )
-        finally:
-            connection.close()
+        return map(record_of, journal_rows(self.url, after))
 
     def whole(self) -> bool:
         """Whether the journal still has all its entries: retention deletes the oldest."""
@@ -314,10 +296,15 @@ class PostgresStore:
         self._partitions.forget()
 
     def _lock(self) -> None:
+        for part, key in ((Writes.JOURNAL, _JOURNAL_LOCK), (Writes.EFFECTS, _EFFECTS_LOCK)):
+            if part in self._writes:
+                self._lock_one(key)
+
+    def _lock_one(self, key: int) -> None:
         deadline = time.monotonic() + _LOCK_PATIENCE
         while True:
             with self._transaction("cannot lock the store") as cursor:
-                cursor.execute("select pg_try_advisory_lock(%s)", (_WRITER_LOCK,))
+                cursor.execute("select pg_try_advisory_lock(%s)", (key,))
                 row = cursor.fetchone()
                 if row is not None and row[0]:
                     return
@@ -358,6 +345,20 @@ class PostgresStore:
             # Terms and partitions that it made are not there.
             self._forget()
             raise
+
+
+def record_of(row: JournalRow) -> Record:
+    """The record that a row of the journal is."""
+    seq, name, source, received_at, received, content, status, kind, degraded, origin = row
+    return Record(
+        seq,
+        Message(name, content, received, source),
+        received_at,
+        None if status is None else Status(status),
+        kind,
+        degraded,
+        origin or "",
+    )
 
 
 def _one(cursor: extensions.cursor, query: str) -> int:

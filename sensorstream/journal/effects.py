@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from itertools import chain
+from typing import Any
 
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome
@@ -48,6 +51,37 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
         ),
         reports=tuple(r for each in every for r in each.reports),
     )
+
+
+def merged(parts: Sequence[Effects]) -> Effects:
+    """The effects of several groups of entries as those of one group.
+
+    The groups may come from different engines; they are put in the order of their watermarks.
+
+    Raises:
+        ValueError: there is no group.
+    """
+    ordered = sorted(parts, key=lambda each: each.watermark)
+    if not ordered:
+        raise ValueError("expected the effects of at least one group")
+    last = ordered[-1]
+    ended: dict[Ended, None] = {}
+    revoked: list[Ended] = []
+    for part in ordered:
+        for each in part.revoked:
+            # What a group of these revokes of an earlier one of these is never stored.
+            if each in ended:
+                del ended[each]
+            else:
+                revoked.append(each)
+        ended.update(dict.fromkeys(part.ended))
+    values: dict[str, Any] = {}
+    for field in fields(Effects):
+        value = getattr(last, field.name)
+        if isinstance(value, tuple):
+            value = tuple(chain.from_iterable(getattr(part, field.name) for part in ordered))
+        values[field.name] = value
+    return Effects(**(values | {"ended": tuple(ended), "revoked": tuple(revoked)}))
 
 
 def reports_of(outcomes: Sequence[Outcome]) -> list[QueryReport]:
