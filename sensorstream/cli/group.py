@@ -17,6 +17,7 @@ import click
 
 from sensorstream.errors import (
     AddressUnavailable,
+    ArchiveError,
     HistoryError,
     MissingExtra,
     ReasonerError,
@@ -51,6 +52,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Query the history in SQL, on PostgreSQL or on Spark.",
+        "archive": "Move old history to Parquet files, list them, take them back.",
         "demo": "See the main job live, in about a minute.",
     }
 )
@@ -58,6 +60,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
 
 SYSTEM_FAILURES: Final = (
     AddressUnavailable,
+    ArchiveError,
     HistoryError,
     MissingExtra,
     ReasonerError,
