@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -12,8 +12,9 @@ from sensorstream.errors import QueryError, SparkError
 from sensorstream.extras import require
 from sensorstream.history.database import connect, translating
 from sensorstream.history.read_only_sql import SqlResult
-from sensorstream.history.views import View, view_definitions
+from sensorstream.history.views import View, numbered, view_definitions
 from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.session import spark_session
 from sensorstream.spark.translation import spark_sql, translate, view_name, view_query
@@ -80,9 +81,9 @@ def answering(
     from pyspark.errors import PySparkException
 
     query, used = translate(text, {view.name: view for view in views})
-    with _snapshot(url) as snapshot:
+    with _snapshot(url) as (snapshot, numbers):
         try:
-            _define(spark, url, snapshot, used)
+            _define(spark, url, snapshot, [numbered(view, numbers) for view in used])
             yield spark.sql(spark_sql(query))
         except PySparkException as error:
             raise QueryError(f"Spark: {_first_line(error)}") from error
@@ -91,8 +92,10 @@ def answering(
 
 
 @contextmanager
-def _snapshot(url: str) -> Iterator[str]:
-    """A snapshot of the history that every reader can use while the block runs."""
+def _snapshot(url: str) -> Iterator[tuple[str, Mapping[Term, int]]]:
+    """A snapshot of the history that every reader can use while the block runs, and the numbers of
+    the terms that views name.
+    """
     connection = connect(url, application="sensorstream spark snapshot")
     try:
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
@@ -100,7 +103,11 @@ def _snapshot(url: str) -> Iterator[str]:
             cursor.execute("select pg_export_snapshot()")
             row = cursor.fetchone()
             assert row is not None
-        yield row[0]
+            cursor.execute(
+                "select t.text, t.id from store.vocabulary v join store.terms t on t.id = v.term"
+            )
+            numbers: dict[Term, int] = {IRI(text): number for text, number in cursor}
+        yield row[0], numbers
     finally:
         connection.close()
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.datatypes import XSD, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
-from sensorstream.model.events import Departure, Individual, Message, Provenance, Superseded
+from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.timeline import Timeline
@@ -70,6 +70,28 @@ def departure(
     return Departure(one, time + 100, tuple((name, RDF_TYPE, kind) for kind in inferred))
 
 
+def ended(departures: Sequence[Departure]) -> tuple[Ended, ...]:
+    """All that the departed had, asserted or inferred."""
+    return tuple(
+        each
+        for gone in departures
+        for each in (
+            *gone.ended(),
+            *(
+                Ended(
+                    gone.individual.stay,
+                    gone.individual.name,
+                    triple,
+                    Provenance("m1", gone.individual.time),
+                    gone.expired_at,
+                    inferred=True,
+                )
+                for triple in gone.inferred
+            ),
+        )
+    )
+
+
 def human(number: int) -> IRI:
     return IRI(f"{EX}human-{number}")
 
@@ -90,7 +112,7 @@ def fill(store: PostgresStore) -> None:
             ("seen", Literal("2014-08-01T10:05:00+02:00", XSD_DATE_TIME)),
             ("name", Literal("Ada", language="en")),
             ("hasLocation", IRI(f"{EX}room-1")),
-            inferred=(actor, kind, actor),
+            inferred=(actor, kind),
             owned=((BlankNode("_:b"), IRI(f"{EX}x"), Literal("5", XSD_INTEGER)),),
         ),
         # It came back, with two values of one property and some that do not fit.
@@ -106,15 +128,15 @@ def fill(store: PostgresStore) -> None:
         ),
         departure(3, human(3), 3000, ("x", Literal("9" * 30, XSD_INTEGER))),
     )
-    old = Superseded(
-        human(1),
+    old = Ended(
         2,
+        human(1),
         (human(1), IRI(f"{EX}x"), Literal("7", XSD_INTEGER)),
         Provenance("m1", 1990),
-        until=1995,
+        1995,
     )
     statuses = (MessageStatus(1, Status.ACCEPTED),)
-    store.commit(Effects(1, departures, (old,), (), statuses, NOW))
+    store.commit(Effects(1, departures, (old, *ended(departures)), (), statuses, NOW))
 
 
 @pytest.fixture
@@ -207,7 +229,7 @@ def test_times_of_the_date_time_line_are_timestamps(url: str) -> None:
         store.append([Record(1, Message("m1", b"<a/>", instant), NOW)])
         gone = departure(1, human(1), instant, ("a", IRI(f"{EX}Human")))
         statuses = (MessageStatus(1, Status.ACCEPTED),)
-        store.commit(Effects(1, (gone,), (), (), statuses, NOW))
+        store.commit(Effects(1, (gone,), ended((gone,)), (), statuses, NOW))
     database = engine(url)
     install_views(database, SCHEMA, line)
     database.dispose()

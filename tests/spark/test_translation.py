@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.history.views import view_definitions
+from sensorstream.history.views import numbered, terms_of, view_definitions
 from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.spark.java import java_home
 from sensorstream.spark.translation import ViewSource, spark_sql, translate, view_query
 
@@ -25,24 +27,26 @@ def test_only_the_views_a_query_uses_are_made(schema: Schema) -> None:
 
 
 def test_a_view_reads_only_the_statements_it_needs(schema: Schema) -> None:
-    views = {view.name: view for view in view_definitions(schema, Timeline.INTEGER)}
-    human = "http://example.org/tracking#Human"
-    kind = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+    definitions = view_definitions(schema, Timeline.INTEGER)
+    numbers = {name: number for number, name in enumerate(sorted(terms_of(definitions)), 1)}
+    views = {view.name: numbered(view, numbers) for view in definitions}
+    human = numbers[IRI("http://example.org/tracking#Human")]
     query, sources = view_query(views["human"])
-    kept = ("stay", "subject", "predicate", "object", "number", "moment", "superseded")
     assert set(sources) == {
-        ViewSource("individuals", ("stay", "name", "time", "expired_at", "message_id")),
+        ViewSource("stays", ("stay", "name", "time", "expired_at", "message")),
         ViewSource(
             "statements",
-            ("stay", "subject", "superseded"),
-            (("kind", "iri"), ("object", human), ("predicate", kind)),
+            ("subject", "valid_to", "stay"),
+            (("object", str(human)), ("predicate", str(numbers[RDF_TYPE]))),
         ),
-        ViewSource("statements", kept),
+        ViewSource("statements", ("subject", "predicate", "object", "valid_to", "stay", "number")),
+        ViewSource("terms", ("id", "kind", "text")),
+        ViewSource("terms", ("id", "kind", "text", "number", "moment")),
     }
     assert "LATERAL" not in spark_sql(query)
-    (source,) = view_query(views["x"])[1]
-    assert source.equals == (("predicate", "http://example.org/tracking#x"),)
-    assert "object" not in source.columns
+    (source, *_) = view_query(views["x"])[1]
+    x = numbers[IRI("http://example.org/tracking#x")]
+    assert source.equals == (("predicate", str(x)),)
 
 
 @pytest.mark.parametrize(
