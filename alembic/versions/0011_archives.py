@@ -1,4 +1,4 @@
-"""The manifest of the archive
+"""The manifest of the archive, and what was filled into history
 
 Revision: 0011
 After: 0010
@@ -23,7 +23,7 @@ def upgrade() -> None:
         sa.Column('ended_before', sa.BigInteger(), nullable=False),
         sa.Column('state', sa.Text(), nullable=False),
         sa.Column(
-            'sums',
+            'files',
             postgresql.JSONB(astext_type=sa.Text()),
             server_default=sa.text("'{}'::jsonb"),
             nullable=False,
@@ -44,5 +44,23 @@ def upgrade() -> None:
     )
 
 
+    op.create_table(
+        'backfilled',
+        sa.Column('id', sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column('digest', sa.LargeBinary(), nullable=False),
+        sa.Column('name', sa.Text(), nullable=False),
+        sa.Column(
+            'stored_at',
+            sa.DateTime(timezone=True),
+            server_default=sa.text('now()'),
+            nullable=False,
+        ),
+        sa.PrimaryKeyConstraint('id', name=op.f('backfilled_pkey')),
+        sa.UniqueConstraint('digest', name=op.f('backfilled_digest_key')),
+        schema='store',
+    )
+
+
 def downgrade() -> None:
+    op.drop_table('backfilled', schema='store')
     op.drop_table('archives', schema='store')

@@ -75,6 +75,12 @@ def open_archive(
         ArchiveError: a file is missing or damaged.
     """
     files = {table: [part.file(folder, table) for part in parts] for table in TABLES}
+    for several in files.values():
+        for file in several:
+            if not file.exists():
+                raise ArchiveError(
+                    f"{file} is missing: expected the files that the archive's manifest lists"
+                )
     connection = duckdb.connect(
         ":memory:",
         config={

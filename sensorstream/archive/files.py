@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 from contextlib import closing, suppress
 from pathlib import Path
@@ -34,19 +35,24 @@ def write_rows(path: Path, table: ArchivedTable, cursor: extensions.cursor, rela
     Raises:
         ArchiveError: the file cannot be written.
     """
-    part = path.with_name(path.name + _PART)
+    part = part_name(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with closing(parquet.ParquetWriter(part, table.schema, compression="zstd")) as writer:
             query = table.select(relation, ordered=True)
             rows = copy_batches(cursor, query, table.schema, writer.write_batch)
-        _settle(part, path)
+        flush_and_name(part, path)
     except (OSError, pa.ArrowException) as error:
         raise ArchiveError(f"cannot write {path}: {error}") from error
     return rows
 
 
-def _settle(part: Path, path: Path) -> None:
+def part_name(path: Path) -> Path:
+    """The name of a file while it is being written."""
+    return path.with_name(path.name + _PART)
+
+
+def flush_and_name(part: Path, path: Path) -> None:
     """Give a file its name once it is on disk."""
     _flush(part, os.O_RDWR)
     part.replace(path)
@@ -77,6 +83,19 @@ def read_sums(path: Path, table: ArchivedTable) -> Sums:
     return tuple(map(int, row))
 
 
+def digest(path: Path) -> str:
+    """The SHA-256 digest of a file.
+
+    Raises:
+        ArchiveError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ArchiveError(f"cannot read {path}: {error.strerror}") from error
+
+
 def pattern(path: Path) -> str:
     """A path for ``read_parquet``, which takes ``*`` and ``[`` for signs of a pattern."""
     return glob.escape(str(path))
@@ -84,6 +103,6 @@ def pattern(path: Path) -> str:
 
 def remove(path: Path) -> None:
     """Delete a file, and what is left of an attempt to write it."""
-    for each in (path, path.with_name(path.name + _PART)):
+    for each in (path, part_name(path)):
         with suppress(FileNotFoundError):
             each.unlink()

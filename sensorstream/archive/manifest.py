@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from psycopg2 import extensions
 
 _LOCK: Final = 0x53535741
-_COLUMNS: Final = "id, name, ended_from, ended_before, state, sums, bytes"
+_COLUMNS: Final = "id, name, ended_from, ended_before, state, files, bytes"
 
 
 class State(Enum):
@@ -40,11 +40,18 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """What a file holds: the number of its rows, and the SHA-256 digest of its bytes."""
+
+    rows: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """A part of the archive: the statements with ``ended_from <= valid_to < ended_before``.
 
-    ``sums`` has for each of its files, by the name of the table, what :func:`.sum_query` gives:
-    first the number of rows. ``bytes`` is the size of all files.
+    ``held`` says what its files hold, by the name of the table. ``bytes`` is the size of all.
     """
 
     id: int
@@ -52,12 +59,12 @@ class Part:
     ended_from: int
     ended_before: int
     state: State
-    sums: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    held: Mapping[str, Held] = field(default_factory=dict)
     bytes: int = 0
 
     def rows(self, table: ArchivedTable) -> int:
         """The number of rows of one of its files."""
-        return self.sums[table.name][0]
+        return self.held[table.name].rows
 
     def file(self, folder: Path, table: ArchivedTable) -> Path:
         """One of its files, in the archive's folder."""
@@ -74,7 +81,12 @@ def parts(cursor: extensions.cursor, *states: State) -> Sequence[Part]:
         f"select {_COLUMNS} from store.archives where state = any(%s) order by ended_before, id",
         ([each.value for each in states],),
     )
-    return [Part(*row[:4], State(row[4]), *row[5:]) for row in cursor]
+    return [
+        Part(
+            id_, name, low, high, State(state), {n: Held(*held) for n, held in files.items()}, size
+        )
+        for id_, name, low, high, state, files, size in cursor
+    ]
 
 
 def begin(cursor: extensions.cursor, name: str, low: int, high: int) -> Part:
@@ -92,9 +104,14 @@ def begin(cursor: extensions.cursor, name: str, low: int, high: int) -> Part:
 def record(cursor: extensions.cursor, part: Part) -> None:
     """Set the state of a part, and what its files hold."""
     cursor.execute(
-        "update store.archives set state = %s, sums = %s, bytes = %s, changed_at = now() "
+        "update store.archives set state = %s, files = %s, bytes = %s, changed_at = now() "
         "where id = %s",
-        (part.state.value, Json(dict(part.sums)), part.bytes, part.id),
+        (
+            part.state.value,
+            Json({name: [each.rows, each.digest] for name, each in part.held.items()}),
+            part.bytes,
+            part.id,
+        ),
     )
 
 

@@ -24,15 +24,14 @@ from typing import Final
 
 from psycopg2 import errors, extensions
 
-from sensorstream.archive.files import Sums, read_sums, remove, write_rows
+from sensorstream.archive.files import Sums, digest, read_sums, remove, write_rows
 from sensorstream.archive.layout import (
     POSTGRES_BITS,
     STATEMENTS,
-    STAYS,
     ArchivedTable,
     sum_query,
 )
-from sensorstream.archive.manifest import Part, State, begin, changing, parts, record
+from sensorstream.archive.manifest import Held, Part, State, begin, changing, parts, record
 from sensorstream.archive.naming import name_of
 from sensorstream.errors import ArchiveError
 from sensorstream.history.database import connect, translating
@@ -49,10 +48,6 @@ Say = Callable[[str], None]
 
 
 _PRINT: Final = "row(count(*), sum(hashtextextended(s::text, 0)::numeric))::text"
-
-
-class _Changed(Exception):
-    """The rows are no longer those of the snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +162,10 @@ def _move(
         part = replace(
             part,
             state=State.ARCHIVED,
-            sums={table.name: found for table, found in sums.items()},
+            held={
+                table.name: Held(sums[table][0], digest(file))
+                for table, file in part.files(folder).items()
+            },
             bytes=sum(file.stat().st_size for file in part.files(folder).values()),
         )
         say(f"{name}: leaving PostgreSQL")
@@ -232,14 +230,13 @@ def _leave(connection: extensions.connection, source: _Source, part: Part, print
                 # A stay that is stored meanwhile is not deleted.
                 cursor.execute(source.farewell)
                 if cursor.fetchone() != prints:
-                    raise _Changed
+                    connection.rollback()
+                    return False
                 record(cursor, part)
                 # The writer must not believe that the partition is there.
                 cursor.execute("update store.progress set removals = removals + 1")
                 cursor.execute(f"drop table {source.statements}")
             return True
-        except _Changed:
-            return False
         except errors.LockNotAvailable:
             if time.monotonic() > patience:
                 raise ArchiveError(

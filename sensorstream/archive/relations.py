@@ -118,11 +118,10 @@ def _leave_out_terms(select: exp.Select) -> None:
         table, on = join.this, join.args.get("on")
         if isinstance(table, exp.Table) and (table.db, table.name) == ("store", "terms"):
             assert isinstance(on, exp.EQ)
-            sides = (on.left, on.right)
-            (own,) = (each for each in sides if each.table == table.alias)
-            (other,) = (each for each in sides if each is not own)
-            assert own.name == "id"
+            own, other = on.left, on.right
+            assert isinstance(own, exp.Column)
             assert isinstance(other, exp.Column)
+            assert (own.table, own.name) == (table.alias, "id")
             named[table.alias] = other
         else:
             kept.append(join)

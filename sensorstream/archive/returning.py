@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pyarrow as pa
 from pyarrow import parquet
 
-from sensorstream.archive.files import read_sums, remove
+from sensorstream.archive.files import digest, remove
 from sensorstream.archive.layout import STATEMENTS, STAYS
 from sensorstream.archive.manifest import Part, State, changing, parts, record
 from sensorstream.archive.moving import Say, sweep
@@ -68,7 +68,7 @@ def restore(
         for each in found:
             say(f"{name}: checking")
             for table, file in each.files(folder).items():
-                if read_sums(file, table) != tuple(each.sums[table.name]):
+                if digest(file) != each.held[table.name].digest:
                     raise ArchiveError(f"{file} is damaged: it does not hold what was archived")
             say(f"{name}: going into PostgreSQL")
             with connection, connection.cursor() as cursor:
@@ -127,9 +127,7 @@ def object_of(row: ArchivedRow) -> Term:
     return named(row["object"])
 
 
-def delete(
-    url: str, folder: Path, before: Instant, say: Say = lambda _: None
-) -> Sequence[Part]:
+def delete(url: str, folder: Path, before: Instant, say: Say = lambda _: None) -> Sequence[Part]:
     """Delete the parts whose statements all ended before an instant, for good.
 
     Raises:

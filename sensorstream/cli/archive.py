@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def command(context: click.Context, age: str | None, config: Path, as_json: bool) -> None:
-    """Move old history out of PostgreSQL, into Parquet files.
+    """Move old history out of PostgreSQL into Parquet files.
 
     Whole partitions move: those whose statements all ended more than D ago. Works beside a running
     server and without one; a run that is broken off loses nothing, and the next one goes on.
@@ -65,6 +65,43 @@ def list_(config: Path, as_json: bool) -> None:
 
         found = kept_parts(url, State.ARCHIVED)
     _print(found, settings.time.timeline, as_json)
+
+
+@command.command("restore")
+@click.argument("part")
+@config_option
+@json_option
+def restore_(part: str, config: Path, as_json: bool) -> None:
+    """Take a part, such as 2014-08-01, back into PostgreSQL.
+
+    Safe beside a running server, which stores nothing until the rows are in.
+    """
+    with _opened(config, quiet=as_json) as (settings, url, say):
+        from sensorstream.archive.returning import restore
+
+        line = settings.time.timeline
+        found = restore(url, settings.archive.folder, part, line, say)
+    _print(found, line, as_json)
+
+
+@command.command("delete")
+@click.option(
+    "--older-than",
+    "age",
+    metavar="D",
+    required=True,
+    help="How long ago the statements must have ended: P365D, or a whole number.",
+)
+@config_option
+@json_option
+def delete_(age: str, config: Path, as_json: bool) -> None:
+    """Delete old parts of the archive for good."""
+    with _opened(config, quiet=as_json) as (settings, url, say):
+        from sensorstream.archive.returning import delete
+
+        line = settings.time.timeline
+        found = delete(url, settings.archive.folder, _bound(url, age, line), say)
+    _print(found, line, as_json)
 
 
 @contextmanager

@@ -51,8 +51,8 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "run": "Run messages through a deployment, or queries and rules over recorded events.",
         "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
-        "sql": "Query the history in SQL, on PostgreSQL or on Spark.",
-        "archive": "Move old history to Parquet files, list them, take them back.",
+        "sql": "Query the history in SQL, on PostgreSQL or Spark, or its archive.",
+        "archive": "Move old history out of PostgreSQL into Parquet files.",
         "demo": "See the main job live, in about a minute.",
     }
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from sensorstream.model.datatypes import (
     XSD_DOUBLE,
     XSD_INTEGER,
 )
-from sensorstream.model.events import Departure, Individual, Message, Provenance, Superseded
+from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
@@ -44,7 +44,9 @@ def schema() -> Schema:
     return Schema(
         classes=frozenset(map(_iri, ("Human", "Room", "Actor"))),
         object_properties=frozenset({_iri("hasLocation")}),
-        datatype_properties=frozenset(map(_iri, ("x", "speed", "size", "awake", "seen", "hasName"))),
+        datatype_properties=frozenset(
+            map(_iri, ("x", "speed", "size", "awake", "seen", "hasName"))
+        ),
         ranges_of={
             _iri("x"): frozenset({IRI(XSD_INTEGER)}),
             _iri("speed"): frozenset({IRI(XSD_DOUBLE)}),
@@ -55,10 +57,10 @@ def schema() -> Schema:
     )
 
 
-def stay(number: int) -> tuple[Departure, Superseded]:
-    """One stay, on one of some days, and a value that was replaced during it."""
+def stay(number: int) -> tuple[Departure, tuple[Ended, ...]]:
+    """One stay, on one of some days; with a value replaced and a class inferred during it."""
     name = _iri(f"human-{number % 40}")
-    time = LINE.of(START) + number % DAYS * DAY + number * 1_000_001
+    time = LINE.of(START) + number // 40 % DAYS * DAY + number * 1_000_001
     message = f"m{number % 20 + 1}"
     one = Individual(name, number, time - 1_000_000, time, number, message)
     said: dict[IRI, Term] = {
@@ -75,9 +77,13 @@ def stay(number: int) -> tuple[Departure, Superseded]:
     owned = (BlankNode(f"_:b{number}"), _iri("hasLocation"), BlankNode("_:room"))
     one.statements[owned] = Provenance(message, time)
     before = (name, _iri("x"), Literal(str(number), XSD_INTEGER))
-    return (
-        Departure(one, time + 60_000_000, ((name, RDF_TYPE, _iri("Actor")),)),
-        Superseded(name, number, before, Provenance(message, time - 1_000_000), time),
+    actor = (name, RDF_TYPE, _iri("Actor"))
+    left = time + 60_000_000
+    departure = Departure(one, left, (actor,))
+    return departure, (
+        *departure.ended(),
+        Ended(number, name, before, Provenance(message, time - 1_000_000), time),
+        Ended(number, name, actor, Provenance(message, time), left, inferred=True),
     )
 
 
@@ -102,7 +108,7 @@ def fill(store: PostgresStore, numbers: range, first: int, messages: int = 20) -
         Effects(
             seqs[-1],
             tuple(each for each, _ in stays),
-            tuple(each for _, each in stays),
+            tuple(each for _, several in stays for each in several),
             (),
             tuple(MessageStatus(n, Status.ACCEPTED) for n in seqs),
             START,
@@ -111,6 +117,6 @@ def fill(store: PostgresStore, numbers: range, first: int, messages: int = 20) -
 
 
 @pytest.fixture
-def archived(tmp_path: Path) -> Iterator[Path]:
+def archived(tmp_path: Path) -> Path:
     """An archive's folder, not made yet."""
-    yield tmp_path / "archive"
+    return tmp_path / "archive"

@@ -14,7 +14,6 @@ from threading import Thread
 import psycopg2
 import pytest
 
-from sensorstream.archive.asking import run_archive_sql
 from sensorstream.archive.layout import STATEMENTS, TABLES
 from sensorstream.archive.manifest import State, kept_parts
 from sensorstream.archive.moving import archive
@@ -22,8 +21,7 @@ from sensorstream.archive.returning import delete, restore
 from sensorstream.errors import ArchiveError
 from sensorstream.history.read_only_sql import run_sql
 from sensorstream.history.store import PostgresStore
-from sensorstream.model.schema import Schema
-from tests.archive.conftest import DAY, DAYS, LINE, START, STAYS, fill
+from tests.archive.conftest import DAY, LINE, START, STAYS, fill
 
 END = LINE.of(START) + 40 * DAY
 EVERYTHING = {
@@ -61,9 +59,7 @@ def count(url: str, folder: Path) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def test_what_ended_before_moves_and_comes_back_the_same(
-    history: str, archived: Path, schema: Schema
-) -> None:
+def test_what_ended_before_moves_and_comes_back_the_same(history: str, archived: Path) -> None:
     before = contents(history)
     whole = count(history, archived)
     parts = archive(history, archived, END, LINE)
@@ -98,6 +94,17 @@ def test_a_time_that_comes_late_makes_a_part_of_its_own(history: str, archived: 
     assert count(history, archived)[1] == STAYS + 8
 
 
+def archived_at_rest(url: str, folder: Path) -> bool:
+    """Archive; False: the rows changed too often meanwhile."""
+    try:
+        archive(url, folder, END, LINE)
+    except ArchiveError as error:
+        if "keep changing" not in str(error):
+            raise
+        return False
+    return True
+
+
 def test_a_server_writes_while_others_archive(history: str, archived: Path) -> None:
     errors: list[BaseException] = []
 
@@ -113,7 +120,8 @@ def test_a_server_writes_while_others_archive(history: str, archived: Path) -> N
     writer = Thread(target=write)
     writer.start()
     while writer.is_alive():
-        archive(history, archived, END, LINE)
+        if not archived_at_rest(history, archived):
+            continue
         parts = kept_parts(history, State.ARCHIVED)
         restore(history, archived, parts[len(parts) // 2].name, LINE)
     writer.join()
@@ -176,7 +184,7 @@ def test_a_damaged_file_is_not_restored(history: str, archived: Path) -> None:
     content = bytearray(file.read_bytes())
     content[len(content) // 3] ^= 0xFF
     file.write_bytes(content)
-    with pytest.raises(ArchiveError, match="does not hold what was archived|cannot read"):
+    with pytest.raises(ArchiveError, match="does not hold what was archived"):
         restore(history, archived, part.name, LINE)
     assert rows(history, "select count(*) from store.statements") == [(0,)]
 
@@ -191,15 +199,13 @@ def test_a_folder_of_another_history_is_refused(history: str, archived: Path) ->
     assert (archived / "statements" / "2014-08-01.1.parquet").read_bytes() == b"theirs"
 
 
-def test_a_name_that_is_not_there_is_told_with_those_that_are(
-    history: str, archived: Path
-) -> None:
+def test_a_name_that_is_not_there_is_told_with_those_that_are(history: str, archived: Path) -> None:
     archive(history, archived, END, LINE)
     with pytest.raises(ArchiveError, match="no part '2013-01-01': its parts are 2014-08-01,"):
         restore(history, archived, "2013-01-01", LINE)
 
 
-def test_old_parts_are_deleted_for_good(history: str, archived: Path, schema: Schema) -> None:
+def test_old_parts_are_deleted_for_good(history: str, archived: Path) -> None:
     parts = archive(history, archived, END, LINE)
     bound = parts[0].ended_before
     gone = delete(history, archived, bound)
@@ -209,4 +215,3 @@ def test_old_parts_are_deleted_for_good(history: str, archived: Path, schema: Sc
     ]
     assert not parts[0].file(archived, STATEMENTS).exists()
     assert delete(history, archived, bound) == []
-    assert DAYS > 1

@@ -74,9 +74,7 @@ def test_the_wheel_says_what_it_is(distributions: Distributions) -> None:
         metadata = HeaderParser().parsestr(archive.read(name).decode())
     assert metadata["Requires-Python"] == ">=3.11"
     assert metadata["License-Expression"] == "Apache-2.0"
-    assert {*EXTRAS, "all"} == set(
-        metadata.get_all("Provides-Extra", [])
-    )
+    assert {*EXTRAS, "all"} == set(metadata.get_all("Provides-Extra", []))
     assert "Typing :: Typed" in metadata.get_all("Classifier", [])
 
 
