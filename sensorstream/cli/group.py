@@ -53,6 +53,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Query the history in SQL, on PostgreSQL or Spark, or its archive.",
         "archive": "Move old history out of PostgreSQL into Parquet files.",
+        "erase": "Erase an individual from journal, history, alerts and archive.",
         "demo": "See the main job live, in about a minute.",
     }
 )
