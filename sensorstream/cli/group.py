@@ -54,6 +54,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "sql": "Query the history in SQL, on PostgreSQL or Spark, or its archive.",
         "archive": "Move old history out of PostgreSQL into Parquet files.",
         "erase": "Erase an individual from journal, history, alerts and archive.",
+        "backfill": "Fill history from folders and archives of XML messages.",
         "demo": "See the main job live, in about a minute.",
     }
 )
