@@ -33,6 +33,7 @@
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
     │   └── DamagedCheckpoint    a state that was kept and cannot be read
+    ├── ArchiveError             a file of the archive, or what is to become one
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
     ├── WebhookError             a webhook that cannot be registered
@@ -332,6 +333,12 @@ class DamagedCheckpoint(HistoryError):
     """A state of the engine that was kept and cannot be read; the one before it may be."""
 
     code = "checkpoint-damaged"
+
+
+class ArchiveError(SensorStreamError):
+    """The archive, or a folder to fill history from, cannot be read or written."""
+
+    code = "archive"
 
 
 class InternalFault(SensorStreamError):

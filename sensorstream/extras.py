@@ -13,6 +13,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "frames": ("pandas", "pyarrow"),
         "spark": ("google", "pandas", "py4j", "pyarrow", "pyspark"),
+        "archive": ("duckdb", "pyarrow"),
         "mqtt": ("aiomqtt", "paho"),
         "kafka": ("aiokafka",),
         "editor": ("lsprotocol", "pygls"),

@@ -30,6 +30,7 @@ from sensorstream.model.timeline import Timeline
 PREFIX: Final = "SENSORSTREAM_"
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 DATA_FOLDER: Final = Path("data")
+ARCHIVE_FOLDER: Final = DATA_FOLDER / "archive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,14 @@ class HistorySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ArchiveSettings:
+    """``[archive]``: what was moved out of PostgreSQL, as Parquet files."""
+
+    folder: Path = _setting(ARCHIVE_FOLDER, "Where the archive keeps its Parquet files.")
+    memory: int = _setting(1024, "Memory of a question to the archive, in MiB.")
+
+
+@dataclass(frozen=True, slots=True)
 class ServerSettings:
     """``[server]``."""
 
@@ -265,6 +274,7 @@ class Settings:
     window: WindowSettings = WindowSettings()
     reasoning: ReasoningSettings = ReasoningSettings()
     history: HistorySettings = HistorySettings()
+    archive: ArchiveSettings = ArchiveSettings()
     server: ServerSettings = ServerSettings()
     webhooks: WebhookSettings = WebhookSettings()
     spark: SparkSettings = SparkSettings()
@@ -291,6 +301,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "window": WindowSettings,
     "reasoning": ReasoningSettings,
     "history": HistorySettings,
+    "archive": ArchiveSettings,
     "server": ServerSettings,
     "webhooks": WebhookSettings,
     "spark": SparkSettings,

@@ -17,6 +17,7 @@ import click
 
 from sensorstream.errors import (
     AddressUnavailable,
+    ArchiveError,
     HistoryError,
     MissingExtra,
     ReasonerError,
@@ -52,8 +53,11 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "run": "Run messages through a deployment, or queries and rules over recorded events.",
         "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
-        "sql": "Query the history in SQL, on PostgreSQL or on Spark.",
+        "sql": "Query the history in SQL, on PostgreSQL or Spark, or its archive.",
         "db": "Tell other programs how to reach the history's PostgreSQL.",
+        "archive": "Move old history out of PostgreSQL into Parquet files.",
+        "erase": "Erase an individual from journal, history, alerts and archive.",
+        "backfill": "Fill history from folders and archives of XML messages.",
         "demo": "See the main job live, in about a minute.",
     }
 )
@@ -61,6 +65,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
 
 SYSTEM_FAILURES: Final = (
     AddressUnavailable,
+    ArchiveError,
     HistoryError,
     MissingExtra,
     ReasonerError,

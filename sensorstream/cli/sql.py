@@ -1,4 +1,4 @@
-"""``sensorstream sql``: SQL over history, on PostgreSQL or on Spark."""
+"""``sensorstream sql``: SQL over history, on PostgreSQL or on Spark, or over its archive."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 @click.option(
     "--on",
     "place",
-    type=click.Choice(["history", "spark"]),
+    type=click.Choice(["history", "spark", "archive"]),
     default="history",
     show_default=True,
-    help="Query PostgreSQL, or Spark over the same history.",
+    help="Query PostgreSQL, Spark over the same history, or the archive.",
 )
 @config_option
 @click.option(
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option("--csv", "form", flag_value="csv", help="The same as --format csv.")
 def command(query: str, place: str, config: Path, form: str) -> None:
-    """Query the history in SQL, on PostgreSQL or on Spark.
+    """Query the history in SQL, on PostgreSQL or Spark, or its archive.
 
     SQL is one SELECT, or "-" to read it from standard input; the tables are the views of the
     schema "history". Works beside a running server and without one.
@@ -54,11 +54,11 @@ def command(query: str, place: str, config: Path, form: str) -> None:
     with ExitStack() as stack:
         say = stack.enter_context(lasting("opening the history", quiet=form == "json"))
         url = open_kept(settings.history, stack)
-        say("PostgreSQL answers" if place == "history" else "Spark starts and answers")
+        ask, doing = _PLACES[place]
+        say(doing)
         if place == "history" and form in ("csv", "arrow"):
             _write(_streamed(settings, url, text, form))
             return
-        ask = on_history if place == "history" else on_spark
         table = ask(settings, url, text)
     _show(table, form)
     if table.truncated:
@@ -91,6 +91,33 @@ def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
         master=settings.spark.master,
         row_limit=settings.history.row_limit,
     )
+
+
+def on_archive(settings: Settings, url: str, text: str) -> SqlResult:
+    """The answer of DuckDB over the archive of the history at ``url``."""
+    from sensorstream.extras import require
+
+    require("archive", "the archive")
+    from sensorstream.archive.asking import run_archive_sql
+    from sensorstream.reasoning.ontology import load_ontology
+
+    return run_archive_sql(
+        url,
+        settings.archive.folder,
+        text,
+        schema=load_ontology(settings.ontology.files).schema,
+        timeline=settings.time.timeline,
+        memory=settings.archive.memory,
+        timeout=settings.history.statement_timeout,
+        row_limit=settings.history.row_limit,
+    )
+
+
+_PLACES: Final = {
+    "history": (on_history, "PostgreSQL answers"),
+    "spark": (on_spark, "Spark starts and answers"),
+    "archive": (on_archive, "DuckDB answers"),
+}
 
 
 def _streamed(settings: Settings, url: str, text: str, form: str) -> Iterator[bytes]:

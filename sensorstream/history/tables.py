@@ -224,6 +224,35 @@ checkpoints: Final = Table(
     Column("created_at", _MOMENT, nullable=False, server_default=text("now()")),
 )
 
+# What left for Parquet files: sensorstream.archive.manifest.
+archives: Final = Table(
+    "archives",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("name", Text, nullable=False),
+    # Statements that ended in this span.
+    Column("ended_from", BigInteger, nullable=False),
+    Column("ended_before", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    # For each table the number of rows in its file, and the file's SHA-256 digest.
+    Column("files", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    Column("bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("changed_at", _MOMENT, nullable=False, server_default=text("now()")),
+    CheckConstraint("state in ('writing', 'archived', 'restored', 'deleted')", name="state"),
+)
+
+# The contents that were stored without journal and window. Their statements and stays have -id as
+# the number of their message.
+backfilled: Final = Table(
+    "backfilled",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    # SHA-256.
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("stored_at", _MOMENT, nullable=False, server_default=text("now()")),
+)
+
 progress: Final = Table(
     "progress",
     metadata,

@@ -47,6 +47,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.UnknownWebhook: (404, "There is no such webhook"),
     errors.ReasonerError: (503, "The reasoner failed"),
     errors.HistoryError: (503, "The persistent knowledge base failed"),
+    errors.ArchiveError: (503, "The archive failed"),
     errors.Unavailable: (503, "Not now"),
     errors.InternalFault: (500, "A fault of the server"),
     errors.NotIncremental: (422, "The query cannot run continuously"),
