@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from secrets import token_hex
 from types import TracebackType
@@ -40,7 +40,7 @@ from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
-from sensorstream.history.read_only_sql import SqlResult, run_sql
+from sensorstream.history.read_only_sql import SqlResult, SqlStream, open_sql
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.entry import Target
@@ -302,10 +302,12 @@ class Application:
         Raises:
             QueryError: the text cannot be run.
         """
-        history = self.settings.history
-        return run_sql(
-            self.url, text, timeout=history.statement_timeout, row_limit=history.row_limit
-        )
+        with self.sql_stream(text) as stream:
+            return stream.result(self.settings.history.row_limit)
+
+    def sql_stream(self, text: str) -> AbstractContextManager[SqlStream]:
+        """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`."""
+        return open_sql(self.url, text, timeout=self.settings.history.statement_timeout)
 
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
         """Kept alerts, newest first, with ``seq`` below ``before``."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+import pyarrow as pa
 import pytest
 from click.testing import Result
 
@@ -155,6 +156,12 @@ def test_sql_reads_the_history_beside_the_server(run: Run, served: Served) -> No
     assert found["truncated"] is False
     rows = list(csv.reader(io.StringIO(run("sql", "-c", served.config, "--csv", asked).stdout)))
     assert rows == [found["columns"], *([iri, str(value)] for iri, value in found["rows"])]
+    arrow = run("sql", "-c", served.config, "--format", "arrow", asked).stdout_bytes
+    assert pa.ipc.open_stream(arrow).read_all().to_pylist() == [
+        dict(zip(found["columns"], row, strict=True)) for row in found["rows"]
+    ]
+    with Client(served.url) as client:
+        assert client.sql_arrow(asked).to_pylist() == list(client.sql(asked))
     table = run("sql", "-c", served.config, "-", given=asked).stdout.splitlines()
     assert [line.split() for line in table] == rows
 
