@@ -200,13 +200,16 @@ def _percentile(node: exp.Expr, scope: Scope, around: Around) -> Typed:
     if disc and value.kind is not Kind.DOUBLE:
         raise refused(node, "Spark gives a double precision; cast to that")
     name = "PERCENTILE_DISC" if disc else "PERCENTILE_CONT"
-    down = " DESC" if key.args.get("desc") else ""
-    tree = spark(
-        f"{name}(:share) WITHIN GROUP (ORDER BY :x{down})",
-        DOUBLE,
-        share=share,
-        x=widened(value, Kind.DOUBLE).tree,
-    ).tree
+    tree = exp.WithinGroup(
+        this=exp.Anonymous(this=name, expressions=[share.copy()]),
+        expression=exp.Order(
+            expressions=[
+                exp.Ordered(
+                    this=widened(value, Kind.DOUBLE).tree.copy(), desc=bool(key.args.get("desc"))
+                )
+            ]
+        ),
+    )
     return Typed(around(tree), DOUBLE)
 
 

@@ -46,7 +46,7 @@ _NO_DOUBLE: Final = "invalid input syntax for type double precision"
 
 def _whole(name: str) -> str:
     return (
-        f"CASE WHEN :x RLIKE '{_WHOLE_TEXT}' THEN CAST(TRIM(:x) AS {name}) "
+        f"CASE WHEN :x RLIKE '{_WHOLE_TEXT}' THEN CAST(:x AS {name}) "
         f"WHEN :x IS NOT NULL THEN RAISE_ERROR('{_NO_INTEGER}') END"
     )
 
@@ -74,9 +74,9 @@ _CASTS: Final[Mapping[tuple[Kind, Kind], str]] = {
     (Kind.TEXT, Kind.BIGINT): _whole("BIGINT"),
     (Kind.TEXT, Kind.DOUBLE): (
         f"CASE WHEN NOT (:x RLIKE '{_DOUBLE_TEXT}') THEN RAISE_ERROR('{_NO_DOUBLE}') "
-        "WHEN ABS(CAST(TRIM(:x) AS DOUBLE)) = DOUBLE('Infinity') AND NOT (LOWER(:x) LIKE '%inf%') "
+        "WHEN ABS(CAST(:x AS DOUBLE)) = DOUBLE('Infinity') AND NOT (LOWER(:x) LIKE '%inf%') "
         "THEN RAISE_ERROR('out of range for type double precision') "
-        "ELSE CAST(TRIM(:x) AS DOUBLE) END"
+        "ELSE CAST(:x AS DOUBLE) END"
     ),
     (Kind.DATE, Kind.TEXT): "CAST(:x AS STRING)",
     (Kind.DATE, Kind.MOMENT): "CAST(:x AS TIMESTAMP)",
@@ -124,7 +124,7 @@ def converted(value: Typed, kind: Kind, node: exp.Expr, digits: list[int] | None
         QueryError: the cast is not on the list.
     """
     if digits:
-        return _fixed(converted(value, kind, node), digits, node)
+        return _fixed(value, digits, node)
     if value.kind is kind:
         return value
     if (value.kind, kind) == (Kind.DOUBLE, Kind.NUMERIC):
@@ -144,10 +144,22 @@ def as_text(value: Typed, node: exp.Expr) -> Typed:
     return converted(value, Kind.TEXT, node)
 
 
+def rounded(value: Typed, digits: int) -> Typed:
+    """A double precision as a numeric with so many digits after the point."""
+    return spark(
+        f"SENSORSTREAM_ROUNDED(:x, {digits})",
+        SqlType(Kind.NUMERIC, QUOTIENT_SCALE, loose=True),
+        x=value.tree,
+    )
+
+
 def _fixed(value: Typed, digits: list[int], node: exp.Expr) -> Typed:
     precision, scale = digits[0], digits[1] if len(digits) > 1 else 0
     if not 0 <= scale <= precision <= 38:  # noqa: PLR2004  (Spark's most digits)
         raise refused(node, "Spark's numerics have at most 38 digits, none before the point")
+    if value.kind is Kind.DOUBLE and scale <= QUOTIENT_SCALE:
+        value = rounded(value, scale)
+    value = converted(value, Kind.NUMERIC, node)
     return spark(
         f"CAST(:x AS DECIMAL({precision}, {scale}))", SqlType(Kind.NUMERIC, scale), x=value.tree
     )

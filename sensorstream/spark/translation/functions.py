@@ -8,7 +8,7 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.spark.translation import constants
-from sensorstream.spark.translation.casts import as_text
+from sensorstream.spark.translation.casts import as_text, rounded
 from sensorstream.spark.translation.coercion import common, widened
 from sensorstream.spark.translation.refusal import only, refused
 from sensorstream.spark.translation.scope import Scope
@@ -33,6 +33,7 @@ Rule = Callable[[exp.Expr, Scope], Typed]
 _UPPER_DIFFERS: Final = (
     r"[\\u00DF\\u0149\\u01F0\\u0345\\u0390\\u03B0\\u0587\\u1E96-\\u1E9A\\u1F50-\\u1FFF\\uFB00-\\uFB17]"
 )
+_FEW_DIGITS: Final = 18
 _LOWER_DIFFERS: Final = r"[\\u0130\\u03A3]"
 
 
@@ -255,6 +256,16 @@ def _rounded(node: exp.Expr, scope: Scope) -> Typed:
     digits = literal_integer(node.args["decimals"], 0, node, "the number of digits")
     if value.kind is Kind.DOUBLE:
         raise refused(node, "round to digits takes a numeric; write round(x::numeric, 2)")
+    inner = node.this.unnest()
+    if isinstance(inner, exp.Cast) and not inner.args["to"].expressions:
+        given = scope.value(inner.this)
+        if given.kind is Kind.DOUBLE and value.kind is Kind.NUMERIC and digits <= _FEW_DIGITS:
+            # At once, since a small double has more digits than Spark's numerics.
+            return spark(
+                f"CAST(:x AS DECIMAL(38, {digits}))",
+                SqlType(Kind.NUMERIC, digits),
+                x=rounded(given, digits).tree,
+            )
     numeric = widened(value, Kind.NUMERIC)
     # PostgreSQL adds zeros up to the digits, Spark leaves a shorter one as it is: the same value.
     return spark(

@@ -6,7 +6,7 @@ checked where they are written, before it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Set
 from typing import Final
 
 from sqlglot import tokenize
@@ -44,7 +44,7 @@ _WAYS: Final = {
 }
 
 
-def check_names(text: str, own: Collection[str]) -> None:
+def check_names(text: str, own: Set[str]) -> None:
     """Refuse functions that are not on the list.
 
     Args:
@@ -56,7 +56,7 @@ def check_names(text: str, own: Collection[str]) -> None:
     """
     for token in _called(tokenize(text, dialect="postgres")):
         name = token.text.lower()
-        if name in _FUNCTIONS or name in _WORDS or token.text in own or name in own:
+        if name in _FUNCTIONS or _WORDS.issuperset(name.split()) or {name, token.text} & own:
             continue
         way = _WAYS.get(name, "it is not on the list of what means the same on Spark")
         column = token.col - (token.end - token.start)

@@ -125,15 +125,16 @@ def _not(node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _is(node: exp.Expr, scope: Scope) -> Typed:
-    only(node, "this", "expression")
+    only(node, "this", "expression", "negate")
     value, what = scope.value(node.this), node.expression
     if isinstance(what, exp.Null):
-        value = constants.settled(value, node)
-        return spark(":x IS NULL", BOOLEAN, x=value.tree)
-    if isinstance(what, exp.Boolean):
-        value = truth(value, node.this)
-        return spark(f":x <=> {'TRUE' if what.this else 'FALSE'}", BOOLEAN, x=value.tree)
-    raise refused(node, "write is null, is true or is false")
+        test = spark(":x IS NULL", BOOLEAN, x=constants.settled(value, node).tree)
+    elif isinstance(what, exp.Boolean):
+        told = "TRUE" if what.this else "FALSE"
+        test = spark(f":x <=> {told}", BOOLEAN, x=truth(value, node.this).tree)
+    else:
+        raise refused(node, "write is null, is true or is false")
+    return spark("NOT :x", BOOLEAN, x=test.tree) if node.args.get("negate") else test
 
 
 def _paren(node: exp.Expr, scope: Scope) -> Typed:
@@ -361,10 +362,8 @@ def _collate(node: exp.Expr, scope: Scope) -> Typed:
 
 def _column(node: exp.Expr, scope: Scope) -> Typed:
     assert isinstance(node, exp.Column)
-    if not node.table:
-        raise refused(node, "this name is not clear here; write table.column")
-    type_ = scope.column(node)
-    return Typed(exp.column(node.name, node.table, quoted=True), type_)
+    table, type_ = scope.column(node)
+    return Typed(exp.column(node.name, table, quoted=True), type_)
 
 
 def _literal(node: exp.Expr, _: Scope) -> Typed:

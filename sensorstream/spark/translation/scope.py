@@ -37,14 +37,15 @@ class Scope:
         """For a query inside this one."""
         return replace(self, tables={}, windows={}, outer=self)
 
-    def column(self, node: exp.Column) -> SqlType:
-        """The type of a column that names its table."""
+    def column(self, node: exp.Column) -> tuple[str, SqlType]:
+        """The table and the type of a column; a name alone is looked up from the inside out."""
         scope: Scope | None = self
         while scope is not None:
-            columns = scope.tables.get(node.table)
-            if columns is not None:
-                if node.name in columns:
-                    return columns[node.name]
+            names = [node.table] if node.table else list(scope.tables)
+            found = [name for name in names if node.name in scope.tables.get(name, ())]
+            if len(found) == 1:
+                return found[0], scope.tables[found[0]][node.name]
+            if found or (node.table and node.table in scope.tables):
                 break
             scope = scope.outer
-        raise refused(node, "there is no such column, or its type is not on the list")
+        raise refused(node, "no column of one table, or its type is not on the list")

@@ -32,11 +32,15 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """Spark's SQL over temporary views, its columns, and the names of the views it uses."""
+    """Spark's SQL over temporary views, its columns, and the names of the views it uses.
+
+    ``starred``: it names columns by a star, here or in a part.
+    """
 
     text: str
     columns: Outputs
     views: tuple[str, ...]
+    starred: bool
 
 
 def translate(text: str, catalog: Catalog) -> Translated:
@@ -50,7 +54,8 @@ def translate(text: str, catalog: Catalog) -> Translated:
     ctes = {each.alias for each in read.find_all(exp.CTE)}
     check_names(text, {*ctes, *(each.name for each in read.find_all(exp.TableAlias))})
     for select in read.find_all(exp.Select):
-        _name_columns(select)
+        _name_columns(select, text)
+    starred = any(not isinstance(each.parent, exp.Count) for each in read.find_all(exp.Star))
     used = _name_views(read, catalog, ctes)
     qualified = _qualified(read, {name: catalog.views[used[name]] for name in used})
     views = {name: catalog.views[view] for name, view in used.items()}
@@ -59,7 +64,7 @@ def translate(text: str, catalog: Catalog) -> Translated:
         tree, columns = query(qualified, scope)
     except RecursionError:
         raise QueryError("the query is nested too deeply") from None
-    return Translated(spark_text(tree), columns, tuple(used.values()))
+    return Translated(spark_text(tree), columns, tuple(used.values()), starred)
 
 
 def spark_text(tree: exp.Expr) -> str:
@@ -136,7 +141,7 @@ def _qualified(read: exp.Query, views: Mapping[str, Columns]) -> exp.Expr:
         raise QueryError(f"not SQL that can be read: {error}") from error
 
 
-def _name_columns(select: exp.Select) -> None:
+def _name_columns(select: exp.Select, text: str) -> None:
     """Give columns without a name the one that PostgreSQL gives them."""
     for each in list(select.expressions):
         if isinstance(each, exp.Alias | exp.Column | exp.Star | exp.Aliases):
@@ -148,5 +153,13 @@ def _name_columns(select: exp.Select) -> None:
         elif isinstance(call, exp.Cast) and isinstance(call.this, exp.Column):
             name = call.this.name
         elif isinstance(call, exp.Func) and not isinstance(call, exp.Cast | exp.Connector):
-            name = call.sql_name().lower()
+            name = _written(call, text)
         each.replace(exp.alias_(each.copy(), name, quoted=True))
+
+
+def _written(call: exp.Func, text: str) -> str:
+    """The name of a function as the query has it: the parser gives some of them another."""
+    meta = call.meta
+    if "start" in meta:
+        return text[meta["start"] : meta["end"] + 1].lower()
+    return call.sql_name().lower()
