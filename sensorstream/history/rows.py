@@ -1,26 +1,17 @@
-"""Departed individuals and superseded statements as rows, and rows as COPY text."""
+"""The journal's messages, departed individuals and ended statements as rows."""
 
 from __future__ import annotations
 
-import io
-import math
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
 
-from sensorstream.errors import TermError
-from sensorstream.journal.records import Record
-from sensorstream.model.datatypes import (
-    NUMERIC_TYPES,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-)
+from sensorstream.history.copying import Row
+from sensorstream.history.terms import number_of, rounded
+from sensorstream.journal.records import Record, number_of_message
 from sensorstream.model.events import Departure, Superseded
-from sensorstream.model.terms import BlankNode, Literal, Term, Triple
-
-Cell: TypeAlias = str | int | float | bool | bytes | datetime | None
-Row: TypeAlias = tuple[Cell, ...]
+from sensorstream.model.terms import Term, Triple
+from sensorstream.model.timeline import Instant
 
 MESSAGE_COLUMNS: Final = (
     "seq",
@@ -32,31 +23,49 @@ MESSAGE_COLUMNS: Final = (
     "content",
     "origin",
 )
-INDIVIDUAL_COLUMNS: Final = ("stay", "name", "entered", "time", "expired_at", "message_id")
+STAY_COLUMNS: Final = ("stay", "name", "entered", "time", "expired_at", "message")
 STATEMENT_COLUMNS: Final = (
-    "stay",
     "subject",
     "predicate",
     "object",
-    "kind",
-    "datatype",
-    "language",
-    "number",
-    "moment",
     "valid_from",
     "valid_to",
-    "message_id",
+    "stay",
+    "message",
+    "number",
     "inferred",
-    "superseded",
 )
 
-_TIMES: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
-# PostgreSQL has no NUL in text. COPY's special signs are escaped (manual, COPY, "Text Format").
-_COPY_SIGNS: Final = str.maketrans(
-    {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\x00": "\ufffd"}
-)
-# Very few texts contain one, and a search is much faster than translation.
-_find_sign: Final = re.compile(r"[\\\n\r\t\x00]").search
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A statement that held from ``valid_from`` to before ``valid_to``."""
+
+    stay: int
+    triple: Triple
+    message: str
+    valid_from: Instant
+    valid_to: Instant
+    inferred: bool = False
+
+
+def ended(departures: Iterable[Departure], superseded: Iterable[Superseded]) -> Iterator[Ended]:
+    """The statements that end with the stay of their individual, or were replaced before.
+
+    An inferred statement is valid from the individual's last message, from which it was derived
+    last.
+    """
+    for departure in departures:
+        one, until = departure.individual, departure.expired_at
+        for triple, said in one.statements.items():
+            yield Ended(one.stay, triple, said.message, said.time, until)
+        for triple in dict.fromkeys(departure.inferred):
+            # Asserted and derived counts as asserted.
+            if triple not in one.statements:
+                yield Ended(one.stay, triple, one.message, one.time, until, inferred=True)
+    for each in superseded:
+        said = each.provenance
+        yield Ended(each.stay, each.triple, said.message, said.time, each.until)
 
 
 def message_rows(records: Iterable[Record]) -> Iterator[Row]:
@@ -75,115 +84,26 @@ def message_rows(records: Iterable[Record]) -> Iterator[Row]:
         )
 
 
-def individual_rows(departures: Iterable[Departure]) -> Iterator[Row]:
-    """Rows of ``store.individuals``: one per stay."""
+def stay_rows(departures: Iterable[Departure], numbers: Mapping[Term, int]) -> Iterator[Row]:
+    """Rows of ``store.stays``."""
     for departure in departures:
         one = departure.individual
-        yield one.stay, one.name, one.entered, one.time, departure.expired_at, one.message
+        message = number_of_message(one.message)
+        yield one.stay, numbers[one.name], one.entered, one.time, departure.expired_at, message
 
 
-def statement_rows(
-    departures: Iterable[Departure], superseded: Iterable[Superseded]
-) -> Iterator[Row]:
-    """Rows of ``store.statements``.
-
-    A statement is valid from the time of its message until its individual expired or an update
-    replaced it. An inferred statement is valid from the individual's last message, from which it
-    was derived last.
-    """
-    for departure in departures:
-        one, until = departure.individual, departure.expired_at
-        for triple, said in one.statements.items():
-            yield _statement(one.stay, triple, said.time, until, said.message)
-        for triple in dict.fromkeys(departure.inferred):
-            # Asserted and derived counts as asserted: the views need one row per statement of a
-            # stay.
-            if triple in one.statements:
-                continue
-            yield _statement(one.stay, triple, one.time, until, one.message, inferred=True)
-    for each in superseded:
-        said = each.provenance
-        yield _statement(
-            each.stay, each.triple, said.time, each.until, said.message, superseded=True
+def statement_rows(ended: Iterable[Ended], numbers: Mapping[Term, int]) -> Iterator[Row]:
+    """Rows of ``store.statements``."""
+    for each in ended:
+        subject, predicate, value = each.triple
+        yield (
+            numbers[subject],
+            numbers[predicate],
+            numbers[value],
+            each.valid_from,
+            each.valid_to,
+            each.stay,
+            number_of_message(each.message),
+            rounded(number_of(value)),
+            each.inferred,
         )
-
-
-def _statement(
-    stay: int,
-    triple: Triple,
-    valid_from: int,
-    valid_to: int,
-    message: str,
-    *,
-    inferred: bool = False,
-    superseded: bool = False,
-) -> Row:
-    subject, predicate, value = triple
-    return (
-        stay,
-        subject,
-        predicate,
-        *_object(value),
-        valid_from,
-        valid_to,
-        message,
-        inferred,
-        superseded,
-    )
-
-
-def _object(term: Term) -> Row:
-    """object, kind, datatype, language, number, moment."""
-    if not isinstance(term, Literal):
-        kind = "blank" if isinstance(term, BlankNode) else "iri"
-        return str(term), kind, None, None, None, None
-    number, moment = None, None
-    if term.datatype in NUMERIC_TYPES:
-        number = _number(term)
-    elif term.datatype in _TIMES:
-        moment = _moment(term)
-    return term.lexical, "literal", term.datatype, term.language, number, moment
-
-
-# A rule may store a literal that is not valid for its datatype: history keeps its text.
-def _number(literal: Literal) -> float | None:
-    try:
-        return float(literal.value)  # type: ignore[arg-type]
-    except (TermError, OverflowError):
-        return None
-
-
-def _moment(literal: Literal) -> datetime | None:
-    try:
-        value = literal.value
-    except TermError:
-        return None
-    return value if isinstance(value, datetime) else None
-
-
-def copy_text(rows: Iterable[Row]) -> io.BytesIO:
-    """The rows in COPY's text format."""
-    text = "".join("\t".join(map(_cell, row)) + "\n" for row in rows)
-    # XML has no lone surrogates, but a SPARQL escape can make one; UTF-8 cannot hold it.
-    return io.BytesIO(text.encode("utf-8", "replace"))
-
-
-def copy_command(table: str, columns: Sequence[str]) -> str:
-    """The COPY statement for the text of :func:`copy_text`."""
-    return f"copy {table} ({', '.join(columns)}) from stdin"
-
-
-def _cell(value: Cell) -> str:
-    if isinstance(value, str):
-        return value if _find_sign(value) is None else value.translate(_COPY_SIGNS)
-    if value is None:
-        return "\\N"
-    if isinstance(value, bool):
-        return "t" if value else "f"
-    if isinstance(value, bytes):
-        return f"\\\\x{value.hex()}"
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, float) and math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return str(value)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import chain
 from typing import Final
 
 import psycopg2
@@ -23,20 +24,24 @@ from psycopg2.extras import execute_values
 from sensorstream.alerts.cloudevents import report_json
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
+from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import connect, describe, engine, translating
 from sensorstream.history.migrations import migrate
+from sensorstream.history.partitions import Partitions
 from sensorstream.history.rows import (
-    INDIVIDUAL_COLUMNS,
     MESSAGE_COLUMNS,
     STATEMENT_COLUMNS,
-    copy_command,
-    copy_text,
-    individual_rows,
+    STAY_COLUMNS,
+    Ended,
+    ended,
     message_rows,
     statement_rows,
+    stay_rows,
 )
+from sensorstream.history.terms import Dictionary
 from sensorstream.journal.records import Effects, Record
-from sensorstream.model.events import Message
+from sensorstream.model.events import Departure, Message
+from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
 
 _WRITER_LOCK: Final = 0x53535752
@@ -46,7 +51,7 @@ _REPLAY_BATCH: Final = 500
 _CHECKPOINTS_KEPT: Final = 2
 
 _COPY_MESSAGES: Final = copy_command("store.messages", MESSAGE_COLUMNS)
-_COPY_INDIVIDUALS: Final = copy_command("store.individuals", INDIVIDUAL_COLUMNS)
+_COPY_STAYS: Final = copy_command("store.stays", STAY_COLUMNS)
 _COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
 
 
@@ -64,6 +69,9 @@ class PostgresStore:
         """Use :meth:`open`."""
         self.url = url
         self.timeline = timeline
+        self._dictionary = Dictionary()
+        self._partitions = Partitions(timeline)
+        self._removals = 0
         self._connection = connect(url, application="sensorstream writer")
 
     @classmethod
@@ -126,10 +134,10 @@ class PostgresStore:
         with self._transaction("cannot store effects") as cursor:
             # Losing this commit in a crash of the machine is no loss: the journal, which is on
             # disk, says it all again, and the watermark is lost along with it.
-            watermark = _one(
+            watermark, removals = _numbers(
                 cursor,
                 "set local synchronous_commit = off; "
-                "select watermark from store.progress for update",
+                "select watermark, removals from store.progress for update",
             )
             if effects.watermark <= watermark:
                 return False
@@ -138,12 +146,12 @@ class PostgresStore:
                     f"effects up to message {effects.watermark} begin at or below the watermark "
                     f"{watermark}: part of them is stored already"
                 )
-            if effects.departures:
-                rows = individual_rows(effects.departures)
-                cursor.copy_expert(_COPY_INDIVIDUALS, copy_text(rows))
-            if effects.departures or effects.superseded:
-                rows = statement_rows(effects.departures, effects.superseded)
-                cursor.copy_expert(_COPY_STATEMENTS, copy_text(rows))
+            if removals != self._removals:
+                self._forget()
+                self._removals = removals
+            self._store(
+                cursor, effects.departures, list(ended(effects.departures, effects.superseded))
+            )
             queued = False
             if effects.alerts:
                 queued = _raise_alerts(cursor, effects)
@@ -152,6 +160,7 @@ class PostgresStore:
             _set_statuses(cursor, effects)
             _settle(cursor, effects)
             _move_watermark(cursor, watermark, effects.watermark)
+        self._dictionary.settle()
         return queued
 
     def origins(self, asked: Collection[str]) -> frozenset[str]:
@@ -290,6 +299,23 @@ class PostgresStore:
         with self._transaction("cannot drop checkpoints") as cursor:
             cursor.execute("delete from store.checkpoints where seq = any(%s)", (list(seqs),))
 
+    def _store(
+        self, cursor: extensions.cursor, departures: Sequence[Departure], gone: Sequence[Ended]
+    ) -> None:
+        """Store stays that ended and statements that ended, with the terms that they need."""
+        names: Iterator[Term] = (each.individual.name for each in departures)
+        said: Iterator[Term] = (term for each in gone for term in each.triple)
+        numbers = self._dictionary.numbers(cursor, chain(names, said))
+        if departures:
+            cursor.copy_expert(_COPY_STAYS, copy_text(stay_rows(departures, numbers)))
+        if gone:
+            self._partitions.make(cursor, (each.valid_to for each in gone))
+            cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(gone, numbers)))
+
+    def _forget(self) -> None:
+        self._dictionary.forget()
+        self._partitions.forget()
+
     def _lock(self) -> None:
         deadline = time.monotonic() + _LOCK_PATIENCE
         while True:
@@ -328,17 +354,25 @@ class PostgresStore:
     @contextmanager
     def _transaction(self, doing: str) -> Iterator[extensions.cursor]:
         """One transaction: committed at the end, rolled back on any exception."""
-        with translating(doing), self._connection, self._connection.cursor() as cursor:
-            yield cursor
+        try:
+            with translating(doing), self._connection, self._connection.cursor() as cursor:
+                yield cursor
+        except BaseException:
+            # Terms and partitions that it made are not there.
+            self._forget()
+            raise
 
 
 def _one(cursor: extensions.cursor, query: str) -> int:
+    return _numbers(cursor, query)[0]
+
+
+def _numbers(cursor: extensions.cursor, query: str) -> tuple[int, ...]:
     cursor.execute(query)
     row = cursor.fetchone()
     if row is None:
         raise HistoryError("store.progress is empty: the store was tampered with")
-    number: int = row[0]
-    return number
+    return row
 
 
 def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:

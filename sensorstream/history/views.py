@@ -6,8 +6,8 @@ that it reads.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from psycopg2 import extensions
@@ -17,6 +17,7 @@ from sqlglot import exp, parse_one
 from sensorstream.history.database import translating
 from sensorstream.history.names import sql_names
 from sensorstream.history.reader import admit_reader
+from sensorstream.history.terms import Dictionary
 from sensorstream.model.datatypes import (
     INTEGER_TYPES,
     NUMERIC_TYPES,
@@ -25,14 +26,16 @@ from sensorstream.model.datatypes import (
     XSD_DATE_TIME_STAMP,
 )
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI
+from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
 HISTORY: Final = "history"
 # The comment of each generated view contains it, so that other views are never touched.
 _MARK: Final = "SensorStream:"
-# Doubles from here on do not fit a bigint.
+# In the trees: the number of the IRI that is its argument. The numbers differ between databases.
+_TERM: Final = "TERM"
+# Numbers from here on do not fit a bigint.
 _BIGINT_END: Final = "9.2e18"
 
 
@@ -61,26 +64,38 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
         View(
             "individuals",
             _query(
-                "SELECT i.name AS iri, t.object AS class, :time AS time, :expired AS expired_at, "
-                "i.message_id AS message_id FROM store.individuals AS i "
+                "SELECT :name AS iri, k.text AS class, :time AS time, :expired AS expired_at, "
+                ":message AS message_id FROM store.stays AS i "
                 "LEFT JOIN store.statements AS t ON t.stay = i.stay AND t.subject = i.name "
-                "AND t.predicate = :type AND t.kind = 'iri' AND NOT t.superseded",
+                "AND t.valid_to = i.expired_at AND t.predicate = :type "
+                "LEFT JOIN store.terms AS n ON n.id = i.name "
+                "LEFT JOIN store.terms AS k ON k.id = t.object",
+                name=_written("n"),
                 time=_time("i.time", timeline),
                 expired=_time("i.expired_at", timeline),
-                type=exp.Literal.string(RDF_TYPE),
+                message=_message("i"),
+                type=term_number(RDF_TYPE),
             ),
             "one row per stay of an individual in the window and class it had on leaving",
         ),
         View(
             "statements",
             _query(
-                "SELECT s.subject AS subject, s.predicate AS predicate, s.object AS object, "
-                "s.kind AS kind, s.datatype AS datatype, s.language AS language, "
-                "s.number AS number, s.moment AS moment, :start AS valid_from, :end AS valid_to, "
-                "s.message_id AS message_id, s.inferred AS inferred, s.superseded AS superseded "
-                "FROM store.statements AS s",
+                "SELECT :subject AS subject, p.text AS predicate, :object AS object, "
+                "CASE o.kind WHEN 0 THEN 'iri' WHEN 1 THEN 'blank' ELSE 'literal' END AS kind, "
+                "o.datatype AS datatype, o.language AS language, "
+                "s.number AS number, o.moment AS moment, :start AS valid_from, :end AS valid_to, "
+                ":message AS message_id, s.inferred AS inferred, i.stay IS NULL AS superseded "
+                "FROM store.statements AS s "
+                "LEFT JOIN store.terms AS n ON n.id = s.subject "
+                "LEFT JOIN store.terms AS p ON p.id = s.predicate "
+                "LEFT JOIN store.terms AS o ON o.id = s.object "
+                "LEFT JOIN store.stays AS i ON i.stay = s.stay AND i.expired_at = s.valid_to",
+                subject=_written("n"),
+                object=_written("o"),
                 start=_time("s.valid_from", timeline),
                 end=_time("s.valid_to", timeline),
+                message=_message("s"),
             ),
             "every statement that was, how long it held, and which message said it",
         ),
@@ -113,14 +128,17 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
     their statements.
     """
     query = _query(
-        "SELECT i.name AS iri, :time AS time, :expired AS expired_at, "
-        "i.message_id AS message_id FROM store.individuals AS i "
+        "SELECT :iri AS iri, :time AS time, :expired AS expired_at, "
+        ":message AS message_id FROM store.stays AS i "
         "JOIN store.statements AS c ON c.stay = i.stay AND c.subject = i.name "
-        "AND c.predicate = :type AND c.object = :name AND c.kind = 'iri' AND NOT c.superseded",
+        "AND c.valid_to = i.expired_at AND c.predicate = :type AND c.object = :name "
+        "LEFT JOIN store.terms AS n ON n.id = i.name",
+        iri=_written("n"),
         time=_time("i.time", timeline),
         expired=_time("i.expired_at", timeline),
-        type=exp.Literal.string(RDF_TYPE),
-        name=exp.Literal.string(name),
+        message=_message("i"),
+        type=term_number(RDF_TYPE),
+        name=term_number(name),
     )
     applicable = _applicable(schema, name)
     if applicable:
@@ -130,8 +148,10 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
                 for each in applicable
             )
         )
-        values = values.from_("store.statements AS s").where(
-            "s.stay = i.stay AND s.subject = i.name AND NOT s.superseded"
+        values = (
+            values.from_("store.statements AS s")
+            .join("store.terms AS o", on="o.id = s.object", join_type="left")
+            .where("s.stay = i.stay AND s.subject = i.name AND s.valid_to = i.expired_at")
         )
         lateral = exp.Lateral(
             this=values.subquery(), alias=exp.TableAlias(this=exp.to_identifier("p"))
@@ -145,13 +165,17 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
 
 def _property_view(schema: Schema, view: str, name: IRI, timeline: Timeline) -> View:
     query = _query(
-        "SELECT s.subject AS iri, :value AS value, :start AS valid_from, :end AS valid_to, "
-        "s.message_id AS message_id, s.inferred AS inferred FROM store.statements AS s "
+        "SELECT :iri AS iri, :value AS value, :start AS valid_from, :end AS valid_to, "
+        ":message AS message_id, s.inferred AS inferred FROM store.statements AS s "
+        "LEFT JOIN store.terms AS n ON n.id = s.subject "
+        "LEFT JOIN store.terms AS o ON o.id = s.object "
         "WHERE s.predicate = :name",
+        iri=_written("n"),
         value=_value(schema, name),
         start=_time("s.valid_from", timeline),
         end=_time("s.valid_to", timeline),
-        name=exp.Literal.string(name),
+        message=_message("s"),
+        name=term_number(name),
     )
     return View(view, query, f"values of property {name}, former ones included")
 
@@ -164,7 +188,7 @@ def _applicable(schema: Schema, name: IRI) -> list[IRI]:
 
 
 def _value(schema: Schema, name: IRI) -> exp.Expr:
-    """The value of a property as an SQL expression over the columns of a statement ``s``.
+    """The value of a property as an SQL expression: over a statement ``s`` and its object ``o``.
 
     A literal that is not of the property's datatype, or does not fit SQL's type, is NULL here;
     its text is in ``history.statements``.
@@ -172,27 +196,65 @@ def _value(schema: Schema, name: IRI) -> exp.Expr:
     datatype = schema.datatype_of(name)
     if datatype in INTEGER_TYPES:
         return _expression(
-            f"CASE WHEN s.number = FLOOR(s.number) AND ABS(s.number) < {_BIGINT_END} "
-            "THEN CAST(s.number AS BIGINT) END"
+            f"CASE WHEN o.number = FLOOR(o.number) AND ABS(o.number) < {_BIGINT_END} "
+            "THEN CAST(o.number AS BIGINT) END"
         )
     if datatype in NUMERIC_TYPES:
         return exp.column("number", "s")
     if datatype in (XSD_DATE_TIME, XSD_DATE_TIME_STAMP):
-        return exp.column("moment", "s")
+        return exp.column("moment", "o")
     if datatype == XSD_BOOLEAN:
         return _expression(
-            "CASE WHEN s.object IN ('true', '1') THEN TRUE "
-            "WHEN s.object IN ('false', '0') THEN FALSE END"
+            "CASE WHEN o.text IN ('true', '1') THEN TRUE "
+            "WHEN o.text IN ('false', '0') THEN FALSE END"
         )
-    return exp.column("object", "s")
+    return _written("o")
 
 
 def _pivot(name: IRI, value: exp.Expr) -> exp.Expr:
     """The property's value in a group of statements: the greatest of several (or true)."""
-    test = exp.column("predicate", "s").eq(exp.Literal.string(name))
+    test = exp.column("predicate", "s").eq(term_number(name))
     chosen = exp.case().when(test, value)
     truth = value.find(exp.Boolean) is not None
     return exp.LogicalOr(this=chosen) if truth else exp.Max(this=chosen)
+
+
+def _written(term: str) -> exp.Expr:
+    """The text of a term for people: a blank node is ``_:label``."""
+    return _expression(f"CASE WHEN {term}.kind = 1 THEN '_:' || {term}.text ELSE {term}.text END")
+
+
+def _message(table: str) -> exp.Expr:
+    """The id of a message, from its number: as :func:`.message_id`."""
+    return _expression(f"'m' || CAST({table}.message AS TEXT)")
+
+
+def term_number(name: IRI) -> exp.Expr:
+    """The number of an IRI in ``store.terms``; :func:`numbered` puts it in."""
+    return exp.Anonymous(this=_TERM, expressions=[exp.Literal.string(name)])
+
+
+def terms_of(views: Iterable[View]) -> frozenset[IRI]:
+    """The IRIs whose numbers the views need."""
+    return frozenset(
+        IRI(each.expressions[0].this)
+        for view in views
+        for each in view.query.find_all(exp.Anonymous)
+        if each.this == _TERM
+    )
+
+
+def numbered(view: View, numbers: Mapping[Term, int]) -> View:
+    """The view with the numbers of its terms; a term without one equals nothing."""
+
+    def number(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Anonymous) and node.this == _TERM:
+            return exp.Literal.number(numbers.get(IRI(node.expressions[0].this), 0))
+        return node
+
+    query = view.query.transform(number)
+    assert isinstance(query, exp.Select)
+    return replace(view, query=query)
 
 
 def _time(column: str, timeline: Timeline) -> exp.Expr:
@@ -222,12 +284,14 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
         HistoryError: the database fails, or a view of the user depends on a generated view that has
             to change.
     """
-    views = {each.name: each for each in view_definitions(schema, timeline)}
-    wanted = {name: _comment(each) for name, each in views.items()}
+    definitions = view_definitions(schema, timeline)
     with translating("cannot make the history's views"), database.begin() as connection:
         # The driver's cursor: here a per cent sign in an IRI is not a parameter.
         cursor = _driver_cursor(connection)
         cursor.execute(f"create schema if not exists {HISTORY}")
+        numbers = _name_terms(cursor, terms_of(definitions))
+        views = {each.name: numbered(each, numbers) for each in definitions}
+        wanted = {name: _comment(each) for name, each in views.items()}
         there = _installed(cursor)
         if there != wanted:
             for name in there:
@@ -237,6 +301,25 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
                 told = exp.Literal.string(wanted[name]).sql("postgres")
                 cursor.execute(f"comment on view {_qualified(name)} is {told}")
         admit_reader(cursor, HISTORY)
+
+
+def drop_views(connection: Connection) -> None:
+    """Remove the generated views, which a change of the base tables would find in its way."""
+    cursor = _driver_cursor(connection)
+    for name in _installed(cursor):
+        cursor.execute(f"drop view {_qualified(name)}")
+
+
+def _name_terms(cursor: extensions.cursor, names: Collection[IRI]) -> Mapping[Term, int]:
+    """The numbers of IRIs for views; these terms stay, whether a statement has them or not."""
+    # As the writer does: so no term gets two numbers.
+    cursor.execute("select from store.progress for update")
+    numbers = Dictionary().numbers(cursor, sorted(names))
+    cursor.execute(
+        "insert into store.vocabulary select unnest(%s::bigint[]) on conflict do nothing",
+        (list(numbers.values()),),
+    )
+    return numbers
 
 
 def _driver_cursor(connection: Connection) -> extensions.cursor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -12,8 +12,9 @@ from sensorstream.errors import QueryError, SparkError
 from sensorstream.extras import require
 from sensorstream.history.database import connect, translating
 from sensorstream.history.read_only_sql import SqlResult
-from sensorstream.history.views import View, view_definitions
+from sensorstream.history.views import View, numbered, view_definitions
 from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.numerics import register
 from sensorstream.spark.session import spark_session
@@ -107,9 +108,10 @@ def answering(
     foreign = [name for name in prepared.query.views if name not in known]
     if foreign:
         raise QueryError(f"not on Spark: the view {foreign[0]} is not one of SensorStream's")
-    with snapshot_of(url) as snapshot, spark_errors():
+    with snapshot_of(url) as (snapshot, numbers), spark_errors():
         prepare_session(spark)
-        define_views(spark, url, snapshot, [known[name] for name in prepared.query.views])
+        used = [numbered(known[name], numbers) for name in prepared.query.views]
+        define_views(spark, url, snapshot, used)
         yield spark.sql(prepared.query.text)
 
 
@@ -135,8 +137,10 @@ def prepare_session(spark: SparkSession) -> None:
 
 
 @contextmanager
-def snapshot_of(url: str) -> Iterator[str]:
-    """A snapshot of the history that every reader can use while the block runs."""
+def snapshot_of(url: str) -> Iterator[tuple[str, Mapping[Term, int]]]:
+    """A snapshot of the history that every reader can use while the block runs, and the numbers of
+    the terms that views name.
+    """
     connection = connect(url, application="sensorstream spark snapshot")
     try:
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
@@ -144,7 +148,11 @@ def snapshot_of(url: str) -> Iterator[str]:
             cursor.execute("select pg_export_snapshot()")
             row = cursor.fetchone()
             assert row is not None
-        yield row[0]
+            cursor.execute(
+                "select t.text, t.id from store.vocabulary v join store.terms t on t.id = v.term"
+            )
+            numbers: dict[Term, int] = {IRI(text): number for text, number in cursor}
+        yield row[0], numbers
     finally:
         connection.close()
 

@@ -21,6 +21,9 @@ class SourceColumn:
             return f"(extract(epoch from {self.name}) * 1000000)::bigint"
         if self.kind == "binary":
             return f"encode({self.name}, 'hex')"
+        if self.kind == "decimal(19, 0)":
+            # Of all numbers views use whole ones, and these exactly.
+            return f"case when abs({self.name}) < 9.2e18 and {self.name} = floor({self.name}) then {self.name}::bigint end"
         return self.name
 
 
@@ -52,35 +55,43 @@ SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
     each.name: each
     for each in (
         _table(
-            "individuals",
+            "terms",
+            "id",
+            {
+                "id": "bigint",
+                "kind": "bigint",
+                "text": "string",
+                "datatype": "string",
+                "language": "string",
+                "number": "decimal(19, 0)",
+                "moment": "timestamp",
+            },
+        ),
+        _table(
+            "stays",
             "stay",
             {
                 "stay": "bigint",
-                "name": "string",
+                "name": "bigint",
                 "entered": "bigint",
                 "time": "bigint",
                 "expired_at": "bigint",
-                "message_id": "string",
+                "message": "bigint",
             },
         ),
         _table(
             "statements",
             "stay",
             {
-                "stay": "bigint",
-                "subject": "string",
-                "predicate": "string",
-                "object": "string",
-                "kind": "string",
-                "datatype": "string",
-                "language": "string",
-                "number": "double",
-                "moment": "timestamp",
+                "subject": "bigint",
+                "predicate": "bigint",
+                "object": "bigint",
                 "valid_from": "bigint",
                 "valid_to": "bigint",
-                "message_id": "string",
+                "stay": "bigint",
+                "message": "bigint",
+                "number": "double",
                 "inferred": "boolean",
-                "superseded": "boolean",
             },
         ),
         _table(

@@ -11,7 +11,7 @@ import pytest
 
 from sensorstream.errors import QueryError
 from sensorstream.history.read_only_sql import SqlResult, run_sql
-from sensorstream.history.views import view_definitions
+from sensorstream.history.views import numbered, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import collected, define_views, prepare_session, snapshot_of
@@ -33,8 +33,8 @@ def tables(spark: SparkSession, url: str, schema: Schema) -> None:
     views = view_definitions(schema, Timeline.DATETIME)
     prepare_session(spark)
     spark.conf.set("spark.sql.shuffle.partitions", "1")
-    with snapshot_of(url) as snapshot:
-        define_views(spark, url, snapshot, views)
+    with snapshot_of(url) as (snapshot, numbers):
+        define_views(spark, url, snapshot, [numbered(view, numbers) for view in views])
         for view in views:
             table = spark.table(view_name(view.name)).toArrow()
             spark.createDataFrame(table).coalesce(1).createOrReplaceTempView(view_name(view.name))

@@ -32,6 +32,7 @@ _TARGETS: Final[Mapping[exp.DType, Kind]] = {
     exp.DType.TIMESTAMPTZ: Kind.MOMENT,
     exp.DType.TIMESTAMP: Kind.LOCAL,
     exp.DType.DATE: Kind.DATE,
+    exp.DType.VARBINARY: Kind.BYTES,
     exp.DType.INTERVAL: Kind.SPAN,
 }
 

@@ -257,9 +257,7 @@ def _like(node: exp.Expr, scope: Scope) -> Typed:
         only(node, "this", "expression")
         escape, node = node.expression.name, node.this
     only(node, "this", "expression", "negate")
-    pattern = node.expression
-    if not (isinstance(pattern, exp.Literal) and pattern.is_string):
-        raise refused(node, "the pattern must be a literal")
+    pattern = _quoted(node)
     text = constants.settled(scope.value(node.this), node)
     if text.kind is not Kind.TEXT:
         raise refused(node, "LIKE takes a text")
@@ -275,6 +273,14 @@ def _like(node: exp.Expr, scope: Scope) -> Typed:
             raise refused(node, "the pattern of ILIKE must be ASCII")
     found = spark(":x LIKE :p", BOOLEAN, x=text.tree, p=given)
     return spark("NOT :x", BOOLEAN, x=found.tree) if node.args.get("negate") else found
+
+
+def _quoted(node: exp.Expr) -> exp.Expr:
+    """The pattern on the right, which is a literal."""
+    pattern: exp.Expr = node.expression
+    if isinstance(pattern, exp.ByteString) or (isinstance(pattern, exp.Literal) and pattern.is_string):
+        return pattern
+    raise refused(node, "the pattern must be a literal")
 
 
 def _pattern(given: str, escape: str, node: exp.Expr) -> str:
@@ -296,9 +302,7 @@ def _pattern(given: str, escape: str, node: exp.Expr) -> str:
 
 def _matches(node: exp.Expr, scope: Scope) -> Typed:
     only(node, "this", "expression")
-    pattern = node.expression
-    if not (isinstance(pattern, exp.Literal) and pattern.is_string):
-        raise refused(node, "the pattern must be a literal")
+    pattern = _quoted(node)
     text = constants.settled(scope.value(node.args["this"]), node)
     if text.kind is not Kind.TEXT:
         raise refused(node, "~ takes a text")
@@ -409,6 +413,8 @@ RULES: Final[Mapping[type[exp.Expr], Rule]] = {
     exp.Collate: _collate,
     exp.Column: _column,
     exp.Literal: _literal,
+    # E'…': the parser has replaced its escapes.
+    exp.ByteString: lambda node, _: constants.unknown(exp.Literal.string(node.name)),
     exp.Null: lambda node, _: constants.unknown(node),
     exp.Boolean: lambda node, _: Typed(node.copy(), BOOLEAN),
     exp.Subquery: _subquery,

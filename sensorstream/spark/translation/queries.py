@@ -164,7 +164,7 @@ def _cut(node: exp.Expr, built: exp.Expr) -> None:
         if given is None:
             continue
         number = given.expression
-        if name == "limit" and isinstance(number, exp.Null):
+        if isinstance(number, exp.Var) and number.name.upper() == "ALL":
             continue
         told = functions.literal_integer(number, 0, given, f"the {name}")
         built.set(name, type(given)(expression=exp.Literal.number(told)))

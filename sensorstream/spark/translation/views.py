@@ -51,7 +51,7 @@ def view_query(view: View) -> tuple[exp.Select, tuple[ViewSource, ...]]:
 
 
 def _take_equalities(table: exp.Table) -> Iterator[tuple[str, str]]:
-    """Remove from the query the equalities with a text that every row of a table must fulfil."""
+    """Remove from the query the equalities with a value that every row of a table must fulfil."""
     select = table.find_ancestor(exp.Select)
     assert select is not None
     where = select.args.get("where")
@@ -66,7 +66,6 @@ def _take_equalities(table: exp.Table) -> Iterator[tuple[str, str]]:
                 and isinstance(left, exp.Column)
                 and left.table == table.alias
                 and isinstance(right, exp.Literal)
-                and right.is_string
             ):
                 yield left.name, right.this
                 each.replace(exp.true())
@@ -92,6 +91,6 @@ def _group(query: exp.Expr) -> None:
             values.select(exp.alias_(key.copy(), key.name), copy=False)
             values.group_by(key.copy(), copy=False)
             key.set("table", exp.to_identifier(alias))
-        values.set("where", exp.Where(this=exp.and_(*here)))
+        values.set("where", exp.Where(this=exp.and_(*here)) if here else None)
         join.set("this", exp.Subquery(this=values, alias=lateral.args["alias"].copy()))
         join.set("on", exp.and_(*outer))

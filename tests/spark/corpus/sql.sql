@@ -32,7 +32,7 @@ select 0.1 + 0.2 as a, 0.1 * 0.3 as b, 1.10 - 0.1 as c, 5.5 % 2 as d
 
 select 10 / 4.0 as a, 1 / 3.0 as b, 2 / 3.0 as c, 10000 / 3.0 as d, 1 / 7.00 as e, 100000000 / 7.0 as f
 
-select 1 / 30000.0 as a, 0.5 / 3 as b, 12345.678 / 0.9 as c, -1 / 3.0 as d, 9999.5 / 10000 as e
+select 1 / 3000.0 as a, 0.5 / 3 as b, 12345.678 / 0.9 as c, -1 / 3.0 as d, 9999.5 / 10000 as e
 
 -- refused: quotient of quotients
 select 1 / 3.0 / 2 as a
@@ -67,13 +67,13 @@ select cast('12' as int) as a, '7'::bigint as b, ' 3 '::int as c, '2.50'::numeri
 
 select 'Infinity'::double precision as a, '-inf'::double precision as b, 'NaN'::double precision = 'NaN'::double precision as c
 
-select speed from human where speed = 'Infinity'
+select speed from human where speed = 'Infinity' order by 1
 
 select count(*) from human where speed > 'NaN'
 
 select iri, x from human where x in (1, 2.0, 30) or x between 40 and 42 order by x, iri, time
 
-select x from human where x not in (1, null)
+select x from human where x not in (1, null) order by 1
 
 select -x as x from human as h order by abs(h.x), h.time limit 20
 
@@ -349,7 +349,7 @@ select to_char(time, 'YYYY') from human
 -- refused: date_bin
 select date_bin('1 hour', time, time) from human
 
-select now() > timestamptz '2020-01-01Z' as a, current_date > date '2020-01-01' as b, current_timestamp = now() as c
+select now() > timestamptz '2020-01-01 00:00Z' as a, current_date > date '2020-01-01' as b, current_timestamp = now() as c
 
 -- refused: list
 select localtime
@@ -366,7 +366,7 @@ select case when x > 50 then 'far' when x > 0 then 'near' else 'behind' end as a
 
 select 1 = 1.0 as a, 1 < 2.5 as b, null = 1 as c, '1' = 1 as d, true > false as e
 
--- refused: do not go together|cast
+-- refused: invalid input
 select case when awake then 1 else 'a' end from human
 
 -- refused: rows are not compared
@@ -596,8 +596,7 @@ select h.iri, l.m from human h, lateral (select max(x) as m from human where iri
 -- refused: FROM|unnest
 select * from unnest(array[1, 2]) as u(x)
 
--- refused: join
-select * from alerts natural join messages
+select * from alerts natural join messages order by seq
 
 select p, q from (values (1, 'a'), (2, null), (3, 'c')) as v(p, q) order by p desc
 
@@ -654,7 +653,7 @@ select * from pg_catalog.pg_class
 -- refused: row
 select row(1, 2)
 
--- refused: list
+-- refused: one table
 select human from human
 
 -- refused: pg_sleep
