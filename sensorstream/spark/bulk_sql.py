@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from psycopg2 import sql
+
 from sensorstream.errors import QueryError, SparkError
 from sensorstream.extras import require
 from sensorstream.history.database import connect, translating
@@ -18,6 +20,7 @@ from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.numerics import register
 from sensorstream.spark.session import spark_session
+from sensorstream.spark.source_tables import SOURCE_TABLES
 from sensorstream.spark.translation.described import Prepared, prepare
 from sensorstream.spark.translation.translate import spark_text
 from sensorstream.spark.translation.views import view_name, view_query
@@ -145,6 +148,10 @@ def snapshot_of(url: str) -> Iterator[tuple[str, Mapping[Term, int]]]:
     try:
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
         with translating("cannot read the history"), connection.cursor() as cursor:
+            # None of them may lose a partition, or move its rows to other pages, while Spark reads.
+            for table in SOURCE_TABLES:
+                cursor.execute(sql.SQL("lock table {} in access share mode").format(
+                    sql.Identifier("store", table)))
             cursor.execute("select pg_export_snapshot()")
             row = cursor.fetchone()
             assert row is not None

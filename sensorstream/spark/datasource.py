@@ -1,7 +1,9 @@
 """A Python Data Source: Spark reads the history's tables over PostgreSQL's COPY, as Arrow.
 
-Each partition is a range of stays (or sequence numbers). All of them read one exported snapshot,
-so a query sees one state of the history, even if it takes long and others write meanwhile.
+Each of its partitions is a range of a table's pages (of a partition's, where the table has such),
+so it needs no index and all are about the same size. All of them read one exported snapshot, in
+which every row is on one page: a query sees one state of the history, each row once, even if it
+takes long and others write meanwhile. The rows stream: memory does not grow with the range.
 
 The conditions that a view always has ("this class", "this property") are evaluated by PostgreSQL:
 the option ``equals``. Spark's own filter push-down is not used: Spark 4.3 keeps one reader per
@@ -10,10 +12,13 @@ loaded relation, so two uses of it with different filters would both get the fil
 
 from __future__ import annotations
 
-import io
 import json
+import os
 from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from threading import Thread
+from typing import BinaryIO, Final
 
 import pyarrow as pa
 from psycopg2 import extensions, sql
@@ -21,12 +26,20 @@ from pyarrow import csv
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, translating
 from sensorstream.spark.source_tables import SOURCE_TABLES, SourceColumn, SourceTable
 
 FORMAT = "sensorstream-history"
-# A partition is held in memory once as CSV and once as Arrow: some 100 MB of statements.
-_LARGEST_PARTITION = 50_000
+# 64 MB of a table, some 600,000 statements.
+_MOST_PAGES: Final = 8_192
+# Less is not worth a task of its own.
+_FEWEST_PAGES: Final = 128
+# Of so small a share of the rows, PostgreSQL's index finds all at once.
+_SELECTIVE: Final = 0.02
+# Bytes of CSV that are parsed at once; a row must fit, and rows with texts may be large.
+_BLOCK: Final = 4 << 20
+_TEXT_BLOCK: Final = 64 << 20
 
 _ARROW = {
     "bigint": pa.int64(),
@@ -35,21 +48,23 @@ _ARROW = {
     "boolean": pa.bool_(),
     "timestamp": pa.int64(),
     "binary": pa.string(),
+    "decimal(19, 0)": pa.decimal128(19, 0),
 }
 
 
 @dataclass
-class KeyRange(InputPartition):  # type: ignore[misc]
-    """The rows with ``low <= key < high``."""
+class Pages(InputPartition):  # type: ignore[misc]
+    """The rows on the pages from ``low`` up to ``high`` of a relation; None: on all pages."""
 
-    low: int
-    high: int
+    relation: str
+    low: int = 0
+    high: int | None = None
 
 
 class HistorySource(DataSource):  # type: ignore[misc]
     """Options: ``url`` of the history, ``table``, exported ``snapshot``, ``parallelism``.
 
-    ``columns`` are names with commas between; ``equals`` is a JSON object from text columns (also
+    ``columns`` are names with commas between; ``equals`` is a JSON object from columns (also
     ones that are not read) to the values they must have.
     """
 
@@ -88,54 +103,63 @@ class HistoryReader(DataSourceReader):  # type: ignore[misc]
     equals: tuple[tuple[str, str], ...]
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Ranges of the key; more rows give more ranges."""
-        query = sql.SQL("select min({key}), max({key}) from {table}").format(
-            key=sql.Identifier(self.table.key), table=sql.Identifier("store", self.table.name)
-        )
-        connection = self._connect()
-        try:
+        """Ranges of pages; a larger table has more of them."""
+        with closing(self._connect()) as connection:
             with translating("cannot read the history"), connection.cursor() as cursor:
-                cursor.execute(query)
-                low, high = cursor.fetchone() or (None, None)
-        finally:
-            connection.close()
-        if low is None:
-            return [KeyRange(0, 0)]
-        even = -(-(high + 1 - low) // self.parallelism)
-        size = min(max(even, 1), _LARGEST_PARTITION)
-        return [KeyRange(start, start + size) for start in range(low, high + 1, size)]
+                cursor.execute(
+                    "select c.oid::regclass::text, pg_relation_size(c.oid) / "
+                    "current_setting('block_size')::bigint, c.reltuples "
+                    "from pg_partition_tree(%s) t join pg_class c on c.oid = t.relid "
+                    "where t.isleaf order by c.oid",
+                    (f"store.{self.table.name}",),
+                )
+                relations = cursor.fetchall()
+                whole = sum(pages for _, pages, _ in relations)
+                size = min(max(whole // self.parallelism + 1, _FEWEST_PAGES), _MOST_PAGES)
+                told: list[InputPartition] = []
+                for relation, pages, rows in relations:
+                    if pages > size and self._selective(cursor, relation, rows):
+                        told.append(Pages(relation))
+                    else:
+                        starts = range(0, pages, size)
+                        told += [Pages(relation, start, start + size) for start in starts]
+        return told or [Pages(f"store.{self.table.name}", 0, 0)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one range."""
-        assert isinstance(partition, KeyRange)
-        told = io.BytesIO()
-        connection = self._connect()
-        try:
-            with translating("cannot read the history"), connection.cursor() as cursor:
-                cursor.copy_expert(self._copy(cursor, partition), told)
-        finally:
-            connection.close()
-        if told.tell():
-            told.seek(0)
-            yield from _arrow(told, self.table.columns)
+        """The rows of one range, as they come."""
+        assert isinstance(partition, Pages)
+        with closing(self._connect()) as connection, connection.cursor() as cursor:
+            query = sql.SQL("copy ({}) to stdout (format csv)").format(self._select(partition))
+            copying = _Copying(cursor, query.as_string(cursor))
+            with copying.output as told:
+                if told.peek(1):
+                    yield from _arrow(told, self.table.columns)
+            copying.finish()
 
-    def _copy(self, cursor: extensions.cursor, partition: KeyRange) -> str:
-        key = sql.Identifier(self.table.key)
-        tests = [
-            sql.SQL("{} >= {}").format(key, sql.Literal(partition.low)),
-            sql.SQL("{} < {}").format(key, sql.Literal(partition.high)),
-            *(
-                sql.SQL("{} = {}").format(sql.Identifier(name), sql.Literal(value))
-                for name, value in self.equals
-            ),
+    def _selective(self, cursor: extensions.cursor, relation: str, rows: float) -> bool:
+        """Whether the equalities leave few rows of a relation."""
+        if not self.equals or rows <= 0:
+            return False
+        cursor.execute(sql.SQL("explain (format json) {}").format(self._select(Pages(relation))))
+        (((plan,),),) = cursor.fetchall()
+        return bool(plan["Plan"]["Plan Rows"] < _SELECTIVE * rows)
+
+    def _select(self, pages: Pages) -> sql.Composable:
+        tests: list[sql.Composable] = [
+            sql.SQL("{} = {}").format(sql.Identifier(name), sql.Literal(value))
+            for name, value in self.equals
         ]
-        columns = ", ".join(each.sql for each in self.table.columns)
-        query = sql.SQL("copy (select {} from {} where {}) to stdout (format csv)").format(
-            sql.SQL(columns),
-            sql.Identifier("store", self.table.name),
-            sql.SQL(" and ").join(tests),
+        if pages.high is not None:
+            tests += [
+                sql.SQL("ctid >= {}::tid").format(sql.Literal(f"({pages.low},0)")),
+                sql.SQL("ctid < {}::tid").format(sql.Literal(f"({pages.high},0)")),
+            ]
+        return sql.SQL("select {} from {} where {}").format(
+            sql.SQL(", ".join(each.sql for each in self.table.columns)),
+            # PostgreSQL's own writing of the name, with quotes where it needs them.
+            sql.SQL(pages.relation),
+            sql.SQL(" and ").join(tests or [sql.SQL("true")]),
         )
-        return query.as_string(cursor)
 
     def _connect(self) -> extensions.connection:
         connection = connect(self.url, application="sensorstream spark")
@@ -145,10 +169,43 @@ class HistoryReader(DataSourceReader):  # type: ignore[misc]
         return connection
 
 
-def _arrow(told: io.BytesIO, columns: Sequence[SourceColumn]) -> Iterator[pa.RecordBatch]:
-    table = csv.read_csv(
+class _Copying:
+    """A COPY that runs in a thread of its own into a pipe; ``output`` is the other end of it."""
+
+    def __init__(self, cursor: extensions.cursor, query: str) -> None:
+        source, sink = os.pipe()
+        self.output = os.fdopen(source, "rb", buffering=1 << 20)
+        self._error: Exception | None = None
+        self._thread = Thread(target=self._run, args=(cursor, query, sink), daemon=True)
+        self._thread.start()
+
+    def _run(self, cursor: extensions.cursor, query: str, sink: int) -> None:
+        try:
+            with suppress(BrokenPipeError), os.fdopen(sink, "wb") as file:
+                cursor.copy_expert(query, file, size=1 << 16)
+        except Exception as error:  # noqa: BLE001  (raised again by finish)
+            self._error = error
+
+    def finish(self) -> None:
+        """Wait for the end.
+
+        Raises:
+            HistoryError: PostgreSQL did not give all rows.
+        """
+        self._thread.join()
+        if self._error is not None:
+            raise HistoryError(f"cannot read the history: {self._error}") from self._error
+
+
+def _arrow(told: BinaryIO, columns: Sequence[SourceColumn]) -> Iterator[pa.RecordBatch]:
+    texts = any(each.kind in ("string", "binary") for each in columns)
+    batches = csv.open_csv(
         told,
-        read_options=csv.ReadOptions(column_names=[each.name for each in columns]),
+        read_options=csv.ReadOptions(
+            column_names=[each.name for each in columns],
+            block_size=_TEXT_BLOCK if texts else _BLOCK,
+            use_threads=False,
+        ),
         parse_options=csv.ParseOptions(newlines_in_values=True),
         convert_options=csv.ConvertOptions(
             column_types={each.name: _ARROW[each.kind] for each in columns},
@@ -160,12 +217,17 @@ def _arrow(told: io.BytesIO, columns: Sequence[SourceColumn]) -> Iterator[pa.Rec
             false_values=["f"],
         ),
     )
-    for index, column in enumerate(columns):
-        if column.kind == "timestamp":
-            moments = table.column(index).cast(pa.timestamp("us", tz="UTC"))
-            table = table.set_column(index, column.name, moments)
-        elif column.kind == "binary":
-            values = table.column(index).to_pylist()
-            decoded = [None if each is None else bytes.fromhex(each) for each in values]
-            table = table.set_column(index, column.name, pa.array(decoded, pa.binary()))
-    yield from table.to_batches()
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays(
+            [_converted(batch.column(n), each.kind) for n, each in enumerate(columns)],
+            names=[each.name for each in columns],
+        )
+
+
+def _converted(values: pa.Array, kind: str) -> pa.Array:
+    if kind == "timestamp":
+        return values.cast(pa.timestamp("us", tz="UTC"))
+    if kind == "binary":
+        decoded = [None if each is None else bytes.fromhex(each) for each in values.to_pylist()]
+        return pa.array(decoded, pa.binary())
+    return values

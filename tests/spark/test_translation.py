@@ -93,7 +93,7 @@ def test_an_error_says_where_it_is() -> None:
     ("text", "line", "column"),
     [
         ("select iri,\n  regexp_replace(iri, 'a', 'b') from human", 2, 3),
-        ("select iri from human\nwhere x = any(array[1])", 2, 15),
+        ("select iri from human\nwhere x = any(array[1])", 2, 21),
         ("select iri\nfrom human, missing", 2, 13),
         ("select x::smallint from human", 1, 8),
     ],

@@ -113,9 +113,9 @@ def _connected(node: exp.Expr, scope: Scope) -> Typed:
         parts.append(here.args["expression"])
         here = here.args["this"]
     trees = [truth(scope.value(each), each).tree for each in (here, *reversed(parts))]
-    joined = trees[0]
+    joined = exp.paren(trees[0])
     for each in trees[1:]:
-        joined = type(node)(this=exp.paren(joined), expression=exp.paren(each))
+        joined = type(node)(this=joined, expression=exp.paren(each))
     return Typed(joined, BOOLEAN)
 
 

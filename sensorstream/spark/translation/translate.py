@@ -62,9 +62,10 @@ def translate(text: str, catalog: Catalog) -> Translated:
     scope = scope_of(views, by_code_point=catalog.by_code_point)
     try:
         tree, columns = query(qualified, scope)
+        told = spark_text(tree)
     except RecursionError:
         raise QueryError("the query is nested too deeply") from None
-    return Translated(spark_text(tree), columns, tuple(used.values()), starred)
+    return Translated(told, columns, tuple(used.values()), starred)
 
 
 def spark_text(tree: exp.Expr) -> str:
