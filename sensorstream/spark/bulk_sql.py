@@ -150,8 +150,11 @@ def snapshot_of(url: str) -> Iterator[tuple[str, Mapping[Term, int]]]:
         with translating("cannot read the history"), connection.cursor() as cursor:
             # None of them may lose a partition, or move its rows to other pages, while Spark reads.
             for table in SOURCE_TABLES:
-                cursor.execute(sql.SQL("lock table {} in access share mode").format(
-                    sql.Identifier("store", table)))
+                cursor.execute(
+                    sql.SQL("lock table {} in access share mode").format(
+                        sql.Identifier("store", table)
+                    )
+                )
             cursor.execute("select pg_export_snapshot()")
             row = cursor.fetchone()
             assert row is not None

@@ -18,7 +18,8 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from threading import Thread
-from typing import BinaryIO, Final
+from io import BufferedReader
+from typing import Final
 
 import pyarrow as pa
 from psycopg2 import extensions, sql
@@ -40,6 +41,16 @@ _SELECTIVE: Final = 0.02
 # Bytes of CSV that are parsed at once; a row must fit, and rows with texts may be large.
 _BLOCK: Final = 4 << 20
 _TEXT_BLOCK: Final = 64 << 20
+
+# The table, or its partitions: name, pages, and rows when last counted.
+_RELATIONS: Final = """
+select c.oid::regclass::text,
+       pg_relation_size(c.oid) / current_setting('block_size')::bigint, c.reltuples
+from pg_class c
+where c.relkind = 'r'
+  and (c.oid = %(name)s::regclass or c.oid in (select relid from pg_partition_tree(%(name)s)))
+order by c.oid
+"""
 
 _ARROW = {
     "bigint": pa.int64(),
@@ -104,25 +115,22 @@ class HistoryReader(DataSourceReader):  # type: ignore[misc]
 
     def partitions(self) -> Sequence[InputPartition]:
         """Ranges of pages; a larger table has more of them."""
-        with closing(self._connect()) as connection:
-            with translating("cannot read the history"), connection.cursor() as cursor:
-                cursor.execute(
-                    "select c.oid::regclass::text, pg_relation_size(c.oid) / "
-                    "current_setting('block_size')::bigint, c.reltuples "
-                    "from pg_partition_tree(%s) t join pg_class c on c.oid = t.relid "
-                    "where t.isleaf order by c.oid",
-                    (f"store.{self.table.name}",),
-                )
-                relations = cursor.fetchall()
-                whole = sum(pages for _, pages, _ in relations)
-                size = min(max(whole // self.parallelism + 1, _FEWEST_PAGES), _MOST_PAGES)
-                told: list[InputPartition] = []
-                for relation, pages, rows in relations:
-                    if pages > size and self._selective(cursor, relation, rows):
-                        told.append(Pages(relation))
-                    else:
-                        starts = range(0, pages, size)
-                        told += [Pages(relation, start, start + size) for start in starts]
+        told: list[InputPartition] = []
+        with (
+            closing(self._connect()) as connection,
+            translating("cannot read the history"),
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(_RELATIONS, {"name": f"store.{self.table.name}"})
+            relations = cursor.fetchall()
+            whole = sum(pages for _, pages, _ in relations)
+            size = min(max(whole // self.parallelism + 1, _FEWEST_PAGES), _MOST_PAGES)
+            for relation, pages, rows in relations:
+                if pages > size and self._selective(cursor, relation, rows):
+                    told.append(Pages(relation))
+                else:
+                    starts = range(0, pages, size)
+                    told += [Pages(relation, start, start + size) for start in starts]
         return told or [Pages(f"store.{self.table.name}", 0, 0)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -174,7 +182,7 @@ class _Copying:
 
     def __init__(self, cursor: extensions.cursor, query: str) -> None:
         source, sink = os.pipe()
-        self.output = os.fdopen(source, "rb", buffering=1 << 20)
+        self.output: BufferedReader = os.fdopen(source, "rb", buffering=1 << 20)
         self._error: Exception | None = None
         self._thread = Thread(target=self._run, args=(cursor, query, sink), daemon=True)
         self._thread.start()
@@ -183,7 +191,7 @@ class _Copying:
         try:
             with suppress(BrokenPipeError), os.fdopen(sink, "wb") as file:
                 cursor.copy_expert(query, file, size=1 << 16)
-        except Exception as error:  # noqa: BLE001  (raised again by finish)
+        except Exception as error:
             self._error = error
 
     def finish(self) -> None:
@@ -197,7 +205,7 @@ class _Copying:
             raise HistoryError(f"cannot read the history: {self._error}") from self._error
 
 
-def _arrow(told: BinaryIO, columns: Sequence[SourceColumn]) -> Iterator[pa.RecordBatch]:
+def _arrow(told: BufferedReader, columns: Sequence[SourceColumn]) -> Iterator[pa.RecordBatch]:
     texts = any(each.kind in ("string", "binary") for each in columns)
     batches = csv.open_csv(
         told,

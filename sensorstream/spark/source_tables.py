@@ -39,9 +39,7 @@ class SourceTable:
 
     def only(self, names: Collection[str]) -> SourceTable:
         """The table with some of its columns, in its own order."""
-        return SourceTable(
-            self.name, tuple(each for each in self.columns if each.name in names)
-        )
+        return SourceTable(self.name, tuple(each for each in self.columns if each.name in names))
 
     @property
     def schema(self) -> str:

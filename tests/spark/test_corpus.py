@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
 
 from sensorstream.errors import QueryError
-from sensorstream.history.read_only_sql import SqlResult, run_sql
+from sensorstream.history.read_only_sql import run_sql
 from sensorstream.history.views import numbered, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline

@@ -34,8 +34,8 @@ def large(new_database: Callable[[], str]) -> str:
             )
         cursor.execute(
             "insert into store.statements (subject, predicate, object, valid_from, valid_to, stay, "
-            "message, number, inferred) select n, case when n % 1000 = 0 then 7 else 8 end, n, n, "
-            "n, n, n, n / 8.0, n % 2 = 0 from generate_series(0, %s) n",
+            "message, number, inferred) select n, case when n %% 1000 = 0 then 7 else 8 end, n, n, "
+            "n, n, n, n / 8.0, n %% 2 = 0 from generate_series(0, %s) n",
             (ROWS - 1,),
         )
         cursor.execute(
@@ -79,7 +79,7 @@ def test_every_row_is_in_one_range_and_the_batches_are_small(
 def test_a_rare_value_is_found_by_its_index_and_a_common_one_by_pages(
     large: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(datasource, "_FEWEST_PAGES", 4)
+    monkeypatch.setattr(datasource, "_MOST_PAGES", 16)
     with snapshot_of(large) as (snapshot, _):
         rare = _reader(large, snapshot, "statements", "subject", predicate="7")
         assert [each.high for each in rare.partitions()] == [None, None]

@@ -20,11 +20,9 @@ from sensorstream.spark.translation.types import (
     INTEGER,
     NUMBERS,
     TEXT,
-    WHOLE,
     Kind,
     SqlType,
     Typed,
-    call,
     spark,
 )
 
@@ -262,7 +260,11 @@ def _neighbour(node: exp.Expr, scope: Scope, around: Around) -> Typed:
 def _of_frame(node: exp.Expr, scope: Scope, around: Around) -> Typed:
     only(node, "this", "offset")
     value = constants.settled(scope.value(node.this), node)
-    names = {exp.FirstValue: "FIRST_VALUE", exp.LastValue: "LAST_VALUE", exp.NthValue: "NTH_VALUE"}
+    names: Mapping[type[exp.Expr], str] = {
+        exp.FirstValue: "FIRST_VALUE",
+        exp.LastValue: "LAST_VALUE",
+        exp.NthValue: "NTH_VALUE",
+    }
     parts = [value.tree.copy()]
     if isinstance(node, exp.NthValue):
         parts.append(exp.Literal.number(literal_integer(node.args["offset"], 1, node, "the place")))

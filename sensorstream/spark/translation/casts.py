@@ -90,7 +90,10 @@ _CASTS: Final[Mapping[tuple[Kind, Kind], str]] = {
     (Kind.MOMENT, Kind.LOCAL): "CAST(:x AS TIMESTAMP_NTZ)",
 }
 _WAYS: Final[Mapping[tuple[Kind, Kind], str]] = {
-    (Kind.TEXT, Kind.NUMERIC): "Spark's numerics have a fixed number of digits; cast to double precision",
+    (
+        Kind.TEXT,
+        Kind.NUMERIC,
+    ): "Spark's numerics have a fixed number of digits; cast to double precision",
     (Kind.TEXT, Kind.MOMENT): "PostgreSQL reads times in many ways; use a column that is a time",
     (Kind.TEXT, Kind.DATE): "PostgreSQL reads times in many ways; use a column that is a time",
     (Kind.TEXT, Kind.BOOLEAN): "compare with the texts you mean",
@@ -156,7 +159,7 @@ def rounded(value: Typed, digits: int) -> Typed:
 
 def _fixed(value: Typed, digits: list[int], node: exp.Expr) -> Typed:
     precision, scale = digits[0], digits[1] if len(digits) > 1 else 0
-    if not 0 <= scale <= precision <= 38:  # noqa: PLR2004  (Spark's most digits)
+    if not 0 <= scale <= precision <= 38:
         raise refused(node, "Spark's numerics have at most 38 digits, none before the point")
     if value.kind is Kind.DOUBLE and scale <= QUOTIENT_SCALE:
         value = rounded(value, scale)

@@ -89,7 +89,7 @@ def ordered(value: Typed, node: exp.Expr, *, by_code_point: bool) -> Typed:
     """
     if value.kind is Kind.TEXT and not by_code_point and not isinstance(node, exp.Collate):
         raise refused(
-            node, "the database sorts text by a language, Spark by code point: add collate \"C\""
+            node, 'the database sorts text by a language, Spark by code point: add collate "C"'
         )
     if value.kind is Kind.ARRAY:
         raise refused(node, "arrays are not compared")

@@ -156,7 +156,7 @@ def _moment(given: str, kind: Kind, node: exp.Expr) -> Typed:
         if kind is Kind.DATE:
             return spark("CAST(:day AS DATE)", DATE, day=exp.Literal.string(day))
         zone = "+00:00" if zone in (None, "Z", "z") else zone
-        zone = zone if len(zone) > 3 else f"{zone}:00"  # noqa: PLR2004  (+02 is +02:00)
+        zone = zone if len(zone) > 3 else f"{zone}:00"
         zone = zone if ":" in zone else f"{zone[:3]}:{zone[3:]}"
         clock = clock or "00:00"
         clock = clock if clock.count(":") > 1 else f"{clock}:00"

@@ -13,7 +13,6 @@ from sensorstream.spark.translation.coercion import common, widened
 from sensorstream.spark.translation.refusal import only, refused
 from sensorstream.spark.translation.scope import Scope
 from sensorstream.spark.translation.types import (
-    BYTES,
     BOOLEAN,
     DOUBLE,
     INTEGER,
@@ -31,7 +30,8 @@ Rule = Callable[[exp.Expr, Scope], Typed]
 
 # Characters that Java changes to several, and PostgreSQL to one or to none.
 _UPPER_DIFFERS: Final = (
-    r"[\\u00DF\\u0149\\u01F0\\u0345\\u0390\\u03B0\\u0587\\u1E96-\\u1E9A\\u1F50-\\u1FFF\\uFB00-\\uFB17]"
+    r"[\\u00DF\\u0149\\u01F0\\u0345\\u0390\\u03B0\\u0587"
+    r"\\u1E96-\\u1E9A\\u1F50-\\u1FFF\\uFB00-\\uFB17]"
 )
 _FEW_DIGITS: Final = 18
 _LOWER_DIFFERS: Final = r"[\\u0130\\u03A3]"
@@ -123,7 +123,9 @@ def _substring(node: exp.Expr, scope: Scope) -> Typed:
     start = literal_integer(node.args.get("start"), 1, node, "the start")
     parts = [text.tree, exp.Literal.number(start)]
     if node.args.get("length"):
-        parts.append(exp.Literal.number(literal_integer(node.args["length"], 0, node, "the length")))
+        parts.append(
+            exp.Literal.number(literal_integer(node.args["length"], 0, node, "the length"))
+        )
     return call("SUBSTRING", TEXT, *parts)
 
 
@@ -306,9 +308,7 @@ def _sign(node: exp.Expr, scope: Scope) -> Typed:
     only(node, "this")
     value = _number(node.this, scope)
     if value.kind is Kind.NUMERIC:
-        return spark(
-            "CAST(SIGN(:x) AS DECIMAL(1, 0))", SqlType(Kind.NUMERIC, 0), x=value.tree
-        )
+        return spark("CAST(SIGN(:x) AS DECIMAL(1, 0))", SqlType(Kind.NUMERIC, 0), x=value.tree)
     return call("SIGN", DOUBLE, widened(value, Kind.DOUBLE).tree)
 
 

@@ -7,33 +7,39 @@ checked where they are written, before it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
+from itertools import pairwise
 from typing import Final
 
 from sqlglot import tokenize
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from sensorstream.errors import Position, QueryError
 
 _FUNCTIONS: Final = frozenset(
-    """
-    abs array_agg avg bool_and bool_or btrim cast ceil ceiling char_length character_length coalesce
-    concat concat_ws convert_from count cume_dist date_trunc dense_rank encode extract
-    first_value floor generate_series greatest grouping lag last_value lead least left length lower
-    lpad ltrim max md5 min mod now nth_value ntile nullif octet_length percent_rank percentile_cont
-    percentile_disc position rank repeat replace reverse right round row_number rpad rtrim sign
-    split_part sqrt starts_with stddev stddev_pop stddev_samp string_agg strpos substr substring sum
-    translate trim upper var_pop var_samp variance
-    """.split()
-)
+    {
+        "abs", "array_agg", "avg", "bool_and", "bool_or", "btrim", "cast", "ceil", "ceiling",
+        "char_length", "character_length", "coalesce", "concat", "concat_ws", "convert_from",
+        "count", "cume_dist", "date_trunc", "dense_rank", "encode", "extract", "first_value",
+        "floor", "generate_series", "greatest", "grouping", "lag", "last_value", "lead", "least",
+        "left", "length", "lower", "lpad", "ltrim", "max", "md5", "min", "mod", "now",
+        "nth_value", "ntile", "nullif", "octet_length", "percent_rank", "percentile_cont",
+        "percentile_disc", "position", "rank", "repeat", "replace", "reverse", "right", "round",
+        "row_number", "rpad", "rtrim", "sign", "split_part", "sqrt", "starts_with", "stddev",
+        "stddev_pop", "stddev_samp", "string_agg", "strpos", "substr", "substring", "sum",
+        "translate", "trim", "upper", "var_pop", "var_samp", "variance",
+    }
+)  # fmt: skip
 # Words that may stand before a parenthesis and are no function.
 _WORDS: Final = frozenset(
-    """
-    all and any as asc between by case cross cube decimal desc distinct else end except exists
-    fetch filter from group grouping having in inner intersect is join lateral left like ilike limit not
-    null numeric offset on or order outer over partition right rollup select sets some then union
-    using values varchar when where window with within
-    """.split()
-)
+    {
+        "all", "and", "any", "as", "asc", "between", "by", "case", "cross", "cube", "decimal",
+        "desc", "distinct", "else", "end", "except", "exists", "fetch", "filter", "from", "group",
+        "grouping", "having", "in", "inner", "intersect", "is", "join", "lateral", "left", "like",
+        "ilike", "limit", "not", "null", "numeric", "offset", "on", "or", "order", "outer",
+        "over", "partition", "right", "rollup", "select", "sets", "some", "then", "union",
+        "using", "values", "varchar", "when", "where", "window", "with", "within",
+    }
+)  # fmt: skip
 _WAYS: Final = {
     "date_part": "write extract(field from time)",
     "every": "write bool_and",
@@ -67,7 +73,7 @@ def check_names(text: str, own: Set[str]) -> None:
 
 
 def _called(tokens: list[Token]) -> Iterator[Token]:
-    for token, after in zip(tokens, tokens[1:], strict=False):
+    for token, after in pairwise(tokens):
         if after.token_type is not TokenType.L_PAREN:
             continue
         if token.text[:1].isalpha() or token.text[:1] == "_":

@@ -113,7 +113,7 @@ def _connected(node: exp.Expr, scope: Scope) -> Typed:
         parts.append(here.args["expression"])
         here = here.args["this"]
     trees = [truth(scope.value(each), each).tree for each in (here, *reversed(parts))]
-    joined = exp.paren(trees[0])
+    joined: exp.Expr = exp.paren(trees[0])
     for each in trees[1:]:
         joined = type(node)(this=joined, expression=exp.paren(each))
     return Typed(joined, BOOLEAN)
@@ -278,7 +278,9 @@ def _like(node: exp.Expr, scope: Scope) -> Typed:
 def _quoted(node: exp.Expr) -> exp.Expr:
     """The pattern on the right, which is a literal."""
     pattern: exp.Expr = node.expression
-    if isinstance(pattern, exp.ByteString) or (isinstance(pattern, exp.Literal) and pattern.is_string):
+    if isinstance(pattern, exp.ByteString) or (
+        isinstance(pattern, exp.Literal) and pattern.is_string
+    ):
         return pattern
     raise refused(node, "the pattern must be a literal")
 
@@ -344,7 +346,11 @@ def _nullif(node: exp.Expr, scope: Scope) -> Typed:
     first = constants.settled(scope.value(node.args["this"]), node)
     left, right = _pair(node, scope)
     return spark(
-        "CASE WHEN :l = :r THEN NULL ELSE :x END", first.type, l=left.tree, r=right.tree, x=first.tree
+        "CASE WHEN :l = :r THEN NULL ELSE :x END",
+        first.type,
+        l=left.tree,
+        r=right.tree,
+        x=first.tree,
     )
 
 

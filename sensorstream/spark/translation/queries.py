@@ -91,6 +91,7 @@ def _renamed(columns: Outputs, names: Sequence[str]) -> Outputs:
 def _named(tree: exp.Expr, columns: Outputs) -> exp.Expr:
     """A query whose columns have these names."""
     inner = tree.this if isinstance(tree, exp.Subquery) else tree
+    assert isinstance(inner, exp.Query)
     if [each.alias_or_name for each in inner.selects] == [name for name, _ in columns]:
         return tree
     alias = exp.TableAlias(

@@ -44,7 +44,8 @@ _FIELDS: Final[Mapping[str, tuple[str, int]]] = {
     "MINUTE": ("CAST(MINUTE(:x) AS DECIMAL(10, 0))", 0),
     "SECOND": ("CAST(EXTRACT(SECOND FROM :x) AS DECIMAL(8, 6))", 6),
     "EPOCH": (
-        "CAST(UNIX_MICROS(CAST(:x AS TIMESTAMP)) AS DECIMAL(20, 0)) * CAST('0.000001' AS DECIMAL(7, 6))",
+        "CAST(UNIX_MICROS(CAST(:x AS TIMESTAMP)) AS DECIMAL(20, 0)) "
+        "* CAST('0.000001' AS DECIMAL(7, 6))",
         6,
     ),
 }

@@ -128,7 +128,9 @@ def _name_views(read: exp.Query, catalog: Catalog, ctes: set[str]) -> dict[str, 
 def _qualified(read: exp.Query, views: Mapping[str, Columns]) -> exp.Expr:
     """The query with every column's table and every star's columns."""
     # The types matter nothing here; what counts are the names and their order.
-    names = {view: dict.fromkeys(columns, "text") for view, columns in views.items()}
+    names: dict[str, object] = {
+        view: dict.fromkeys(columns, "text") for view, columns in views.items()
+    }
     try:
         return qualify(
             read,
