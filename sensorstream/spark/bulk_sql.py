@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -169,20 +168,18 @@ def snapshot_of(url: str) -> Iterator[tuple[str, Mapping[Term, int]]]:
 
 def define_views(spark: SparkSession, url: str, snapshot: str, views: Sequence[View]) -> None:
     """Make temporary views of history, and of the tables that these read."""
-    from sensorstream.spark.datasource import FORMAT, HistorySource
+    from sensorstream.spark.reading import HistoryReader
 
-    spark.dataSource.register(HistorySource)
+    parallelism = spark.sparkContext.defaultParallelism
+    known: set[str] = set()
     for view in views:
         query, sources = view_query(view)
         for source in sources:
-            spark.read.format(FORMAT).options(
-                url=url,
-                table=source.table,
-                columns=",".join(source.columns),
-                snapshot=snapshot,
-                parallelism=str(spark.sparkContext.defaultParallelism),
-                equals=json.dumps(dict(source.equals)),
-            ).load().createOrReplaceTempView(source.name)
+            if source.name not in known:
+                known.add(source.name)
+                table = SOURCE_TABLES[source.table].only(source.columns)
+                reader = HistoryReader(table, url, snapshot, parallelism, source.equals)
+                reader.relation(spark).createOrReplaceTempView(source.name)
         spark.sql(spark_text(query)).createOrReplaceTempView(view_name(view.name))
 
 

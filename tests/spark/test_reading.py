@@ -12,9 +12,9 @@ from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect
 from sensorstream.history.store import PostgresStore
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark import datasource
+from sensorstream.spark import reading
 from sensorstream.spark.bulk_sql import snapshot_of
-from sensorstream.spark.datasource import HistoryReader
+from sensorstream.spark.reading import HistoryReader
 from sensorstream.spark.source_tables import SOURCE_TABLES
 
 ROWS = 30_000
@@ -62,9 +62,9 @@ def _batches(reader: HistoryReader) -> Iterator[pa.RecordBatch]:
 def test_every_row_is_in_one_range_and_the_batches_are_small(
     large: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(datasource, "_MOST_PAGES", 16)
-    monkeypatch.setattr(datasource, "_FEWEST_PAGES", 4)
-    monkeypatch.setattr(datasource, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(reading, "_MOST_PAGES", 16)
+    monkeypatch.setattr(reading, "_FEWEST_PAGES", 4)
+    monkeypatch.setattr(reading, "_BLOCK", 1 << 12)
     with snapshot_of(large) as (snapshot, _):
         reader = _reader(large, snapshot, "statements", "subject", "number", "inferred")
         ranges = reader.partitions()
@@ -79,7 +79,7 @@ def test_every_row_is_in_one_range_and_the_batches_are_small(
 def test_a_rare_value_is_found_by_its_index_and_a_common_one_by_pages(
     large: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(datasource, "_MOST_PAGES", 16)
+    monkeypatch.setattr(reading, "_MOST_PAGES", 16)
     with snapshot_of(large) as (snapshot, _):
         rare = _reader(large, snapshot, "statements", "subject", predicate="7")
         assert [each.high for each in rare.partitions()] == [None, None]

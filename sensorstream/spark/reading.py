@@ -1,37 +1,37 @@
-"""A Python Data Source: Spark reads the history's tables over PostgreSQL's COPY, as Arrow.
+"""Spark reads the history's tables over PostgreSQL's COPY, as Arrow.
 
-Each of its partitions is a range of a table's pages (of a partition's, where the table has such),
-so it needs no index and all are about the same size. All of them read one exported snapshot, in
-which every row is on one page: a query sees one state of the history, each row once, even if it
-takes long and others write meanwhile. The rows stream: memory does not grow with the range.
+Each task reads a range of a table's pages (of a partition's, where the table has such), so it needs
+no index and all are about the same size. All of them read one exported snapshot, in which every row
+is on one page: a query sees one state of the history, each row once, even if it takes long and
+others write meanwhile. The rows stream: memory does not grow with the range.
 
-The conditions that a view always has ("this class", "this property") are evaluated by PostgreSQL:
-the option ``equals``. Spark's own filter push-down is not used: Spark 4.3 keeps one reader per
-loaded relation, so two uses of it with different filters would both get the filters of one.
+The conditions that a view always has ("this class", "this property") are evaluated by PostgreSQL.
+
+A Python Data Source would do the same, but Spark 4.3 starts two Python processes for each relation
+of a query to plan it, some seconds on a busy machine; the ranges are planned here instead.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from threading import Thread
 from io import BufferedReader
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from psycopg2 import extensions, sql
 from pyarrow import csv
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import StructType
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, translating
-from sensorstream.spark.source_tables import SOURCE_TABLES, SourceColumn, SourceTable
+from sensorstream.spark.source_tables import SourceColumn, SourceTable
 
-FORMAT = "sensorstream-history"
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
 # 64 MB of a table, some 600,000 statements.
 _MOST_PAGES: Final = 8_192
 # Less is not worth a task of its own.
@@ -63,8 +63,8 @@ _ARROW = {
 }
 
 
-@dataclass
-class Pages(InputPartition):  # type: ignore[misc]
+@dataclass(frozen=True, slots=True)
+class Pages:
     """The rows on the pages from ``low`` up to ``high`` of a relation; None: on all pages."""
 
     relation: str
@@ -72,40 +72,12 @@ class Pages(InputPartition):  # type: ignore[misc]
     high: int | None = None
 
 
-class HistorySource(DataSource):  # type: ignore[misc]
-    """Options: ``url`` of the history, ``table``, exported ``snapshot``, ``parallelism``.
+@dataclass(frozen=True, slots=True)
+class HistoryReader:
+    """Reads some columns of a table in an exported snapshot.
 
-    ``columns`` are names with commas between; ``equals`` is a JSON object from columns (also
-    ones that are not read) to the values they must have.
+    ``equals`` are columns (also ones that are not read) and the values they must have.
     """
-
-    def __init__(self, options: MutableMapping[str, str]) -> None:
-        self.options = options
-
-    @classmethod
-    def name(cls) -> str:
-        return FORMAT
-
-    def schema(self) -> str:
-        return self._table().schema
-
-    def reader(self, schema: StructType) -> HistoryReader:
-        return HistoryReader(
-            self._table(),
-            self.options["url"],
-            self.options["snapshot"],
-            int(self.options["parallelism"]),
-            tuple(json.loads(self.options["equals"]).items()),
-        )
-
-    def _table(self) -> SourceTable:
-        table = SOURCE_TABLES[self.options["table"]]
-        return table.only(self.options["columns"].split(","))
-
-
-@dataclass
-class HistoryReader(DataSourceReader):  # type: ignore[misc]
-    """Planned in a Python process of the driver, run in those of the executors."""
 
     table: SourceTable
     url: str
@@ -113,9 +85,20 @@ class HistoryReader(DataSourceReader):  # type: ignore[misc]
     parallelism: int
     equals: tuple[tuple[str, str], ...]
 
-    def partitions(self) -> Sequence[InputPartition]:
+    def relation(self, spark: SparkSession) -> DataFrame:
+        """The table for Spark, one task a range."""
+        ranges = self.partitions()
+
+        def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from self.read(ranges[number])
+
+        return spark.range(0, len(ranges), 1, len(ranges)).mapInArrow(rows, self.table.schema)
+
+    def partitions(self) -> Sequence[Pages]:
         """Ranges of pages; a larger table has more of them."""
-        told: list[InputPartition] = []
+        told: list[Pages] = []
         with (
             closing(self._connect()) as connection,
             translating("cannot read the history"),
@@ -133,11 +116,10 @@ class HistoryReader(DataSourceReader):  # type: ignore[misc]
                     told += [Pages(relation, start, start + size) for start in starts]
         return told or [Pages(f"store.{self.table.name}", 0, 0)]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    def read(self, pages: Pages) -> Iterator[pa.RecordBatch]:
         """The rows of one range, as they come."""
-        assert isinstance(partition, Pages)
         with closing(self._connect()) as connection, connection.cursor() as cursor:
-            query = sql.SQL("copy ({}) to stdout (format csv)").format(self._select(partition))
+            query = sql.SQL("copy ({}) to stdout (format csv)").format(self._select(pages))
             copying = _Copying(cursor, query.as_string(cursor))
             with copying.output as told:
                 if told.peek(1):
