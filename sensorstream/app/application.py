@@ -42,7 +42,7 @@ from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
 from sensorstream.history.read_only_sql import SqlResult, SqlStream, open_sql
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
+from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.entry import Target
 from sensorstream.journal.registration import checked_name
 from sensorstream.journal.takeover import PutOntology
@@ -288,11 +288,17 @@ class Application:
 
         Raises:
             OntologyError: it cannot be used; the old one stays.
-            OntologyConflict: the window contradicts it, or another change is in progress.
+            OntologyConflict: the window contradicts it, somebody's view depends on a view that
+                would change, or another change is in progress.
             LanguageError: a mapping or semantic rule does not fit it.
             ReasonerError: the new reasoner failed.
         """
-        outcome = self._exchange.change_ontology(self._pipeline, content, media_type)
+        outcome = self._exchange.change_ontology(
+            self._pipeline,
+            content,
+            media_type,
+            lambda schema: check_views(self._database, schema, self._timeline),
+        )
         self._install_views()
         return outcome.message.id
 

@@ -292,7 +292,7 @@ class Cycle:
             alerts=(*result.alerts, *notices),
             replies=result.replies,
             departures=tuple(run.departures),
-            superseded=tuple(run.superseded),
+            ended=tuple(run.ended),
             phases=timings,
             warnings=(*left_out, *verdicts.warnings(), *result.warnings),
             archived=tuple(verdicts.departures),
@@ -406,7 +406,7 @@ class Cycle:
             Status.ACCEPTED,
             alerts=self.notices.restored(message, expelled, self.now),
             departures=tuple(Departure(each, now) for each in change.departures),
-            superseded=change.superseded,
+            ended=change.ended,
         )
         return self.with_queries(outcome)
 

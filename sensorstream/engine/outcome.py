@@ -7,7 +7,7 @@ from enum import Enum
 
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.errors import SensorStreamError
-from sensorstream.model.events import Alert, Departure, Message, Superseded
+from sensorstream.model.events import Alert, Departure, Ended, Message
 from sensorstream.model.terms import Subject
 from sensorstream.model.timeline import Instant
 
@@ -61,9 +61,10 @@ class Outcome:
     """One message's way through the engine.
 
     ``individuals`` are those that the message describes, ``departures`` those it pushed out of the
-    window. A rejected message has its reason in ``rejection`` and changed nothing. ``archived``
-    are individuals that went straight to history. ``released`` says what became of earlier
-    messages that waited until this one came; ``forced`` of them, because too many waited.
+    window, ``ended`` single statements that hold no more. A rejected message has its reason in
+    ``rejection`` and changed nothing. ``archived`` are individuals that went straight to history.
+    ``released`` says what became of earlier messages that waited until this one came; ``forced``
+    of them, because too many waited.
     ``degraded`` tells that the plain profile stands in for a reasoner that failed. ``reports`` are
     those of continuous queries.
     ``time`` is the application time at which it was taken in; None if it was not.
@@ -76,7 +77,7 @@ class Outcome:
     alerts: tuple[Alert, ...] = ()
     replies: tuple[str, ...] = ()
     departures: tuple[Departure, ...] = ()
-    superseded: tuple[Superseded, ...] = ()
+    ended: tuple[Ended, ...] = ()
     phases: Timings = field(default_factory=Timings, compare=False)
     warnings: tuple[str, ...] = ()
     rejection: SensorStreamError | None = None

@@ -13,9 +13,10 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import (
     Delta,
     Departure,
+    Ended,
     Event,
     Individual,
-    Superseded,
+    Provenance,
     net_delta,
 )
 from sensorstream.model.terms import BlankNode, Triple
@@ -53,7 +54,7 @@ class MessageRun:
         self.kb = knowledge
         self.evaluator = evaluator
         self.departures: list[Departure] = []
-        self.superseded: list[Superseded] = []
+        self.ended: list[Ended] = []
         self.said: list[Event] = []
         """What the message itself said, as far as it entered the window."""
         self.visible: list[Delta] = []
@@ -93,9 +94,15 @@ class MessageRun:
             changes.append(self._window.insert(event))
         now = self._window.now or 0
         for change in changes:
-            self.superseded.extend(change.superseded)
+            self.ended.extend(change.ended)
             for individual in change.departures:
-                self.departures.append(Departure(individual, now, self._inferred(individual)))
+                known = self._inferred(individual)
+                self.departures.append(Departure(individual, now, known))
+                since = Provenance(individual.message, individual.time)
+                self.ended += (
+                    Ended(individual.stay, individual.name, each, since, now, inferred=True)
+                    for each in known
+                )
         step.delta = net_delta(now, [change.delta for change in changes])
         visible = self.kb.apply(Origin.WINDOW, step.delta)
         for change in changes:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from sensorstream.history.copying import Row
 from sensorstream.history.terms import number_of, rounded
 from sensorstream.journal.records import Record, number_of_message
-from sensorstream.model.events import Departure, Superseded
-from sensorstream.model.terms import Term, Triple
-from sensorstream.model.timeline import Instant
+from sensorstream.model.events import Departure, Ended
+from sensorstream.model.terms import Term
 
 MESSAGE_COLUMNS: Final = (
     "seq",
@@ -35,37 +33,6 @@ STATEMENT_COLUMNS: Final = (
     "number",
     "inferred",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A statement that held from ``valid_from`` to before ``valid_to``."""
-
-    stay: int
-    triple: Triple
-    message: str
-    valid_from: Instant
-    valid_to: Instant
-    inferred: bool = False
-
-
-def ended(departures: Iterable[Departure], superseded: Iterable[Superseded]) -> Iterator[Ended]:
-    """The statements that end with the stay of their individual, or were replaced before.
-
-    An inferred statement is valid from the individual's last message, from which it was derived
-    last.
-    """
-    for departure in departures:
-        one, until = departure.individual, departure.expired_at
-        for triple, said in one.statements.items():
-            yield Ended(one.stay, triple, said.message, said.time, until)
-        for triple in dict.fromkeys(departure.inferred):
-            # Asserted and derived counts as asserted.
-            if triple not in one.statements:
-                yield Ended(one.stay, triple, one.message, one.time, until, inferred=True)
-    for each in superseded:
-        said = each.provenance
-        yield Ended(each.stay, each.triple, said.message, said.time, each.until)
 
 
 def message_rows(records: Iterable[Record]) -> Iterator[Row]:
@@ -103,7 +70,7 @@ def statement_rows(ended: Iterable[Ended], numbers: Mapping[Term, int]) -> Itera
             each.valid_from,
             each.valid_to,
             each.stay,
-            number_of_message(each.message),
+            number_of_message(each.provenance.message),
             rounded(number_of(value)),
             each.inferred,
         )

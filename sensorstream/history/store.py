@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import chain
@@ -32,15 +32,13 @@ from sensorstream.history.rows import (
     MESSAGE_COLUMNS,
     STATEMENT_COLUMNS,
     STAY_COLUMNS,
-    Ended,
-    ended,
     message_rows,
     statement_rows,
     stay_rows,
 )
 from sensorstream.history.terms import Dictionary
 from sensorstream.journal.records import Effects, Record
-from sensorstream.model.events import Departure, Message
+from sensorstream.model.events import Ended, Message
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
 
@@ -149,9 +147,7 @@ class PostgresStore:
             if removals != self._removals:
                 self._forget()
                 self._removals = removals
-            self._store(
-                cursor, effects.departures, list(ended(effects.departures, effects.superseded))
-            )
+            self._store(cursor, effects)
             queued = False
             if effects.alerts:
                 queued = _raise_alerts(cursor, effects)
@@ -299,18 +295,19 @@ class PostgresStore:
         with self._transaction("cannot drop checkpoints") as cursor:
             cursor.execute("delete from store.checkpoints where seq = any(%s)", (list(seqs),))
 
-    def _store(
-        self, cursor: extensions.cursor, departures: Sequence[Departure], gone: Sequence[Ended]
-    ) -> None:
-        """Store stays that ended and statements that ended, with the terms that they need."""
-        names: Iterator[Term] = (each.individual.name for each in departures)
-        said: Iterator[Term] = (term for each in gone for term in each.triple)
+    def _store(self, cursor: extensions.cursor, effects: Effects) -> None:
+        """Store the stays and statements that ended, with the terms that they need."""
+        names: Iterator[Term] = (each.individual.name for each in effects.departures)
+        every = chain(effects.ended, effects.revoked)
+        said: Iterator[Term] = (term for each in every for term in each.triple)
         numbers = self._dictionary.numbers(cursor, chain(names, said))
-        if departures:
-            cursor.copy_expert(_COPY_STAYS, copy_text(stay_rows(departures, numbers)))
-        if gone:
-            self._partitions.make(cursor, (each.valid_to for each in gone))
-            cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(gone, numbers)))
+        if effects.revoked:
+            _revoke(cursor, effects.revoked, numbers)
+        if effects.departures:
+            cursor.copy_expert(_COPY_STAYS, copy_text(stay_rows(effects.departures, numbers)))
+        if effects.ended:
+            self._partitions.make(cursor, (each.valid_to for each in effects.ended))
+            cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(effects.ended, numbers)))
 
     def _forget(self) -> None:
         self._dictionary.forget()
@@ -373,6 +370,31 @@ def _numbers(cursor: extensions.cursor, query: str) -> tuple[int, ...]:
     if row is None:
         raise HistoryError("store.progress is empty: the store was tampered with")
     return row
+
+
+def _revoke(
+    cursor: extensions.cursor, revoked: Sequence[Ended], numbers: Mapping[Term, int]
+) -> None:
+    """Delete intervals that a late update has proved wrong."""
+    execute_values(
+        cursor,
+        "delete from store.statements s using (values %s) as v "
+        "(subject, predicate, object, valid_from, valid_to, stay, inferred) "
+        "where s.subject = v.subject and s.predicate = v.predicate and s.object = v.object "
+        "and s.valid_from = v.valid_from and s.valid_to = v.valid_to and s.stay = v.stay "
+        "and s.inferred = v.inferred",
+        [
+            (
+                *(numbers[term] for term in each.triple),
+                each.valid_from,
+                each.valid_to,
+                each.stay,
+                each.inferred,
+            )
+            for each in revoked
+        ],
+        template="(%s::bigint, %s::bigint, %s::bigint, %s::bigint, %s::bigint, %s::bigint, %s)",
+    )
 
 
 def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:

@@ -17,10 +17,13 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
     because their entry passes the watermark once.
     """
     every = [each for outcome in outcomes for each in in_order(outcome)]
+    departures = tuple(d for each in every for d in (*each.departures, *each.archived))
+    ended = [s for each in every for s in each.ended]
+    ended += (statement for each in departures for statement in each.ended())
     return Effects(
         watermark=records[-1].seq,
-        departures=tuple(d for each in every for d in (*each.departures, *each.archived)),
-        superseded=tuple(s for each in every for s in each.superseded),
+        departures=departures,
+        ended=tuple(ended),
         alerts=tuple(a for each in every for a in each.alerts),
         statuses=tuple(
             MessageStatus(

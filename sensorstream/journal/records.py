@@ -8,7 +8,7 @@ from datetime import datetime
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
-from sensorstream.model.events import Alert, Departure, Message, Superseded
+from sensorstream.model.events import Alert, Departure, Ended, Message
 
 
 def message_id(seq: int) -> str:
@@ -77,14 +77,18 @@ class Effects:
     ``watermark`` is the group's last sequence number, and ``statuses`` has one entry for every
     entry of the group. ``settled`` are the held messages that the group released: their effects
     belong to the entry that released them. ``raised_at`` is wall time, for the alerts and reports.
+    ``departures`` are the stays that ended, ``ended`` all statements that hold no more, those of
+    the departed included. ``revoked`` are intervals of earlier groups that a late update has
+    proved wrong: they are deleted, and what holds instead is among ``ended``.
     Only those ``reports`` are stored that a webhook subscribes to.
     """
 
     watermark: int
     departures: tuple[Departure, ...]
-    superseded: tuple[Superseded, ...]
+    ended: tuple[Ended, ...]
     alerts: tuple[Alert, ...]
     statuses: tuple[MessageStatus, ...]
     raised_at: datetime
     settled: tuple[Settled, ...] = ()
+    revoked: tuple[Ended, ...] = ()
     reports: tuple[QueryReport, ...] = ()

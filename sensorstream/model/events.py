@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sensorstream.model.terms import IRI, Subject, Triple
@@ -148,19 +148,31 @@ class Individual:
 
 
 @dataclass(frozen=True, slots=True)
-class Superseded:
-    """A statement that an update or a rule removed while its individual stayed."""
+class Ended:
+    """A statement that held and does so no more: an interval of its valid time, for history.
 
-    name: Subject
+    It held from :attr:`valid_from` on and no longer at ``valid_to``. ``name`` is the individual
+    that the statement belongs to, ``stay`` the number of its stay; 0 where an inferred
+    statement is about what is no individual of the window. ``provenance`` names the message that
+    said it; of an inferred statement, the one that caused it, at the time of the inference.
+    """
+
     stay: int
+    name: Subject
     triple: Triple
     provenance: Provenance
-    until: Instant
+    valid_to: Instant
+    inferred: bool = False
+
+    @property
+    def valid_from(self) -> Instant:
+        """The first instant at which it held."""
+        return self.provenance.time
 
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """An individual on its way from the window to history, whole.
+    """The end of an individual's stay in the window.
 
     ``individual`` is the same object that the window held; ``inferred`` are the triples derived for
     it at that moment; ``expired_at`` is the instant at which it left.
@@ -169,6 +181,12 @@ class Departure:
     individual: Individual
     expired_at: Instant
     inferred: tuple[Triple, ...] = ()
+
+    def ended(self) -> Iterator[Ended]:
+        """The statements that it had when it left, in order; those inferred are not among them."""
+        one = self.individual
+        for triple, said in one.statements.items():
+            yield Ended(one.stay, one.name, triple, said, self.expired_at)
 
 
 @dataclass(frozen=True, slots=True)

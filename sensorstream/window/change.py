@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sensorstream.model.events import Delta, Individual, Superseded
+from sensorstream.model.events import Delta, Ended, Individual
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 
@@ -20,12 +20,12 @@ class WindowChange:
     """The change that one operation made to the window.
 
     ``delta`` is its net effect on the window graph; ``departures`` are the individuals that
-    left, oldest first; ``superseded`` the single statements that left.
+    left, oldest first; ``ended`` the single statements that left.
     """
 
     delta: Delta
     departures: tuple[Individual, ...]
-    superseded: tuple[Superseded, ...]
+    ended: tuple[Ended, ...]
     graphs: Mapping[Triple, GraphChange] = field(default_factory=dict)
     """The named graphs that a triple had before and has now, where they are others."""
     undo_log: list[Undo] = field(default_factory=list, repr=False)
@@ -34,12 +34,12 @@ class WindowChange:
 class Recorder:
     """Collects one change while it happens."""
 
-    __slots__ = ("departures", "graphs", "superseded", "undo", "weights")
+    __slots__ = ("departures", "ended", "graphs", "undo", "weights")
 
     def __init__(self) -> None:
         self.weights: dict[Triple, int] = {}
         self.departures: list[Individual] = []
-        self.superseded: list[Superseded] = []
+        self.ended: list[Ended] = []
         self.undo: list[Undo] = []
         self.graphs: dict[Triple, GraphChange] = {}
 
@@ -64,7 +64,7 @@ class Recorder:
                 removed=tuple(t for t, w in self.weights.items() if w < 0),
             ),
             tuple(self.departures),
-            tuple(self.superseded),
+            tuple(self.ended),
             self.graphs,
             self.undo,
         )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from sensorstream.model.events import Event, Individual, Provenance, Superseded
+from sensorstream.model.events import Ended, Event, Individual, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.change import Recorder
@@ -58,7 +58,7 @@ class Content:
             for name in dict.fromkeys(owners.values())
             if (individual := self._appear(name, event, record)) is not None
         ]
-        superseded = len(record.superseded)
+        ended = len(record.ended)
         outdated = self._replace(event, record) if event.replaces else frozenset()
         provenance = plain = Provenance(event.message, event.time)
         graphs = event.named_graphs() if event.graphs else _NO_GRAPHS
@@ -78,8 +78,8 @@ class Content:
                     )
                 continue
             if triple in outdated:
-                record.superseded.append(
-                    Superseded(individual.name, individual.stay, triple, provenance, event.time)
+                record.ended.append(
+                    Ended(individual.stay, individual.name, triple, provenance, event.time)
                 )
             else:
                 individual.statements[triple] = provenance
@@ -87,7 +87,7 @@ class Content:
                 record.weigh(triple, 1)
                 if provenance.graphs:
                     record.place(triple, (), provenance.graph_names)
-        for old in record.superseded[superseded:]:
+        for old in record.ended[ended:]:
             if (bereft := self.individuals.get(old.name)) is not None:
                 self._depart_empty(bereft, record)
         return renewed
@@ -220,8 +220,8 @@ class Content:
         record.weigh(triple, -1)
         if said.graphs:
             record.place(triple, said.graph_names, ())
-        record.superseded.append(
-            Superseded(individual.name, individual.stay, triple, said, max(time, said.time))
+        record.ended.append(
+            Ended(individual.stay, individual.name, triple, said, max(time, said.time))
         )
 
     @staticmethod

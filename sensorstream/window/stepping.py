@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Generic
 
-from sensorstream.model.events import Event, Individual, Superseded
+from sensorstream.model.events import Ended, Event, Individual
 from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.change import Recorder, WindowChange
@@ -96,7 +96,7 @@ class SteppingWindow(ABC, Generic[E]):
         record = Recorder()
         now = self._content.begin(time, record)
         self._content.retract(triples, time, record)
-        self._drop_ages(record.superseded, record)
+        self._drop_ages(record.ended, record)
         self._drop_departed(record.departures, record)
         self._leave_homes(record)
         return record.change(now)
@@ -171,7 +171,7 @@ class SteppingWindow(ABC, Generic[E]):
     def _drop_departed(self, departures: Iterable[Individual], record: Recorder) -> None:
         """Drop the elements of individuals that left on request from their panes."""
 
-    def _drop_ages(self, superseded: Iterable[Superseded], record: Recorder) -> None:
+    def _drop_ages(self, ended: Iterable[Ended], record: Recorder) -> None:
         """Drop single statements that left, where they are elements, from their panes."""
 
     @abstractmethod
@@ -254,14 +254,14 @@ class SteppingWindow(ABC, Generic[E]):
             self._settle(events, record)
 
     def _enter(self, pane: Pane[E], event: Event, record: Recorder) -> None:
-        superseded, departures = len(record.superseded), len(record.departures)
+        ended, departures = len(record.ended), len(record.departures)
         renewed = self._content.enter(event, record)
         if self.partition is not None:
             for individual in renewed:
                 self._settle_in(individual.name, pane, record)
         self._renew(event, renewed, record)
-        if len(record.superseded) > superseded:
-            self._drop_ages(record.superseded[superseded:], record)
+        if len(record.ended) > ended:
+            self._drop_ages(record.ended[ended:], record)
             self._drop_departed(record.departures[departures:], record)
 
     # -- partitions -------------------------------------------------------------------------

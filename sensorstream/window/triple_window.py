@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sensorstream.model.events import Event, Individual, Superseded
+from sensorstream.model.events import Ended, Event, Individual
 from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.change import Recorder
@@ -42,9 +42,9 @@ class TripleWindow(SteppingWindow[Triple]):
     def _expel(self, elements: list[Triple], now: Instant, record: Recorder) -> None:
         self._content.expire(elements, now, record)
 
-    def _drop_ages(self, superseded: Iterable[Superseded], record: Recorder) -> None:
+    def _drop_ages(self, ended: Iterable[Ended], record: Recorder) -> None:
         individuals = self._content.individuals
-        for each in superseded:
+        for each in ended:
             held = individuals.get(each.name)
             if held is None or each.triple not in held.statements:
                 self._home(each.name).drop(each.triple, record)

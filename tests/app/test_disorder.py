@@ -212,7 +212,7 @@ def left_behind(store: MemoryStore) -> list[list[str]]:
     every = store.committed
     return [
         sorted(repr(each) for effects in every for each in effects.departures),
-        sorted(repr(each) for effects in every for each in effects.superseded),
+        sorted(repr(each) for effects in every for each in effects.ended),
         [
             repr(each)
             for effects in every

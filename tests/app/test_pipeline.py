@@ -145,7 +145,7 @@ def left_behind(store: MemoryStore) -> list[object]:
     every = store.committed
     return [
         [d for effects in every for d in effects.departures],
-        [s for effects in every for s in effects.superseded],
+        [s for effects in every for s in effects.ended],
         [a for effects in every for a in effects.alerts],
         [r for effects in every for r in effects.reports],
         store.statuses(),

@@ -140,8 +140,8 @@ def facts(outcomes: Sequence[Outcome]) -> list[object]:
             each.individuals,
             each.alerts,
             each.departures,
-            # What one update supersedes stands in no order.
-            sorted(each.superseded, key=repr),
+            # What one update ends stands in no order.
+            sorted(each.ended, key=repr),
             each.filtered,
             each.archived,
         )

@@ -136,7 +136,7 @@ def test_an_update_of_a_known_individual_supersedes_its_old_values(make: Make) -
     outcome = send(engine, 2, person("a", 2, level=7))
     levels = [t[2].value for t in engine.kb.match(iri("a"), iri("level"), None)]  # type: ignore[union-attr]
     assert levels == [7]
-    assert [old.triple[1] for old in outcome.superseded] == [iri("level")]
+    assert [old.triple[1] for old in outcome.ended] == [iri("level")]
 
 
 def test_a_message_nothing_matches_is_kept_and_loud(make: Make) -> None:

@@ -28,7 +28,7 @@ def test_what_ended_before_the_bound_goes_and_a_restart_still_works(store: Postg
         alert = Alert(f"m{n}-1", "r", "rule", "info", "", "", n, f"m{n}")
         statuses = (MessageStatus(n, Status.ACCEPTED),)
         gone = (departure(n, n * 100),)
-        store.commit(Effects(n, gone, (), (alert,), statuses, days[n - 1]))
+        store.commit(Effects(n, gone, tuple(gone[0].ended()), (alert,), statuses, days[n - 1]))
     store.save_checkpoint(3, b"state")
     connection = psycopg2.connect(store.url)
     with connection.cursor() as cursor:

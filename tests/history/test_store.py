@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -23,10 +24,10 @@ from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DECIMAL, XSD_DOUBLE,
 from sensorstream.model.events import (
     Alert,
     Departure,
+    Ended,
     Individual,
     Message,
     Provenance,
-    Superseded,
 )
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.timeline import Timeline
@@ -34,8 +35,6 @@ from sensorstream.model.vocabulary import RDF_TYPE
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 EX = "http://example.org/"
-# In the order in which they were written.
-_STATEMENTS = "select * from store.statements order by tableoid, ctid limit 100"
 
 
 def rows(url: str, query: str) -> list[tuple[Any, ...]]:
@@ -52,11 +51,11 @@ def entry(seq: int, content: bytes = b"<a/>") -> Record:
     return Record(seq, Message(f"m{seq}", content, seq * 10, "rest"), NOW)
 
 
-def departure(stay: int, *triples: Triple, inferred: Sequence[Triple] = ()) -> Departure:
+def departure(stay: int, *triples: Triple) -> Departure:
     name = IRI(f"{EX}human-{stay}")
     individual = Individual(name, stay, 10, 20, stay, "m1")
     individual.statements.update({each: Provenance("m1", 10) for each in triples})
-    return Departure(individual, 30, tuple(inferred))
+    return Departure(individual, 30)
 
 
 def effects(
@@ -64,13 +63,13 @@ def effects(
     last: int,
     *,
     departures: Sequence[Departure] = (),
-    superseded: Sequence[Superseded] = (),
+    ended: Sequence[Ended] = (),
     alerts: Sequence[Alert] = (),
 ) -> Effects:
     return Effects(
         last,
         tuple(departures),
-        tuple(superseded),
+        (*ended, *(each for gone in departures for each in gone.ended())),
         tuple(alerts),
         tuple(MessageStatus(seq, Status.ACCEPTED) for seq in range(first, last + 1)),
         NOW,
@@ -120,7 +119,8 @@ def test_a_departed_individual_is_stored_whole(store: PostgresStore, url: str) -
     ]
     thing: Triple = (human, RDF_TYPE, IRI(f"{EX}Actor"))
     store.append([entry(1)])
-    store.commit(effects(1, 1, departures=[departure(7, *triples, inferred=[thing])]))
+    derived = Ended(7, human, thing, Provenance("m1", 20), 30, inferred=True)
+    store.commit(effects(1, 1, departures=[departure(7, *triples)], ended=[derived]))
     assert rows(
         url,
         "select stay, text, entered, time, expired_at, message "
@@ -133,7 +133,7 @@ def test_a_departed_individual_is_stored_whole(store: PostgresStore, url: str) -
     assert rows(
         url,
         "select text, kind, datatype, language, t.number, moment, s.number, valid_from, inferred "
-        f"from ({_STATEMENTS}) s join store.terms t on t.id = s.object",
+        "from store.statements s join store.terms t on t.id = s.object order by inferred, s.ctid",
     ) == [
         (f"{EX}Human", 0, None, None, None, None, None, 10, False),
         ("072", 2, XSD_INTEGER, None, Decimal(72), None, 72.0, 10, False),
@@ -150,16 +150,28 @@ def test_a_departed_individual_is_stored_whole(store: PostgresStore, url: str) -
 
 def test_a_superseded_statement_ends_when_it_was_replaced(store: PostgresStore, url: str) -> None:
     room = IRI(f"{EX}room-1")
-    old = Superseded(
-        room, 3, (room, IRI(f"{EX}lamp"), Literal("off")), Provenance("m1", 10), until=15
-    )
+    old = Ended(3, room, (room, IRI(f"{EX}lamp"), Literal("off")), Provenance("m1", 10), 15)
     store.append([entry(1)])
-    store.commit(effects(1, 1, superseded=[old]))
+    store.commit(effects(1, 1, ended=[old]))
     assert rows(
         url,
         "select stay, text, valid_from, valid_to from store.statements "
         "join store.terms on id = object",
     ) == [(3, "off", 10, 15)]
+
+
+def test_what_a_late_update_proves_wrong_is_revoked(store: PostgresStore, url: str) -> None:
+    room = IRI(f"{EX}room-1")
+    lamp = (room, IRI(f"{EX}lamp"), Literal("off"))
+    wrong = Ended(3, room, lamp, Provenance("m1", 10), 15)
+    other = Ended(3, room, lamp, Provenance("m1", 10), 15, inferred=True)
+    right = Ended(3, room, lamp, Provenance("m1", 10), 12)
+    store.append([entry(1), entry(2)])
+    store.commit(effects(1, 1, ended=[wrong, other]))
+    store.commit(replace(effects(2, 2, ended=[right]), revoked=(wrong,)))
+    assert rows(
+        url, "select valid_from, valid_to, inferred from store.statements order by valid_to"
+    ) == [(10, 12, False), (10, 15, True)]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -17,10 +17,10 @@ from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE,
 from sensorstream.model.events import (
     Alert,
     Departure,
+    Ended,
     Individual,
     Message,
     Provenance,
-    Superseded,
 )
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
@@ -80,6 +80,15 @@ def _departure(number: int) -> Departure:
     return Departure(one, time + 60_000_000, inferred)
 
 
+def _ended(departures: Sequence[Departure]) -> Iterator[Ended]:
+    for gone in departures:
+        one = gone.individual
+        yield from gone.ended()
+        for triple in gone.inferred:
+            since = Provenance(one.message, one.time)
+            yield Ended(one.stay, one.name, triple, since, gone.expired_at, inferred=True)
+
+
 @pytest.fixture(scope="session")
 def url(schema: Schema, new_database: Callable[[], str]) -> str:
     """A history of 200 stays of 40 individuals."""
@@ -95,8 +104,8 @@ def url(schema: Schema, new_database: Callable[[], str]) -> str:
         )
         room = _iri("room-1")
         instant = LINE.of(START)
-        old = Superseded(
-            room, 1, (room, _iri("hasName"), Literal("old", language="en")),
+        old = Ended(
+            1, room, (room, _iri("hasName"), Literal("old", language="en")),
             Provenance("m1", instant), instant + 5,
         )  # fmt: skip
         statuses = tuple(
@@ -104,7 +113,7 @@ def url(schema: Schema, new_database: Callable[[], str]) -> str:
             for n in range(1, 21)
         )
         gone = tuple(_departure(number) for number in range(1, 201))
-        store.commit(Effects(20, gone, (old,), alerts, statuses, START))
+        store.commit(Effects(20, gone, (old, *_ended(gone)), alerts, statuses, START))
     database = engine(history)
     install_views(database, schema, LINE)
     database.dispose()

@@ -70,8 +70,8 @@ def test_an_update_replaces_the_old_value_and_hands_it_out() -> None:
     change = window.insert(event(2, triple(1, 2), replaces=[(name(1), P)]))
     assert change.delta.added == (triple(1, 2),)
     assert change.delta.removed == (triple(1, 1),)
-    (old,) = change.superseded
-    assert (old.triple, old.provenance.time, old.until) == (triple(1, 1), 1, 2)
+    (old,) = change.ended
+    assert (old.triple, old.provenance.time, old.valid_to) == (triple(1, 1), 1, 2)
     assert (name(1), Q, Literal("kept")) in content(window)
 
 
@@ -80,7 +80,7 @@ def test_repeating_a_value_in_an_update_changes_nothing() -> None:
     window.insert(event(1, triple(1, 1)))
     change = window.insert(event(2, triple(1, 1), replaces=[(name(1), P)]))
     assert not change.delta
-    assert not change.superseded
+    assert not change.ended
 
 
 def test_a_late_update_does_not_replace_a_newer_value() -> None:
@@ -88,7 +88,7 @@ def test_a_late_update_does_not_replace_a_newer_value() -> None:
     window.insert(event(9, triple(1, 9)))
     change = window.insert(event(5, triple(1, 5), replaces=[(name(1), P)]))
     assert content(window) == {triple(1, 9)}
-    assert [old.triple for old in change.superseded] == [triple(1, 5)]
+    assert [old.triple for old in change.ended] == [triple(1, 5)]
 
 
 def test_a_blank_node_leaves_with_its_owner() -> None:
@@ -114,7 +114,7 @@ def test_retracting_the_last_statement_lets_the_individual_depart_whole() -> Non
     window = sliding(5)
     window.insert(event(1, triple(1, 1), triple(1, 2)))
     first = window.retract([triple(1, 1)], 2)
-    assert [old.triple for old in first.superseded] == [triple(1, 1)]
+    assert [old.triple for old in first.ended] == [triple(1, 1)]
     second = window.retract([triple(1, 2), triple(7)], 3)
     assert [gone.name for gone in second.departures] == [name(1)]
     assert len(window) == 0

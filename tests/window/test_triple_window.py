@@ -44,8 +44,8 @@ def test_the_oldest_triple_leaves_and_its_individual_stays() -> None:
     change = window.insert(event(3, triple(1, 3)))
     assert content(window) == {triple(1, 2), triple(1, 3)}
     assert not change.departures
-    (left,) = change.superseded
-    assert (left.triple, left.provenance.time, left.until) == (triple(1, 1), 1, 3)
+    (left,) = change.ended
+    assert (left.triple, left.provenance.time, left.valid_to) == (triple(1, 1), 1, 3)
 
 
 def test_an_individual_departs_with_its_last_triples() -> None:
@@ -54,7 +54,7 @@ def test_an_individual_departs_with_its_last_triples() -> None:
     change = window.insert(event(9, triple(2)))
     (gone,) = change.departures
     assert (gone.name, set(gone.statements)) == (name(1), {triple(1, 1), triple(1, 2)})
-    assert not change.superseded
+    assert not change.ended
     assert name(1) not in window
 
 
@@ -97,7 +97,7 @@ def test_an_update_replaces_whatever_its_age() -> None:
     window.insert(event(1, triple(1, 1)))
     window.insert(event(2, triple(1, 2), replaces=[(name(1), P)]))
     assert content(window) == {triple(1, 2)}
-    assert not window.insert(event(102, triple(2))).superseded, "it has left its pane as well"
+    assert not window.insert(event(102, triple(2))).ended, "it has left its pane as well"
 
 
 def test_what_a_blank_node_says_outlives_the_reference_to_it() -> None:

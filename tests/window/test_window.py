@@ -180,7 +180,7 @@ def test_a_restored_window_goes_on_as_the_old_one(
         first, second = old.insert(each), new.insert(each)
         assert first.delta == second.delta
         assert first.departures == second.departures
-        assert first.superseded == second.superseded
+        assert first.ended == second.ended
         if dice.random() < 0.2 and (held := sorted(content(old))):
             gone = dice.sample(held, 1)
             assert old.retract(gone, each.time).delta == new.retract(gone, each.time).delta
@@ -201,7 +201,7 @@ def test_everything_that_came_is_in_the_window_waiting_or_handed_out(
             changes.append(window.retract(dice.sample(held, 1), each.time))
         for change in changes:
             gone |= {t for departed in change.departures for t in departed.statements}
-            gone |= {left.triple for left in change.superseded}
+            gone |= {left.triple for left in change.ended}
     waiting = {t for pane in window.state().panes for event in pane.pending for t in event.triples}
     assert came == content(window) | gone | waiting
 
@@ -224,7 +224,7 @@ def test_a_state_of_another_window_is_sorted_anew_and_loses_nothing(
         change = new.insert(each)
         graph = (graph - set(change.delta.removed)) | set(change.delta.added)
         gone |= {t for departed in change.departures for t in departed.statements}
-        gone |= {left.triple for left in change.superseded}
+        gone |= {left.triple for left in change.ended}
         assert graph == content(new)
     waiting = {t for pane in new.state().panes for event in pane.pending for t in event.triples}
     assert came == content(new) | gone | waiting
