@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import Final
@@ -70,10 +71,10 @@ def main(arguments: Sequence[str]) -> int:
             print(f"{'Spark starts':40}{time.perf_counter() - begun:12.1f} s")
             print(f"{'question':40}{'PostgreSQL s':>14}{'Spark s':>10}{'ratio':>8}")
             for name, text in QUESTIONS.items():
-                there, took = _timed(lambda: run_sql(url, text, timeout=TIMEOUT, row_limit=1000))
+                there, took = _timed(partial(run_sql, url, text, timeout=TIMEOUT, row_limit=1000))
                 prepared = prepare(url, text, timeout=TIMEOUT)
                 for _ in range(2):
-                    here, spent = _timed(lambda: ask(spark, url, views, prepared, row_limit=1000))
+                    here, spent = _timed(partial(ask, spark, url, views, prepared, row_limit=1000))
                 same = "" if here == there else "  THE ANSWERS DIFFER"
                 print(f"{name:40}{took:14.2f}{spent:10.2f}{took / spent:8.2f}{same}", flush=True)
             print(f"{'most memory of Spark':40}{memory.most / 2**20:12.0f} MiB")

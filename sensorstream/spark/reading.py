@@ -17,8 +17,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from threading import Thread
 from io import BufferedReader
+from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
