@@ -89,6 +89,7 @@ def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
         schema=load_ontology(settings.ontology.files).schema,
         timeline=settings.time.timeline,
         master=settings.spark.master,
+        timeout=settings.history.statement_timeout,
         row_limit=settings.history.row_limit,
     )
 

@@ -96,6 +96,34 @@ def open_sql(url: str, text: str, *, timeout: float) -> Iterator[SqlStream]:
             long; also while the rows are read.
         HistoryError: the database cannot be reached, or ended the transaction.
     """
+    with _opened(url, text, timeout) as cursor:
+        batches = fetched(cursor, text, timeout)
+        first = next(batches)
+        columns = tuple(map(_column, cursor.description or ()))
+        yield SqlStream(columns, chain([first], batches))
+
+
+@contextmanager
+def describe_sql(
+    url: str, text: str, *, timeout: float
+) -> Iterator[tuple[tuple[Column, ...], extensions.cursor]]:
+    """The columns that the answer to a query has, without computing it.
+
+    Yields:
+        the columns, and the reader's cursor in the same transaction.
+
+    Raises:
+        QueryError, HistoryError: as :func:`open_sql`.
+    """
+    with _opened(url, text, timeout) as cursor:
+        with _explained(text):
+            cursor.execute("fetch forward 0 from answer")
+        yield tuple(map(_column, cursor.description or ())), cursor
+
+
+@contextmanager
+def _opened(url: str, text: str, timeout: float) -> Iterator[extensions.cursor]:
+    """A cursor of the reader; PostgreSQL has planned the query as its portal ``answer``."""
     connection = open_reader(url)
     try:
         connection.set_session(readonly=True)
@@ -110,10 +138,7 @@ def open_sql(url: str, text: str, *, timeout: float) -> Iterator[SqlStream]:
                     (milliseconds(timeout), text),
                 )
                 cursor.execute(_OPEN)
-            batches = fetched(cursor, text, timeout)
-            first = next(batches)
-            columns = tuple(map(_column, cursor.description or ()))
-            yield SqlStream(columns, chain([first], batches))
+            yield cursor
     finally:
         connection.close()
 

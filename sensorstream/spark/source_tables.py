@@ -21,22 +21,25 @@ class SourceColumn:
             return f"(extract(epoch from {self.name}) * 1000000)::bigint"
         if self.kind == "binary":
             return f"encode({self.name}, 'hex')"
+        if self.kind == "decimal(19, 0)":
+            # Of all numbers views use whole ones, and these exactly.
+            return (
+                f"case when abs({self.name}) < 9.2e18 and {self.name} = floor({self.name}) "
+                f"then {self.name}::bigint end"
+            )
         return self.name
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A table of schema ``store``; ``key`` is the integer that divides it into partitions."""
+    """A table of schema ``store``."""
 
     name: str
-    key: str
     columns: tuple[SourceColumn, ...]
 
     def only(self, names: Collection[str]) -> SourceTable:
         """The table with some of its columns, in its own order."""
-        return SourceTable(
-            self.name, self.key, tuple(each for each in self.columns if each.name in names)
-        )
+        return SourceTable(self.name, tuple(each for each in self.columns if each.name in names))
 
     @property
     def schema(self) -> str:
@@ -44,8 +47,8 @@ class SourceTable:
         return ", ".join(f"`{each.name}` {each.kind}" for each in self.columns)
 
 
-def _table(name: str, key: str, columns: Mapping[str, str]) -> SourceTable:
-    return SourceTable(name, key, tuple(SourceColumn(*each) for each in columns.items()))
+def _table(name: str, columns: Mapping[str, str]) -> SourceTable:
+    return SourceTable(name, tuple(SourceColumn(*each) for each in columns.items()))
 
 
 SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
@@ -53,20 +56,18 @@ SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
     for each in (
         _table(
             "terms",
-            "id",
             {
                 "id": "bigint",
                 "kind": "bigint",
                 "text": "string",
                 "datatype": "string",
                 "language": "string",
-                "number": "double",
+                "number": "decimal(19, 0)",
                 "moment": "timestamp",
             },
         ),
         _table(
             "stays",
-            "stay",
             {
                 "stay": "bigint",
                 "name": "bigint",
@@ -78,7 +79,6 @@ SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
         ),
         _table(
             "statements",
-            "stay",
             {
                 "subject": "bigint",
                 "predicate": "bigint",
@@ -93,7 +93,6 @@ SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
         ),
         _table(
             "messages",
-            "seq",
             {
                 "seq": "bigint",
                 "id": "string",
@@ -107,7 +106,6 @@ SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
         ),
         _table(
             "alerts",
-            "seq",
             {
                 "seq": "bigint",
                 "id": "string",
