@@ -116,7 +116,7 @@ def describe_sql(
         QueryError, HistoryError: as :func:`open_sql`.
     """
     with _opened(url, text, timeout) as cursor:
-        with _explained(text):
+        with explained(text):
             cursor.execute("fetch forward 0 from answer")
         yield tuple(map(_column, cursor.description or ())), cursor
 

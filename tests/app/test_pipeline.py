@@ -125,7 +125,7 @@ def all_kinds(run: Running) -> None:
         assert run.send(content) is Status.ACCEPTED
     assert run.send(b"<unknown/>") is Status.UNMATCHED
     ontology = run.exchange.deployment.ontology.ntriples()
-    run.exchange.change_ontology(run.pipeline, ontology, "application/n-triples")
+    run.exchange.change_ontology(run.pipeline, ontology, "application/n-triples", lambda _: None)
     for content in messages[9:17]:
         run.send(content)
     assert run.change(ReportAudit("nothing is wrong")) is Status.ACCEPTED

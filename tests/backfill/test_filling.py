@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import psycopg2
 import pytest
@@ -64,7 +65,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def fill(settings: Settings, folder: Path, **options: int) -> tuple[Filled, list[Refused]]:
+def fill(settings: Settings, folder: Path, **options: Any) -> tuple[Filled, list[Refused]]:
     bad: list[Refused] = []
     url = settings.history.url
     return backfill(url, folder, settings, "rest", tell=bad.append, **options), bad
