@@ -60,7 +60,7 @@ def upgrade() -> None:
     move_statements(connection)
     op.drop_table('statements_before', schema='store')
     op.drop_table('individuals', schema='store')
-    op.create_index('statements_subject_idx', 'statements', ['subject', 'predicate', 'valid_to'], schema='store')
+    op.create_index('statements_subject_idx', 'statements', ['subject', 'valid_to'], schema='store')
     op.create_index(
         'statements_object_idx', 'statements', ['predicate', 'object'], schema='store'
     )

@@ -1,7 +1,7 @@
 """The last values of individuals in history, one property after the other.
 
-The index by subject, property and end leads from one property to the next and to its last values,
-however many values there were before.
+Of each individual the newest statements are read, so the cost does not grow with its past, and no
+further index or table has to be kept for it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
 
 _MOST_VALUES: Final = 100_000
+RECENT: Final = 10_000
+"""So many statements of an individual are looked at, the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +58,20 @@ from (
   from unnest(cast(:names as text[]), cast(:kinds as smallint[])) as a (name, kind)
 ) as n
 cross join lateral (
-  with recursive property (id) as (
-    (select predicate from store.statements where subject = n.subject order by predicate limit 1)
-    union all
-    select (
-      select predicate from store.statements
-      where subject = n.subject and predicate > property.id order by predicate limit 1
-    ) from property where property.id is not null
-  )
-  select id from property where id is not null
-) as each
-cross join lateral (
-  select object, valid_from, valid_to, message, inferred from store.statements
-  where subject = n.subject and predicate = each.id
-  order by valid_to desc fetch first 1 row with ties
+  select *, max(valid_to) over (partition by predicate) as last from (
+    select predicate, object, valid_from, valid_to, message, inferred from store.statements
+    where subject = n.subject order by valid_to desc limit :recent
+  ) as recent
 ) as s
-join store.terms as p on p.id = each.id
+join store.terms as p on p.id = s.predicate
 join store.terms as o on o.id = s.object
+where s.valid_to = s.last
 order by n.name, p.text, o.text, s.inferred
 limit :most
 """
 )
 
-# The rows of earlier stays are skipped: one look into the index each.
+# Newest partition first. The rows of earlier stays are skipped: one look into the index each.
 _MEMBERS: Final = text(
     f"""
 select found.valid_to, found.subject, n.kind, n.text from (
@@ -101,7 +94,8 @@ def latest_values(
 ) -> dict[Subject, list[Latest]]:
     """The last values of each property of some individuals, as far as they are in history.
 
-    Several values of a property that ended at the same instant are all there.
+    Several values of a property that ended at the same instant are all there. A property without a
+    value among the newest :data:`RECENT` statements of its individual is left out.
 
     Args:
         names: the individuals.
@@ -116,6 +110,7 @@ def latest_values(
     told = {
         "names": [each.removeprefix("_:") for each in names],
         "kinds": [each.value for each in kinds],
+        "recent": RECENT,
         "most": _MOST_VALUES + 1,
     }
     with translating("cannot read the latest values"), database.begin() as connection:

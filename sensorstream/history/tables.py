@@ -121,7 +121,7 @@ statements: Final = Table(
     # The object's number, rounded: for the index.
     Column("number", Double),
     Column("inferred", Boolean, nullable=False),
-    Index("statements_subject_idx", "subject", "predicate", "valid_to"),
+    Index("statements_subject_idx", "subject", "valid_to"),
     # Without a time: so equal keys share an entry. The partition and the BRIN indexes know times.
     Index("statements_object_idx", "predicate", "object"),
     Index(

@@ -159,7 +159,7 @@ def test_the_examples_of_the_guide_can_be_run(url: str) -> None:
     schema = Schema(
         classes=frozenset({IRI(f"{tracking}Human")}),
         datatype_properties=frozenset({IRI(f"{tracking}hasCertainty")}),
-        ranges_of={IRI(f"{tracking}hasCertainty"): frozenset({XSD_INTEGER})},
+        ranges_of={IRI(f"{tracking}hasCertainty"): frozenset({IRI(XSD_INTEGER)})},
     )
     install_views(database, schema, Timeline.INTEGER)
     database.dispose()

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from sensorstream.engine.outcome import Status
 from sensorstream.history.database import engine
-from sensorstream.history.latest import Latest, Member, last_members, latest_values
+from sensorstream.history.latest import RECENT, Latest, Member, last_members, latest_values
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.datatypes import XSD_INTEGER
@@ -106,14 +106,19 @@ def test_the_latest_values_are_those_that_ended_last(
     assert [each.valid_to for each in pages] == sorted((e for e, _ in members), reverse=True)
 
 
-def test_many_former_values_are_not_read(url: str, store: PostgresStore, database: Engine) -> None:
+def test_only_the_newest_statements_are_read(
+    url: str, store: PostgresStore, database: Engine
+) -> None:
     name, predicate = SUBJECTS[0], PROPERTIES[1]
     former = [
         Ended(1, name, (name, predicate, VALUES[n % 2 + 1]), Provenance("m1", n), n + 1)
         for n in range(20_000)
     ]
-    other = Ended(1, name, (name, PROPERTIES[2], VALUES[0]), Provenance("m1", 5), 6)
-    fill(url, store, [*former, other])
+    other, forgotten = (
+        Ended(1, name, (name, predicate, VALUES[0]), Provenance("m1", 5), end)
+        for predicate, end in ((PROPERTIES[2], 20_000 - RECENT // 2), (PROPERTIES[0], 6))
+    )
+    fill(url, store, [*former, other, forgotten])
     connection = psycopg2.connect(url)
     connection.autocommit = True
     with connection.cursor() as cursor:
@@ -137,9 +142,9 @@ def test_many_former_values_are_not_read(url: str, store: PostgresStore, databas
     connection.close()
     assert found[name] == [
         Latest(former[-1].triple, Provenance("m1", 19_999), 20_000, inferred=False),
-        Latest(other.triple, Provenance("m1", 5), 6, inferred=False),
+        Latest(other.triple, Provenance("m1", 5), other.valid_to, inferred=False),
     ]
-    assert 0 < rows_read < 50
+    assert 0 < rows_read <= RECENT + 100
 
 
 READ = """
