@@ -203,8 +203,9 @@ class HistorySettings:
 
     url: str = _setting("", "postgresql://… of a server; empty starts an embedded PostgreSQL.")
     folder: Path = _setting(DATA_FOLDER, "Where the embedded PostgreSQL keeps its files.")
+    port: int = _setting(0, "A port of 127.0.0.1 for readers of the embedded one; 0: none.")
     statement_timeout: float = _setting(30.0, "Seconds an SQL query over history may take.")
-    row_limit: int = _setting(100_000, "Rows an SQL query over history may return.")
+    row_limit: int = _setting(100_000, "Rows of an SQL answer in JSON or a table.")
     checkpoint_every: int = _setting(5_000, "Messages between two checkpoints of the window.")
 
 

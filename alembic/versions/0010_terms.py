@@ -18,6 +18,16 @@ UNIT = {'integer': 65536, 'datetime': 86400000000}
 ENOUGH = 5000000
 
 XSD = 'http://www.w3.org/2001/XMLSchema#'
+# Exact (a double would lose microseconds from the year 2255 on), and immutable, for indexes; null
+# outside of the years 1 to 9999.
+MOMENT = """
+    create function store.moment(instant bigint) returns timestamptz
+    language sql immutable parallel safe return
+        case when instant between -62135596800000000 and 253402300799999999 then
+            (timestamp '1970-01-01' + (instant / 86400000000) * interval '24 hours'
+                + (instant % 86400000000) * interval '1 microsecond') at time zone 'UTC'
+        end
+"""
 # A number that did not fit a double had no "number" before, but has an exact value.
 UNBOUNDED = f"""
     case
@@ -52,7 +62,7 @@ def upgrade() -> None:
     op.drop_table('individuals', schema='store')
     op.create_index('statements_subject_idx', 'statements', ['subject', 'valid_to'], schema='store')
     op.create_index(
-        'statements_object_idx', 'statements', ['predicate', 'object', 'valid_to'], schema='store'
+        'statements_object_idx', 'statements', ['predicate', 'object'], schema='store'
     )
     op.create_index(
         'statements_number_idx',
@@ -71,18 +81,33 @@ def upgrade() -> None:
         schema='store',
         postgresql_using='brin',
     )
-    op.create_index('stays_time_idx', 'stays', ['time'], schema='store')
+    op.create_index(
+        'statements_moment_idx',
+        'statements',
+        [sa.text('store.moment(valid_from)'), sa.text('store.moment(valid_to)')],
+        schema='store',
+        postgresql_using='brin',
+    )
+    op.create_index('stays_time_idx', 'stays', ['time'], schema='store', postgresql_using='brin')
+    op.create_index(
+        'stays_moment_idx',
+        'stays',
+        [sa.text('store.moment(time)')],
+        schema='store',
+        postgresql_using='brin',
+    )
     op.create_index('stays_name_idx', 'stays', ['name'], schema='store')
 
 
 def create() -> None:
+    op.execute(MOMENT)
     op.rename_table('statements', 'statements_before', schema='store')
     op.create_table(
         'terms',
         sa.Column('id', sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column('number', sa.Numeric(), nullable=True),
         sa.Column('moment', sa.DateTime(timezone=True), nullable=True),
         sa.Column('kind', sa.SmallInteger(), nullable=False),
+        sa.Column('number', sa.Numeric(), nullable=True),
         sa.Column('text', sa.Text(), nullable=False),
         sa.Column('datatype', sa.Text(), nullable=True),
         sa.Column('language', sa.Text(), nullable=True),
@@ -306,6 +331,7 @@ def downgrade() -> None:
     )
     for name in ('statements', 'stays', 'terms', 'vocabulary', 'ontologies'):
         op.drop_table(name, schema='store')
+    op.execute('drop function store.moment')
     op.rename_table('statements_before', 'statements', schema='store')
     op.create_index('statements_stay_idx', 'statements', ['stay'], schema='store')
     op.create_index('individuals_time_idx', 'individuals', ['time'], schema='store')

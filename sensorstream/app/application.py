@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from secrets import token_hex
 from types import TracebackType
@@ -40,9 +40,9 @@ from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
-from sensorstream.history.read_only_sql import SqlResult, run_sql
+from sensorstream.history.read_only_sql import SqlResult, SqlStream, open_sql
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
+from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.entry import Target
 from sensorstream.journal.registration import checked_name
 from sensorstream.journal.takeover import PutOntology
@@ -288,11 +288,17 @@ class Application:
 
         Raises:
             OntologyError: it cannot be used; the old one stays.
-            OntologyConflict: the window contradicts it, or another change is in progress.
+            OntologyConflict: the window contradicts it, somebody's view depends on a view that
+                would change, or another change is in progress.
             LanguageError: a mapping or semantic rule does not fit it.
             ReasonerError: the new reasoner failed.
         """
-        outcome = self._exchange.change_ontology(self._pipeline, content, media_type)
+        outcome = self._exchange.change_ontology(
+            self._pipeline,
+            content,
+            media_type,
+            lambda schema: check_views(self._database, schema, self._timeline),
+        )
         self._install_views()
         return outcome.message.id
 
@@ -302,10 +308,12 @@ class Application:
         Raises:
             QueryError: the text cannot be run.
         """
-        history = self.settings.history
-        return run_sql(
-            self.url, text, timeout=history.statement_timeout, row_limit=history.row_limit
-        )
+        with self.sql_stream(text) as stream:
+            return stream.result(self.settings.history.row_limit)
+
+    def sql_stream(self, text: str) -> AbstractContextManager[SqlStream]:
+        """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`."""
+        return open_sql(self.url, text, timeout=self.settings.history.statement_timeout)
 
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
         """Kept alerts, newest first, with ``seq`` below ``before``."""
@@ -431,6 +439,13 @@ def open_history(settings: HistorySettings, stack: ExitStack) -> str:
     """
     if settings.url:
         return settings.url
-    server = embedded.start(settings.folder)
+    server = embedded.start(settings.folder, settings.port)
     stack.callback(server.stop)
+    if settings.port != server.port:
+        _LOG.warning(
+            "history.port is %d, but the embedded PostgreSQL ran already with %s: stop all that "
+            "uses it, and start again",
+            settings.port,
+            server.port or "none",
+        )
     return server.url

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 import queue
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from sensorstream.app.metrics import Metrics
 from sensorstream.clock import Clock
@@ -48,6 +50,8 @@ _NAP: Final = 1.0
 _LOUD: Final = frozenset({Status.UNMATCHED, Status.PARTIAL, Status.LATE, Status.REJECTED})
 _NONE: Final[frozenset[str]] = frozenset()
 
+_Seen = TypeVar("_Seen")
+
 
 @dataclass(slots=True)
 class _Waiting:
@@ -59,6 +63,10 @@ class _Waiting:
     @property
     def origin(self) -> str:
         return self.entry.origin if isinstance(self.entry, TakeMessage) else ""
+
+
+class _Wake:
+    """Stands in the queue so that the thread looks for readers though no entry waits."""
 
 
 class Pipeline:
@@ -94,7 +102,9 @@ class Pipeline:
         self._publish = publish
         self._reopen = reopen
         self._seq = self._checkpoint_seq = store.last_seq()
-        self._queue: queue.Queue[_Waiting | None] = queue.Queue(_QUEUE)
+        self._queue: queue.Queue[_Waiting | _Wake | None] = queue.Queue(_QUEUE)
+        # What waits to read between two groups, with its future.
+        self._readers: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         # An entry that needs its own group, found while a group was collected: it is next.
         self._next: _Waiting | None = None
         self._gate = Lock()
@@ -124,6 +134,7 @@ class Pipeline:
         self._halt.set()
         self._queue.put(None)
         self._thread.join()
+        self._turn_away()
         self._store.close()
 
     @property
@@ -182,6 +193,24 @@ class Pipeline:
         """
         return self._enqueue(entry)
 
+    def settled(self, read: Callable[[], _Seen]) -> Future[_Seen]:
+        """Call ``read`` when all effects of what the engine has taken are stored.
+
+        It is called in the pipeline's thread after the present group, which no message can enter
+        meanwhile: what departed is in the store, and all else in the window. It must be quick. The
+        future raises what it raises.
+        """
+        future: Future[_Seen] = Future()
+        future.set_running_or_notify_cancel()
+        with self._gate:
+            if self._stopping or self._failure is not None:
+                return _failed(Unavailable("the server is stopping or broken: ask again later"))
+            self._readers.append((read, future))
+            # A full queue needs none: the thread is at work, and looks after its group.
+            with suppress(queue.Full):
+                self._queue.put_nowait(_Wake())
+        return future
+
     def _enqueue(self, entry: Entry, *, repeated: bool = False) -> Future[Outcome]:
         waiting = _Waiting(entry, repeated=repeated)
         # A sender that disconnects cannot cancel an entry that may be in the journal already.
@@ -207,6 +236,7 @@ class Pipeline:
                     self._work_alone(alone)
                 elif not group:
                     self._tick()
+                self._let_read()
                 self._metrics.waiting.set(self._queue.qsize())
             self._checkpoint()
         except BaseException as error:
@@ -222,6 +252,8 @@ class Pipeline:
         except queue.Empty:
             return group
         while first is not None:
+            if isinstance(first, _Wake):
+                return group
             if not isinstance(first.entry, TakeMessage):
                 self._next = first
                 return group
@@ -309,6 +341,15 @@ class Pipeline:
             waiting.future.set_exception(fault)
         else:
             self._work([waiting])
+
+    def _let_read(self) -> None:
+        # Those who come meanwhile have their turn after the next group.
+        for _ in range(len(self._readers)):
+            read, future = self._readers.popleft()
+            try:
+                future.set_result(read())
+            except Exception as error:
+                future.set_exception(error)
 
     def _tick(self) -> None:
         """Advance the engine to the clock's time, if it has something due by then."""
@@ -399,6 +440,7 @@ class Pipeline:
     def _drain(self) -> None:
         with self._gate:
             self._stopping = True
+        self._turn_away()
         if self._next is not None:
             self._next.future.set_exception(
                 Unavailable("the server stopped after an error: send it again later")
@@ -408,13 +450,19 @@ class Pipeline:
                 waiting = self._queue.get_nowait()
             except queue.Empty:
                 return
-            if waiting is not None:
+            if isinstance(waiting, _Waiting):
                 waiting.future.set_exception(
                     Unavailable("the server stopped after an error: send it again later")
                 )
 
+    def _turn_away(self) -> None:
+        """Tell those who still wait to read that nothing will come."""
+        while self._readers:
+            _, future = self._readers.popleft()
+            future.set_exception(Unavailable("the server is stopping or broken: ask again later"))
 
-def _failed(error: SensorStreamError) -> Future[Outcome]:
-    future: Future[Outcome] = Future()
+
+def _failed(error: SensorStreamError) -> Future[Any]:
+    future: Future[Any] = Future()
     future.set_exception(error)
     return future

@@ -55,6 +55,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "archive": "Move old history out of PostgreSQL into Parquet files.",
         "erase": "Erase an individual from journal, history, alerts and archive.",
         "backfill": "Fill history from folders and archives of XML messages.",
+        "db": "Tell other programs how to reach the history's PostgreSQL.",
         "demo": "See the main job live, in about a minute.",
     }
 )

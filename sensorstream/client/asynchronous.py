@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx
 
@@ -13,6 +13,9 @@ from sensorstream.client.calls import Call
 from sensorstream.client.operation import OntologyInForce
 from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
 from sensorstream.client.results import Results
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Answer = TypeVar("Answer")
 
@@ -69,6 +72,10 @@ class AsyncClient:
     async def sql(self, text: str) -> Results:
         """The rows of an SQL query over history."""
         return await self._do(calls.sql(text))
+
+    async def sql_arrow(self, text: str) -> pyarrow.Table:
+        """All rows of an SQL query over history, as an Arrow table (extra "frames")."""
+        return await self._do(calls.sql_arrow(text))
 
     async def register(self, text: str, name: str | None = None) -> dict[str, Any]:
         """Start a continuous query; its name and present state."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx
 
@@ -13,6 +13,9 @@ from sensorstream.client.calls import Call
 from sensorstream.client.operation import OntologyInForce
 from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
 from sensorstream.client.results import Results
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Answer = TypeVar("Answer")
 
@@ -71,6 +74,10 @@ class Client:
     def sql(self, text: str) -> Results:
         """The rows of an SQL query over history."""
         return self._do(calls.sql(text))
+
+    def sql_arrow(self, text: str) -> pyarrow.Table:
+        """All rows of an SQL query over history, as an Arrow table (extra "frames")."""
+        return self._do(calls.sql_arrow(text))
 
     def register(self, text: str, name: str | None = None) -> dict[str, Any]:
         """Start a continuous query; its name and present state."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -12,6 +12,10 @@ import httpx
 from sensorstream import errors
 from sensorstream.client.results import Results
 from sensorstream.errors import Position, RequestRefused, SensorStreamError, ServerUnreachable
+from sensorstream.extras import require
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Answer = TypeVar("Answer")
 
@@ -21,6 +25,7 @@ _REFUSED: Final = frozenset(
     {"bad-request", "invalid-request", "not-acceptable", "unsupported-media-type"}
 )
 _SPARQL: Final = "application/sparql-query"
+_ARROW: Final = "application/vnd.apache.arrow.stream"
 _SOLUTIONS: Final = "application/sparql-results+json"
 
 
@@ -81,6 +86,16 @@ def sparql(text: str, accept: str) -> Call[tuple[str, str]]:
 def sql(text: str) -> Call[Results]:
     """An SQL query over history."""
     return Call("POST", "/sql", _table, {"json": {"query": text}})
+
+
+def sql_arrow(text: str) -> Call[pyarrow.Table]:
+    """An SQL query over history, all its rows.
+
+    Raises:
+        MissingExtra: the extra "frames" is not installed.
+    """
+    require("frames", "an Arrow table")
+    return Call("POST", "/sql", _arrow, {"json": {"query": text}, "headers": {"Accept": _ARROW}})
 
 
 def register(text: str, name: str | None) -> Call[dict[str, Any]]:
@@ -231,6 +246,12 @@ def _table(response: httpx.Response) -> Results:
     answer = json_object(response)
     rows = tuple(tuple(row) for row in answer["rows"])
     return Results(tuple(answer["columns"]), rows, bool(answer["truncated"]))
+
+
+def _arrow(response: httpx.Response) -> pyarrow.Table:
+    import pyarrow as pa
+
+    return pa.ipc.open_stream(response.content).read_all()
 
 
 def media_type(response: httpx.Response) -> str:

@@ -9,9 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from typing import Final
 
 from psycopg2 import errors, extensions, sql
 from sqlalchemy.engine import make_url
+
+_DEFAULTS: Final = (
+    ("search_path", "history"),
+    ("default_transaction_read_only", "on"),
+    ("idle_in_transaction_session_timeout", "10min"),
+)
 
 
 def reader_name(database: str) -> str:
@@ -38,9 +45,18 @@ def admit_reader(cursor: extensions.cursor, schema: str) -> None:
     role = sql.Identifier(name)
     cursor.execute("savepoint reader")
     try:
-        cursor.execute("select 1 from pg_roles where rolname = %s", (name,))
-        if cursor.fetchone() is None:
+        cursor.execute("select rolconfig from pg_roles where rolname = %s", (name,))
+        found = cursor.fetchone()
+        if found is None:
             cursor.execute(sql.SQL("create role {} login").format(role))
+        if found is None or not found[0]:
+            # Programs that log in themselves find the views, and leave connections for the writer.
+            for setting, value in _DEFAULTS:
+                told = sql.SQL("alter role {} set {} = {}").format(
+                    role, sql.Identifier(setting), sql.Literal(value)
+                )
+                cursor.execute(told)
+            cursor.execute(sql.SQL("alter role {} connection limit 40").format(role))
         password = _password(info.password, name)
         if password is not None:
             cursor.execute(sql.SQL("alter role {} password %s").format(role), (password,))

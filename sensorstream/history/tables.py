@@ -81,10 +81,10 @@ terms: Final = Table(
     "terms",
     metadata,
     Column("id", BigInteger, primary_key=True, autoincrement=False),
-    Column("number", Numeric),
     Column("moment", _MOMENT),
     # 0 IRI, 1 blank node, 2 literal: sensorstream.history.terms.Kind.
     Column("kind", SmallInteger, nullable=False),
+    Column("number", Numeric),
     Column("text", Text, nullable=False),
     Column("datatype", Text),
     Column("language", Text),
@@ -101,7 +101,8 @@ stays: Final = Table(
     Column("time", BigInteger, nullable=False),
     Column("expired_at", BigInteger, nullable=False),
     Column("message", BigInteger, nullable=False),
-    Index("stays_time_idx", "time"),
+    Index("stays_time_idx", "time", postgresql_using="brin"),
+    Index("stays_moment_idx", text("store.moment(time)"), postgresql_using="brin"),
     Index("stays_name_idx", "name"),
 )
 
@@ -121,7 +122,8 @@ statements: Final = Table(
     Column("number", Double),
     Column("inferred", Boolean, nullable=False),
     Index("statements_subject_idx", "subject", "valid_to"),
-    Index("statements_object_idx", "predicate", "object", "valid_to"),
+    # Without a time: so equal keys share an entry. The partition and the BRIN indexes know times.
+    Index("statements_object_idx", "predicate", "object"),
     Index(
         "statements_number_idx",
         "predicate",
@@ -130,6 +132,13 @@ statements: Final = Table(
     ),
     Index("statements_predicate_idx", "predicate", "valid_from"),
     Index("statements_time_idx", "valid_from", "valid_to", postgresql_using="brin"),
+    # The times as the views of the dateTime line show them.
+    Index(
+        "statements_moment_idx",
+        text("store.moment(valid_from)"),
+        text("store.moment(valid_to)"),
+        postgresql_using="brin",
+    ),
     postgresql_partition_by="RANGE (valid_to)",
 )
 

@@ -14,6 +14,7 @@ from psycopg2 import extensions
 from sqlalchemy import Connection, Engine
 from sqlglot import exp, parse_one
 
+from sensorstream.errors import OntologyConflict
 from sensorstream.history.database import translating
 from sensorstream.history.names import sql_names
 from sensorstream.history.reader import admit_reader
@@ -35,7 +36,7 @@ HISTORY: Final = "history"
 _MARK: Final = "SensorStream:"
 # In the trees: the number of the IRI that is its argument. The numbers differ between databases.
 _TERM: Final = "TERM"
-# Numbers from here on do not fit a bigint.
+# Doubles from here on do not fit a bigint.
 _BIGINT_END: Final = "9.2e18"
 
 
@@ -65,13 +66,12 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
             "individuals",
             _query(
                 # A class may be asserted and inferred.
-                "SELECT DISTINCT :name AS iri, k.text AS class, :time AS time, "
+                "SELECT DISTINCT n.text AS iri, k.text AS class, :time AS time, "
                 ":expired AS expired_at, :message AS message_id FROM store.stays AS i "
                 "LEFT JOIN store.statements AS t ON t.stay = i.stay AND t.subject = i.name "
                 "AND t.valid_to = i.expired_at AND t.predicate = :type "
                 "LEFT JOIN store.terms AS n ON n.id = i.name "
                 "LEFT JOIN store.terms AS k ON k.id = t.object",
-                name=_written("n"),
                 time=_time("i.time", timeline),
                 expired=_time("i.expired_at", timeline),
                 message=_message("i"),
@@ -82,7 +82,7 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
         View(
             "statements",
             _query(
-                "SELECT :subject AS subject, p.text AS predicate, :object AS object, "
+                "SELECT n.text AS subject, p.text AS predicate, o.text AS object, "
                 "CASE o.kind WHEN 0 THEN 'iri' WHEN 1 THEN 'blank' ELSE 'literal' END AS kind, "
                 "o.datatype AS datatype, o.language AS language, "
                 "s.number AS number, o.moment AS moment, :start AS valid_from, :end AS valid_to, "
@@ -92,8 +92,6 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
                 "LEFT JOIN store.terms AS p ON p.id = s.predicate "
                 "LEFT JOIN store.terms AS o ON o.id = s.object "
                 "LEFT JOIN store.stays AS i ON i.stay = s.stay AND i.expired_at = s.valid_to",
-                subject=_written("n"),
-                object=_written("o"),
                 start=_time("s.valid_from", timeline),
                 end=_time("s.valid_to", timeline),
                 message=_message("s"),
@@ -129,13 +127,12 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
     their statements.
     """
     query = _query(
-        "SELECT :iri AS iri, :time AS time, :expired AS expired_at, "
+        "SELECT n.text AS iri, :time AS time, :expired AS expired_at, "
         ":message AS message_id FROM store.stays AS i "
         "LEFT JOIN store.terms AS n ON n.id = i.name "
         "WHERE EXISTS (SELECT 1 FROM store.statements AS c WHERE c.stay = i.stay "
         "AND c.subject = i.name AND c.valid_to = i.expired_at "
         "AND c.predicate = :type AND c.object = :name)",
-        iri=_written("n"),
         time=_time("i.time", timeline),
         expired=_time("i.expired_at", timeline),
         message=_message("i"),
@@ -167,18 +164,20 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
 
 def _property_view(schema: Schema, view: str, name: IRI, timeline: Timeline) -> View:
     query = _query(
-        "SELECT :iri AS iri, :value AS value, :start AS valid_from, :end AS valid_to, "
+        "SELECT n.text AS iri, :value AS value, :start AS valid_from, :end AS valid_to, "
         ":message AS message_id, s.inferred AS inferred FROM store.statements AS s "
         "LEFT JOIN store.terms AS n ON n.id = s.subject "
         "LEFT JOIN store.terms AS o ON o.id = s.object "
         "WHERE s.predicate = :name",
-        iri=_written("n"),
         value=_value(schema, name),
         start=_time("s.valid_from", timeline),
         end=_time("s.valid_to", timeline),
         message=_message("s"),
         name=term_number(name),
     )
+    if schema.datatype_of(name) in INTEGER_TYPES:
+        # A cast value cannot be looked up in an index, this can.
+        query = query.select(exp.column("number", "s").as_("number"))
     return View(view, query, f"values of property {name}, former ones included")
 
 
@@ -198,8 +197,8 @@ def _value(schema: Schema, name: IRI) -> exp.Expr:
     datatype = schema.datatype_of(name)
     if datatype in INTEGER_TYPES:
         return _expression(
-            f"CASE WHEN o.number = FLOOR(o.number) AND ABS(o.number) < {_BIGINT_END} "
-            "THEN CAST(o.number AS BIGINT) END"
+            f"CASE WHEN s.number = FLOOR(s.number) AND ABS(s.number) < {_BIGINT_END} "
+            "THEN CAST(s.number AS BIGINT) END"
         )
     if datatype in NUMERIC_TYPES:
         return exp.column("number", "s")
@@ -210,7 +209,7 @@ def _value(schema: Schema, name: IRI) -> exp.Expr:
             "CASE WHEN o.text IN ('true', '1') THEN TRUE "
             "WHEN o.text IN ('false', '0') THEN FALSE END"
         )
-    return _written("o")
+    return exp.column("text", "o")
 
 
 def _pivot(name: IRI, value: exp.Expr) -> exp.Expr:
@@ -219,11 +218,6 @@ def _pivot(name: IRI, value: exp.Expr) -> exp.Expr:
     chosen = exp.case().when(test, value)
     truth = value.find(exp.Boolean) is not None
     return exp.LogicalOr(this=chosen) if truth else exp.Max(this=chosen)
-
-
-def _written(term: str) -> exp.Expr:
-    """The text of a term for people: a blank node is ``_:label``."""
-    return _expression(f"CASE WHEN {term}.kind = 1 THEN '_:' || {term}.text ELSE {term}.text END")
 
 
 def _message(table: str) -> exp.Expr:
@@ -260,7 +254,7 @@ def numbered(view: View, numbers: Mapping[Term, int]) -> View:
 
 
 def _time(column: str, timeline: Timeline) -> exp.Expr:
-    """An instant of the time line in readable form."""
+    """An instant of the time line in readable form; :func:`_render` has more about it."""
     instant = exp.to_column(column)
     if timeline is Timeline.INTEGER:
         return instant
@@ -286,23 +280,64 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
         HistoryError: the database fails, or a view of the user depends on a generated view that has
             to change.
     """
-    definitions = view_definitions(schema, timeline)
     with translating("cannot make the history's views"), database.begin() as connection:
         # The driver's cursor: here a per cent sign in an IRI is not a parameter.
         cursor = _driver_cursor(connection)
         cursor.execute(f"create schema if not exists {HISTORY}")
-        numbers = _name_terms(cursor, terms_of(definitions))
-        views = {each.name: numbered(each, numbers) for each in definitions}
-        wanted = {name: _comment(each) for name, each in views.items()}
+        views, wanted = _wanted(cursor, schema, timeline)
         there = _installed(cursor)
-        if there != wanted:
-            for name in there:
-                cursor.execute(f"drop view {_qualified(name)}")
-            for name, view in views.items():
+        for name in _changed(there, wanted):
+            cursor.execute(f"drop view {_qualified(name)}")
+        for name, view in views.items():
+            if there.get(name) != wanted[name]:
                 cursor.execute(f"create view {_qualified(name)} as {_render(view)}")
                 told = exp.Literal.string(wanted[name]).sql("postgres")
                 cursor.execute(f"comment on view {_qualified(name)} is {told}")
         admit_reader(cursor, HISTORY)
+
+
+def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
+    """Check that the views of an ontology could be made now; nothing is changed.
+
+    Raises:
+        OntologyConflict: another view depends on a generated view that would change.
+        HistoryError: the database fails.
+    """
+    with translating("cannot check the history's views"), database.connect() as connection:
+        cursor = _driver_cursor(connection)
+        there = _installed(cursor)
+        changed = _changed(there, _wanted(cursor, schema, timeline)[1])
+        # What a view's rule depends on, other than the view itself.
+        cursor.execute(
+            "select distinct r.ev_class::regclass::text, v.relname from pg_depend d "
+            "join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass "
+            "join pg_class v on v.oid = d.refobjid and d.refclassid = 'pg_class'::regclass "
+            "join pg_namespace n on n.oid = v.relnamespace "
+            "where n.nspname = %s and v.relname = any(%s) and r.ev_class <> v.oid order by 1, 2",
+            (HISTORY, list(changed)),
+        )
+        row = cursor.fetchone()
+        connection.rollback()
+    if row is not None:
+        raise OntologyConflict(
+            f"the view {row[0]} is built on {HISTORY}.{row[1]}, which would change: drop it, put "
+            "the ontology, and make it again"
+        )
+
+
+def _wanted(
+    cursor: extensions.cursor, schema: Schema, timeline: Timeline
+) -> tuple[dict[str, View], dict[str, str]]:
+    """The views that there should be, and their comments."""
+    definitions = view_definitions(schema, timeline)
+    numbers = _name_terms(cursor, terms_of(definitions))
+    views = {each.name: numbered(each, numbers) for each in definitions}
+    return views, {name: _comment(each) for name, each in views.items()}
+
+
+def _changed(there: Mapping[str, str], wanted: Mapping[str, str]) -> frozenset[str]:
+    """The names of the views that cannot stay as they are."""
+    return frozenset(name for name, comment in there.items() if wanted.get(name) != comment)
 
 
 def drop_views(connection: Connection) -> None:
@@ -351,4 +386,17 @@ def _qualified(name: str) -> str:
 
 
 def _render(view: View) -> str:
-    return view.query.sql("postgres", identify=True)
+    """The query in PostgreSQL's dialect.
+
+    Moments are made by the function ``store.moment``: it is exact, and there are indexes on it, so
+    that a condition on a time of a view reaches them.
+    """
+
+    def moment(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.UnixToTime):
+            return exp.Dot(
+                this=exp.to_identifier("store"), expression=exp.func("moment", node.this)
+            )
+        return node
+
+    return view.query.transform(moment).sql("postgres", identify=True)

@@ -8,6 +8,7 @@ from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Contradiction, Inconsistent
 from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
+from sensorstream.model.events import Departure, Ended
 
 
 def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effects:
@@ -17,12 +18,16 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
     because their entry passes the watermark once.
     """
     every = [each for outcome in outcomes for each in in_order(outcome)]
-    departures = tuple(d for each in every for d in (*each.departures, *each.archived))
-    ended = [s for each in every for s in each.ended]
-    ended += (statement for each in departures for statement in each.ended())
+    departures: list[Departure] = []
+    ended: list[Ended] = []
+    for each in every:
+        gone = (*each.departures, *each.archived)
+        departures += gone
+        ended += each.ended
+        ended += (statement for departure in gone for statement in departure.ended())
     return Effects(
         watermark=records[-1].seq,
-        departures=departures,
+        departures=tuple(departures),
         ended=tuple(ended),
         alerts=tuple(a for each in every for a in each.alerts),
         statuses=tuple(

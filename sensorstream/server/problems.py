@@ -51,6 +51,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.InternalFault: (500, "A fault of the server"),
     errors.NotIncremental: (422, "The query cannot run continuously"),
     errors.SparkError: (503, "Spark failed"),
+    errors.MissingExtra: (501, "This server lacks an optional part"),
 }
 
 _CONTRADICTIONS: Final = (errors.Inconsistent, errors.OntologyConflict)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -41,7 +42,7 @@ from sensorstream.errors import (
     UnknownQuery,
 )
 from sensorstream.history.quarantine import Quarantined
-from sensorstream.history.read_only_sql import SqlResult
+from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Results, Snapshot
 from sensorstream.mapping.document import parse_document
@@ -110,6 +111,7 @@ class MemoryApplication(Application):
         self.kept: list[RaisedAlert] = []
         self.hooks: list[Webhook] = []
         self.table = SqlResult(("n",), ((1,),))
+        self.streams_closed = 0
         self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
         self.alive = True
         self.parts = (Part("pipeline", True), Part("history", True))
@@ -173,6 +175,20 @@ class MemoryApplication(Application):
         if "away" in text:
             raise HistoryError("the store is away")
         return self.table
+
+    @contextmanager
+    def sql_stream(self, text: str) -> Iterator[SqlStream]:
+        table = self.sql(text)
+
+        def batches() -> Iterator[list[tuple[object, ...]]]:
+            yield list(table.rows)
+            if "fails later" in text:
+                raise QueryError("division by zero")
+
+        try:
+            yield SqlStream(tuple(Column(name, 25) for name in table.columns), batches())
+        finally:
+            self.streams_closed += 1
 
     def raise_alert(self, text: str) -> RaisedAlert:
         seq = len(self.kept) + 1

@@ -8,7 +8,7 @@ import pytest
 from sensorstream.errors import Position, QueryError
 from sensorstream.history.views import numbered, terms_of, view_definitions
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI
+from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.spark.java import java_home
@@ -28,7 +28,9 @@ def test_only_the_views_a_query_uses_are_made(schema: Schema) -> None:
 
 def test_a_view_reads_only_the_statements_it_needs(schema: Schema) -> None:
     definitions = view_definitions(schema, Timeline.INTEGER)
-    numbers = {name: number for number, name in enumerate(sorted(terms_of(definitions)), 1)}
+    numbers: dict[Term, int] = {
+        name: number for number, name in enumerate(sorted(terms_of(definitions)), 1)
+    }
     views = {view.name: numbered(view, numbers) for view in definitions}
     human = numbers[IRI("http://example.org/tracking#Human")]
     query, sources = view_query(views["human"])
