@@ -25,7 +25,6 @@ LIVE_VIEWS: Final = frozenset({"messages", "alerts"})
 # Parts of a name: of a subject, and of an individual of a stay.
 _NAME: Final = """
     {0},
-    {0} as {0}_written,
     case when starts_with({0}, '_:') then 1 else 0 end as {0}_kind,
     case when starts_with({0}, '_:') then substr({0}, 3) else {0} end as {0}_text"""
 
@@ -33,19 +32,15 @@ _TABLES: Final[Mapping[ArchivedTable, str]] = {
     STATEMENTS: f"""
 create view store.statements as select {_NAME.format("subject")},
     predicate,
-    predicate as predicate_written,
     0 as predicate_kind,
     predicate as predicate_text,
     case when kind = 'literal'
         then '"' || object || '"' || coalesce('@' || language, '^^' || datatype)
         else object end as object,
-    object as object_written,
     case kind when 'iri' then 0 when 'blank' then 1 else 2 end as object_kind,
     case when kind = 'blank' then substr(object, 3) else object end as object_text,
     datatype as object_datatype,
     language as object_language,
-    case when number is not null then try_cast(trim(object) as decimal(38, 19)) end
-        as object_number,
     moment as object_moment,
     number, valid_from, valid_to, stay, message, inferred
 from {{}}""",
@@ -126,16 +121,8 @@ def _leave_out_terms(select: exp.Select) -> None:
         else:
             kept.append(join)
     select.set("joins", kept)
-    for case in list(select.find_all(exp.Case)):
-        for alias, column in named.items():
-            if case.sql() == _written(alias):
-                case.replace(exp.column(f"{column.name}_written", column.table))
     for column in list(select.find_all(exp.Column)):
         if column.table in named:
             source = named[column.table]
             part = source.name if column.name == "id" else f"{source.name}_{column.name}"
             column.replace(exp.column(part, source.table))
-
-
-def _written(alias: str) -> str:
-    return f"CASE WHEN {alias}.kind = 1 THEN '_:' || {alias}.text ELSE {alias}.text END"

@@ -24,7 +24,7 @@ QUESTIONS = (
     "select count(*), 7 / 2, -7 / 2 from human where time > '2014-08-02T00:00:00Z'",
     "select value from speed order by value desc limit 40",
     f"select object from statements where subject = '{EX}human-7' and not superseded",
-    "select count(*) from statements where starts_with(subject, '_:')",
+    "select count(*) from statements where starts_with(subject, 'b')",
 )
 
 

@@ -65,10 +65,12 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def fill(settings: Settings, folder: Path, **options: Any) -> tuple[Filled, list[Refused]]:
+def fill(
+    settings: Settings, folder: Path, processes: int | None = None
+) -> tuple[Filled, list[Refused]]:
     bad: list[Refused] = []
     url = settings.history.url
-    return backfill(url, folder, settings, "rest", tell=bad.append, **options), bad
+    return backfill(url, folder, settings, "rest", tell=bad.append, processes=processes), bad
 
 
 def stored(settings: Settings) -> Counter[tuple[str, str, str, int, int]]:
