@@ -161,7 +161,7 @@ def _joined(compiler: Compiler, triples: Sequence[_Triple], place: Place) -> Rel
         selected(named(each, layouts[name].column) for name, each in columns.items()), *tables
     )
     where(tree, *conditions)
-    return Relation(tree, layouts, unique=True, pending=compiler.repeats)
+    return Relation(tree, layouts, unique=True, pending=True)
 
 
 def _id(compiler: Compiler, term: Term) -> exp.Expr:
@@ -212,7 +212,7 @@ def _with_path(compiler: Compiler, below: Relation, triple: _Triple, place: Plac
     assert not isinstance(path, Variable)
     alias, other = compiler.names.fresh("r"), compiler.names.fresh("r")
     known = [_known(compiler, end, below, alias, place) for end in (subject, object_)]
-    paths = Paths(place.graph, compiler.names, compiler.ids, compiler.repeats)
+    paths = Paths(place.graph, compiler.names, compiler.ids)
     pairs = exp.Lateral(this=table(paths.pairs(path, *known), other))
     layouts = dict(below.layouts)
     columns, conditions = own_columns(below, alias), []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Final
+from typing import Final, TypeVar
 
 from sqlglot import exp, parse_one
 
@@ -22,6 +22,7 @@ from sensorstream.model.datatypes import (
     XSD_STRING,
 )
 
+_Tree = TypeVar("_Tree", bound=exp.Expr)
 _KNOWN: Final = {
     "string": XSD_STRING,
     "tagged": RDF_LANG_STRING,
@@ -101,7 +102,7 @@ def any_of(*conditions: exp.Expr) -> exp.Expr:
     return _chained(exp.Or, conditions) or exp.false()
 
 
-def free(tree: exp.Expr) -> exp.Expr:
+def free(tree: _Tree) -> _Tree:
     """The tree itself if it stands nowhere yet, else a copy of it."""
     return tree if tree.parent is None else tree.copy()
 

@@ -66,7 +66,7 @@ def grouped(compiler: Compiler, group: Group, below: Relation, place: Place) -> 
         for variable, each in group.aggregates
     }
     # What each row gives: the keys, and the parts of values that aggregates look at.
-    columns = [named(each.copy(), each.name) for each in partition]
+    columns: list[exp.Expr] = [named(each.copy(), each.name) for each in partition]
     columns += [named(e, name) for c in computed.values() for name, e in c.rows.items()]
     per_row = frame.attach(from_(selected(columns), below.under(alias)))
     # What each group gives.

@@ -29,13 +29,12 @@ _ENDS: Final = ("subject", "object")
 class Paths:
     """Makes the pairs that paths connect in one graph.
 
-    ``ids`` are the ids of constants; a relation of triples may repeat them unless ``distinct``.
+    ``ids`` are the ids of constants.
     """
 
     graph: exp.Select
     names: Names
     ids: dict[Term, int]
-    repeats: bool
 
     def pairs(
         self, path: Path, subject: exp.Expr | None = None, object_: exp.Expr | None = None
@@ -89,19 +88,15 @@ class Paths:
         self, conditions: list[exp.Expr], subject: exp.Expr | None, object_: exp.Expr | None
     ) -> exp.Select:
         """One triple; a triple connects its ends once, however many rows say it."""
-        columns = [exp.column(end, "g") for end in _ENDS]
+        # A pair may be connected by several predicates.
+        columns = [exp.column(name, "g") for name in (*_ENDS, "predicate")]
         given = [
             sql(":a = :b", a=exp.column(end, "g"), b=each)
             for end, each in zip(_ENDS, (subject, object_), strict=True)
             if each is not None
         ]
-        if self.repeats:
-            # A pair may be connected by several predicates.
-            columns.append(exp.column("predicate", "g"))
         tree = from_(selected(columns), self._graph())
         where(tree, *conditions, *given)
-        if not self.repeats:
-            return tree
         tree.set("distinct", exp.Distinct())
         return self._over(tree, _ENDS)
 

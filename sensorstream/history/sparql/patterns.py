@@ -85,7 +85,6 @@ class Compiler:
     terms: exp.Select
     ids: dict[Term, int]
     named: Mapping[IRI, exp.Select]
-    repeats: bool
     names: Names = field(default_factory=Names)
 
     def relation(self, pattern: Pattern, place: Place) -> Relation:

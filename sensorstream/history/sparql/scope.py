@@ -24,8 +24,9 @@ class Scope:
 
     A relation of triples has the columns ``subject``, ``predicate`` and ``object`` (ids of terms)
     and ``number`` (the object's number as a double, or null); valid times are conditions within
-    it. The relation of terms has ``id``, ``kind`` (0 IRI, 1 blank node, 2 literal), ``text``,
-    ``datatype``, ``language``, ``number`` and ``moment``, each term once.
+    it, and a triple may come more than once. The relation of terms has ``id``, ``kind`` (0 IRI,
+    1 blank node, 2 literal), ``text``, ``datatype``, ``language``, ``number`` and ``moment``, each
+    term once.
 
     ``ids`` are those of the query's constants (:func:`constants`) that the relation of terms
     knows; ids below zero may stand for terms of this query only, those below -2**62 are taken.
@@ -35,8 +36,6 @@ class Scope:
     terms: exp.Select
     ids: Mapping[Term, int]
     named: Mapping[IRI, exp.Select] = field(default_factory=dict)
-    repeats: bool = True
-    """Whether a relation of triples may hold a triple more than once."""
 
 
 @dataclass(frozen=True, slots=True)

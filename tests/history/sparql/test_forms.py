@@ -50,7 +50,7 @@ HARD = ("'", "''; drop table store.terms; --", '"', "\\", "\\'", "%s %(a)s %%", 
 @pytest.mark.parametrize("text", HARD)
 def test_any_text_is_a_constant_and_nothing_else(world: World, text: str) -> None:
     literal = Literal(text)
-    data = {None: [(A, P, literal), (B, P, Literal("other"))]}
+    data: Graphs = {None: [(A, P, literal), (B, P, Literal("other"))]}
     written = literal.n3
     assert ask(world, f"SELECT ?s {{ ?s :p {written} }}", data) == [(A,)]
     assert ask(world, f"SELECT ?s {{ ?s :p ?o FILTER(?o = {written}) }}", data) == [(A,)]
@@ -63,7 +63,7 @@ def test_any_text_is_a_constant_and_nothing_else(world: World, text: str) -> Non
 def test_a_text_that_postgresql_cannot_hold_matches_nothing_and_is_refused_as_a_value(
     world: World,
 ) -> None:
-    data = {None: [(A, P, Literal("a\ufffdb"))]}
+    data: Graphs = {None: [(A, P, Literal("a\ufffdb"))]}
     assert ask(world, 'SELECT ?s { ?s :p "a\\u0000b" }', data) == []
     assert constants(parse_query('SELECT ?s { ?s ?p "a\\u0000b" }')) == frozenset()
     with pytest.raises(UnsupportedQuery, match="NUL"):
@@ -157,7 +157,7 @@ def test_what_sql_cannot_say_is_refused_by_name(world: World, expression: str) -
 @pytest.mark.parametrize("depth", [30, 3000])
 def test_a_long_condition_is_answered_or_refused(world: World, depth: int) -> None:
     condition = " || ".join(f"?v = {n}" for n in range(depth))
-    data = {None: [(A, P, Literal("7", XSD_INTEGER)), (B, P, Literal("-7", XSD_INTEGER))]}
+    data: Graphs = {None: [(A, P, Literal("7", XSD_INTEGER)), (B, P, Literal("-7", XSD_INTEGER))]}
     query = f"SELECT ?s {{ ?s :p ?v FILTER({condition}) }}"
     if depth == 30:
         assert ask(world, query, data) == [(A,)]
@@ -173,7 +173,7 @@ def test_order_is_unbound_blank_iri_numbers_times_texts(world: World) -> None:
         Literal("2E0", XSD_DOUBLE), Literal("10", XSD_INTEGER), day, Literal("B"), Literal("a"),
         Literal("\u00e9"),
     ]  # fmt: skip
-    data = {None: [(C, Q, C), *((C, P, each) for each in reversed(terms))]}
+    data: Graphs = {None: [(C, Q, C), *((C, P, each) for each in reversed(terms))]}
     text = "{ ?s :q ?s OPTIONAL { ?s :p ?o } }"
     found = [row[0] for row in ask(world, f"SELECT ?o {text} ORDER BY ?o", data)]
     assert found == terms
@@ -185,7 +185,7 @@ def test_order_is_unbound_blank_iri_numbers_times_texts(world: World) -> None:
 
 
 def test_a_triple_counts_once_however_many_rows_say_it(world: World) -> None:
-    data = {None: [(s, P, o) for s in (A, B, C) for o in (A, B, C)]}
+    data: Graphs = {None: [(s, P, o) for s in (A, B, C) for o in (A, B, C)]}
     (row,) = ask(world, "SELECT (COUNT(*) AS ?n) (COUNT(DISTINCT ?s) AS ?m) { ?s :p ?o }", data)
     assert row == (Literal("9", XSD_INTEGER), Literal("3", XSD_INTEGER))
     assert len(ask(world, "SELECT ?s { ?s :p ?o }", data)) == 9
@@ -196,7 +196,7 @@ def test_a_triple_counts_once_however_many_rows_say_it(world: World) -> None:
 
 
 def test_construct_leaves_out_what_is_no_triple(world: World) -> None:
-    data = {None: [(A, P, Literal("x")), (B, P, C)]}
+    data: Graphs = {None: [(A, P, Literal("x")), (B, P, C)]}
     text = "CONSTRUCT { ?o :q ?s . ?s :q [ :p ?none ] . ?s :q :new } { ?s :p ?o }"
     found = ask(world, text, data)
     assert (C, Q, B) in found
@@ -210,14 +210,14 @@ def test_construct_leaves_out_what_is_no_triple(world: World) -> None:
 
 def test_describe_follows_blank_nodes(world: World) -> None:
     one, other = BlankNode("_:one"), BlankNode("_:other")
-    data = {None: [(A, P, one), (one, P, other), (other, Q, B), (B, P, C)]}
+    data: Graphs = {None: [(A, P, one), (one, P, other), (other, Q, B), (B, P, C)]}
     assert set(ask(world, "DESCRIBE :a", data)) == set(data[None][:3])
     assert set(ask(world, "DESCRIBE ?s { ?s :p :c }", data)) == set(data[None][3:])
     assert ask(world, "DESCRIBE :nobody", data) == []
 
 
 def test_ask_is_one_truth_value(world: World) -> None:
-    data = {None: [(A, P, B)]}
+    data: Graphs = {None: [(A, P, B)]}
     assert world.rows(compiled(world, "ASK { :a :p ?x }", data)) == [(True,)]
     assert world.rows(compiled(world, "ASK { :b :p ?x }", data)) == [(False,)]
 
@@ -232,7 +232,7 @@ def test_graphs_have_names(world: World) -> None:
 
 
 def test_a_computed_value_joins_with_stored_terms(world: World) -> None:
-    data = {None: [(A, P, Literal("2", XSD_INTEGER)), (B, P, Literal("1", XSD_INTEGER))]}
+    data: Graphs = {None: [(A, P, Literal("2", XSD_INTEGER)), (B, P, Literal("1", XSD_INTEGER))]}
     text = "SELECT ?s ?t { ?s :p ?x BIND(?x + 1 AS ?y) ?t :p ?y }"
     assert ask(world, text, data) == [(B, A)]
     text = "SELECT ?s { { SELECT (MAX(?x) AS ?m) { ?t :p ?x } } ?s :p ?m }"
@@ -242,7 +242,7 @@ def test_a_computed_value_joins_with_stored_terms(world: World) -> None:
 
 
 def test_a_filter_on_a_name_is_a_condition_on_ids(world: World) -> None:
-    data = {None: [(A, P, Literal("x")), (B, P, Literal("x", language="en")), (C, P, A)]}
+    data: Graphs = {None: [(A, P, Literal("x")), (B, P, Literal("x", language="en")), (C, P, A)]}
     text = "SELECT ?s { ?s :p ?o FILTER(?o = %s) }"
     assert ask(world, text % '"x"', data) == [(A,)]
     assert ask(world, text % '"x"@EN', data) == [(B,)]
@@ -254,7 +254,7 @@ def test_a_filter_on_a_name_is_a_condition_on_ids(world: World) -> None:
 
 
 def test_a_number_and_a_subject_are_found_by_index(world: World) -> None:
-    data = {
+    data: Graphs = {
         None: [
             (IRI(f"http://example.org/s{n}"), P, Literal(str(n), XSD_INTEGER)) for n in range(3000)
         ]

@@ -55,7 +55,7 @@ def answer_of_history(case: QueryCase, query: Query, world: World) -> Result:
     sql = world.compiled(query, world.load(data))
     if sql.form == "ASK":
         return bool(world.rows(sql)[0][0])
-    rows = world.answer(sql)
+    rows: Any = world.answer(sql)
     if sql.form in ("CONSTRUCT", "DESCRIBE"):
         parts: Any = [list(map(to_oxigraph, row)) for row in rows]
         return Graph(tuple(ox.Triple(*each) for each in parts))
