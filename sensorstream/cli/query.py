@@ -112,9 +112,12 @@ def command(
         raise click.UsageError(f"{chosen} is binary: name a file with --output")
     text = sys.stdin.read() if query == "-" else query
     asked = Asked(text, place, at, during)
-    write = _of_history if place == "history" and url is None else _of_server
     if place == "spark":
-        write = _of_spark
+        raise click.UsageError(
+            "SPARQL on Spark is not available: use --on history, or SQL with 'sensorstream sql "
+            "--on spark'"
+        )
+    write = _of_history if place == "history" and url is None else _of_server
     with _target(output) as out:
         media_type = write(asked, url, config, _FORMATS[chosen], out, chosen == "json")
         if output is None:
@@ -194,13 +197,6 @@ def _of_history(
         say("PostgreSQL answers")
         limits = Limits(history.statement_timeout, history.row_limit)
         return formats.write(stack.enter_context(answered(url, question, limits)), wanted, out)
-
-
-def _of_spark(*_: object) -> str:
-    raise click.UsageError(
-        "SPARQL on Spark is not available: use --on history, or SQL with 'sensorstream sql --on "
-        "spark'"
-    )
 
 
 def _show(kept: IO[bytes], form: str, media_type: str) -> None:

@@ -19,7 +19,7 @@ import pyoxigraph as ox
 
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.question import Interval, Moment, Question, read_question
-from sensorstream.kb.oxigraph import from_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.model.datatypes import XSD_DECIMAL, XSD_DOUBLE
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.timeline import Timeline
@@ -108,7 +108,7 @@ def cases() -> list[Case]:
             at=told.get("at"),
             during=told.get("during"),
         )
-        found.append(Case(name, question, told.get("ordered", False)))
+        found.append(Case(name, question, bool(told.get("ordered"))))
     return found
 
 
@@ -116,8 +116,8 @@ def exported(url: str, time: Moment | Interval | None = None) -> ox.Store:
     """The statements of a history that held then, as Oxigraph has them."""
     store = ox.Store()
     for (subject, predicate, value), inferred in stored(url, time):
-        triple: list[Any] = [to_oxigraph(each) for each in (subject, predicate, value)]
-        graphs = [ox.DefaultGraph(), ox.NamedNode(GRAPH_PERSISTENT)]
+        triple = subject_to_oxigraph(subject), ox.NamedNode(predicate), to_oxigraph(value)
+        graphs: list[Any] = [ox.DefaultGraph(), ox.NamedNode(GRAPH_PERSISTENT)]
         if inferred:
             graphs.append(ox.NamedNode(GRAPH_INFERRED))
         for graph in graphs:
@@ -127,7 +127,7 @@ def exported(url: str, time: Moment | Interval | None = None) -> ox.Store:
 
 def stored(url: str, time: Moment | Interval | None = None) -> list[tuple[Triple, bool]]:
     """The statements of a history that held then, and whether they were inferred."""
-    condition, values = "true", ()
+    condition, values = "true", tuple[int, ...]()
     if isinstance(time, Moment):
         condition, values = "valid_from <= %s and valid_to > %s", (time.at, time.at)
     elif isinstance(time, Interval):

@@ -9,7 +9,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.history.asking.run import Limits, answered
+from sensorstream.errors import QueryError, UnsupportedQuery
+from sensorstream.history.asking.question import read_question
+from sensorstream.history.asking.run import Limits, answered, plan_of
+from sensorstream.model.timeline import Timeline
 from tests.history import house
 
 LIMITS = Limits(30.0, 10_000)
@@ -36,3 +39,50 @@ def test_an_answer_is_that_of_oxigraph(history: str, case: house.Case) -> None:
     with answered(history, case.question, LIMITS) as answer:
         found = house.comparable(answer, case)
     assert found == house.expected(store, case)
+
+
+def ask(url: str, text: str, limits: Limits = LIMITS) -> object:
+    question = read_question(text, Timeline.INTEGER)
+    with answered(url, question, limits) as answer:
+        return answer if isinstance(answer, bool) else len(list(getattr(answer, "rows", ())))
+
+
+def test_an_answer_with_too_many_rows_is_an_error_and_never_cut_off(history: str) -> None:
+    text = "SELECT * { ?s ?p ?o } LIMIT 11"
+    assert ask(history, text, Limits(30.0, 11)) == 11
+    with pytest.raises(QueryError, match=r"more than 10 rows: .* LIMIT \(history\.row_limit\)"):
+        ask(history, text, Limits(30.0, 10))
+
+
+def test_a_query_may_not_take_for_ever(history: str) -> None:
+    text = "SELECT (COUNT(*) AS ?n) { " + "".join(f"?s{n} ?p{n} ?o{n} . " for n in range(9)) + "}"
+    with pytest.raises(QueryError, match="longer than"):
+        ask(history, text, Limits(0.3, 100))
+
+
+def test_a_text_nested_to_the_limit_is_answered_or_refused(history: str) -> None:
+    deep = f"ASK {'{' * 195} ?s ?p ?o {'}' * 195}"
+    assert ask(history, deep) is True
+    with pytest.raises(QueryError, match="nested too deeply"):
+        ask(history, f"ASK {'{' * 300} ?s ?p ?o {'}' * 300}")
+
+
+@pytest.mark.parametrize("text", ["'; drop table store.terms; --", "%s %(x)s", "{}", "\\\\", "$$"])
+def test_a_constant_stays_a_constant(history: str, text: str) -> None:
+    assert ask(history, f'ASK {{ ?s ?p "{text}" }}') is False
+    assert ask(history, f'SELECT ("{text}" AS ?x) {{}}') == 1
+
+
+def test_what_sql_cannot_say_is_refused_by_name(history: str) -> None:
+    with pytest.raises(UnsupportedQuery):
+        ask(history, "SELECT * { ?s ?p ?o FILTER(<urn:no-function>(?o)) }")
+
+
+def test_the_plan_shows_the_sql_and_what_postgresql_does(history: str) -> None:
+    question = read_question("SELECT ?s { ?s ?p 5 } LIMIT 3", Timeline.INTEGER)
+    sql, plan = plan_of(history, question, LIMITS)
+    assert "store.statements" in sql
+    assert "Limit" in plan
+    assert "actual" not in plan
+    _, run = plan_of(history, question, LIMITS, analyze=True)
+    assert "actual" in run
