@@ -14,7 +14,8 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from multiprocessing.connection import Connection, Listener
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Listener
 from pathlib import Path
 from threading import Thread
 from typing import Final
@@ -120,32 +121,23 @@ def deployment_of(task: HostTask) -> Deployment:
 
 def serve(address: str, task: HostTask) -> None:
     """Do the work that comes over the socket; one worker at a time, until Spark has ended."""
+    host: EngineHost | None = None
     with Listener(address, "AF_UNIX", authkey=task.secret) as listener:
-        host: EngineHost | None = None
         while True:
-            with listener.accept() as connection:
-                try:
-                    host = host or EngineHost(deployment_of(task), task.url)
-                    spare_what_stays()
-                    _answer(connection, host)
-                except (EOFError, OSError):
-                    continue  # the worker has gone
-                except Exception as error:
-                    _send(connection, Failed(f"{type(error).__name__}: {error}"))
-
-
-def _answer(connection: Connection, host: EngineHost) -> None:
-    while True:
-        work: Work = connection.recv()
-        connection.send(host.work(work))
-
-
-def _send(connection: Connection, answer: Failed) -> None:
-    try:
-        connection.recv()
-        connection.send(answer)
-    except (EOFError, OSError):
-        return
+            try:
+                with listener.accept() as connection:
+                    while True:
+                        work: Work = connection.recv()
+                        try:
+                            if host is None:
+                                host = EngineHost(deployment_of(task), task.url)
+                                spare_what_stays()
+                            answer: Done | Failed | None = host.work(work)
+                        except Exception as error:
+                            answer = Failed(f"{type(error).__name__}: {error}")
+                        connection.send(answer)
+            except (AuthenticationError, EOFError, OSError):
+                """The worker has gone; another one will come."""
 
 
 def _watch(folder: Path, leader: int) -> None:

@@ -59,7 +59,7 @@ class HostClient:
     def _connect(self) -> Connection | None:
         try:
             return Client(self._address, "AF_UNIX", authkey=self._task.secret)
-        except (FileNotFoundError, ConnectionRefusedError):
+        except (ConnectionError, EOFError, FileNotFoundError):
             return None
 
     def _start(self) -> Connection:
@@ -77,6 +77,8 @@ class HostClient:
         while time.monotonic() < deadline and process.poll() is None:
             connection = self._connect()
             if connection is not None:
+                # It outlives this object, which otherwise warns that the process still runs.
+                process.returncode = 0
                 return connection
             time.sleep(_AGAIN)
         raise SparkError("a process for the engines does not start: see Spark's log")

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.app.wiring import read_rules
@@ -88,8 +87,7 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
         deployment = deployment_of(task)
         prefixes = prefixes_of(settings)
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
-        folder = settings.pipeline.folder
-        _check_folder(folder, settings, store)
+        check_folder(settings, store)
         _show_views(url, settings, deployment.ontology.schema)
         spark = stack.enter_context(spark_session(settings.spark.master, _CONFIGURATION))
         sockets = stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-"))
@@ -118,13 +116,14 @@ def _show_views(url: str, settings: Settings, schema: Schema) -> None:
         database.dispose()
 
 
-def _check_folder(folder: Path, settings: Settings, store: PostgresStore) -> None:
-    """Check that the state in the folder, if there is any, is of this pipeline.
+def check_folder(settings: Settings, store: PostgresStore) -> None:
+    """Check that the state in ``pipeline.folder``, if there is any, is of this pipeline.
 
     Raises:
         SettingsError: it was made with another key.
         HistoryError: there is none, and the journal's first entries were deleted.
     """
+    folder = settings.pipeline.folder
     mark, key = folder / _MARK, {"key": settings.pipeline.key}
     if mark.is_file():
         found = json.loads(mark.read_text(encoding="utf-8"))

@@ -1,0 +1,65 @@
+"""A continuous query starts and ends in every engine, at its place in the journal."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+
+from sensorstream.app.wiring import read_deployment
+from sensorstream.engine.outcome import Status
+from sensorstream.history.journal_rows import JournalRow, journal_rows
+from sensorstream.history.store import PostgresStore
+from sensorstream.journal.records import Effects, Record
+from sensorstream.model.timeline import Timeline
+from sensorstream.settings import Settings
+from sensorstream.streaming.chunk import pack
+from sensorstream.streaming.engine_host import EngineHost
+from sensorstream.streaming.work import Done, Place, Work
+from tests.streaming.conftest import seen
+
+QUERY = b"PREFIX : <http://example.org/t#> SELECT ?p ?x { ?p :x ?x }"
+
+
+def take(
+    host: EngineHost, key: str, place: Place | None, rows: Sequence[JournalRow], controls: int
+) -> tuple[Place, list[Effects]]:
+    """What the engine of a key makes of its rows."""
+    done = host.work(Work(key, place, controls, [pack(rows)]))
+    assert isinstance(done, Done)
+    return done.place, pickle.loads(done.effects)
+
+
+def test_every_engine_reports_under_ids_of_its_own_and_the_entry_has_one_status(
+    settings: Settings, database: str, record: Callable[..., Record]
+) -> None:
+    entries = [
+        record(1, seen("north", 1, (1, 5)), "north"),
+        record(2, QUERY, "where", "query"),
+        record(3, seen("north", 3, (2, 6)), "north"),
+        record(4, seen("south", 4, (3, 7)), "south"),
+        record(5, seen("north", 5, (2, 8)), "north"),
+        record(6, seen("south", 6, (3, 9)), "south"),
+        record(7, b"", "where", "query-end"),
+        record(8, seen("south", 8, (3, 1)), "south"),
+    ]
+    with PostgresStore.open(database, Timeline.INTEGER) as store:
+        store.append(entries)
+    one, two, three, four, five, six, seven, eight = journal_rows(database, 0)
+    host = EngineHost(read_deployment(settings), database)
+    place, before = take(host, "=north", None, [one], 0)
+    _, north = take(host, "=north", place, [three, five], 7)
+    _, south = take(host, "=south", None, [four, six, eight], 7)
+    _, control = take(host, "", None, [two, seven], 7)
+    host.close()
+
+    reports = [each for effects in (*north, *south) for each in effects.reports]
+    assert {each.entry for each in reports} == {"m2.1", "m2.4"}
+    assert len({each.id for each in reports}) == len(reports)
+    assert not any(each.reports for each in before)
+    assert not south[-1].reports, "nothing is reported after its end"
+    statuses = [s for effects in (*north, *south) for s in effects.statuses]
+    assert sorted(each.seq for each in statuses) == [3, 4, 5, 6, 8]
+    assert [(s.seq, s.status) for each in control for s in each.statuses] == [
+        (2, Status.ACCEPTED),
+        (7, Status.ACCEPTED),
+    ]

@@ -1,0 +1,50 @@
+"""What is refused before Spark starts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sensorstream.errors import HistoryError, MissingExtra, SettingsError
+from sensorstream.history.store import PostgresStore, Writes
+from sensorstream.journal.records import Record
+from sensorstream.model.timeline import Timeline
+from sensorstream.settings import PipelineSettings, Settings
+from sensorstream.streaming.stream import check_folder, running_stream
+
+
+def test_without_spark_it_says_what_to_install(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "google", None)
+    with (
+        pytest.raises(MissingExtra, match=r"pip install 'sensorstream\[spark\]'"),
+        running_stream(settings, "postgresql://", lambda _entries, _last: None),
+    ):
+        pass
+
+
+def test_a_folder_keeps_the_key_it_was_made_with(
+    settings: Settings, database: str, tmp_path: Path
+) -> None:
+    ours = replace(settings, pipeline=PipelineSettings(folder=tmp_path / "state"))
+    other = replace(ours, pipeline=replace(ours.pipeline, key="/seen/@by"))
+    with PostgresStore.open(database, Timeline.INTEGER, Writes.EFFECTS) as store:
+        check_folder(ours, store)
+        check_folder(ours, store)
+        with pytest.raises(SettingsError, match="holds the engines of the keys 'source'"):
+            check_folder(other, store)
+
+
+def test_a_new_folder_needs_the_whole_journal(
+    settings: Settings, database: str, tmp_path: Path, record: Callable[..., Record]
+) -> None:
+    ours = replace(settings, pipeline=PipelineSettings(folder=tmp_path / "state"))
+    with PostgresStore.open(database, Timeline.INTEGER) as store:
+        store.append([record(7, b"<a/>")])
+        with pytest.raises(HistoryError, match="does not hold all its entries"):
+            check_folder(ours, store)
