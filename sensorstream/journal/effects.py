@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from sensorstream.engine.live_queries import QueryReport
-from sensorstream.engine.outcome import Outcome
+from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Contradiction, Inconsistent
-from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
+from sensorstream.journal.records import (
+    Effects,
+    MessageStatus,
+    OntologyVersion,
+    Record,
+    Settled,
+)
+from sensorstream.journal.takeover import PutOntology
+from sensorstream.model.events import Ended
 
 
 def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effects:
@@ -18,8 +27,9 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
     """
     every = [each for outcome in outcomes for each in in_order(outcome)]
     departures = tuple(d for each in every for d in (*each.departures, *each.archived))
-    ended = [s for each in every for s in each.ended]
-    ended += (statement for each in departures for statement in each.ended())
+    said = [s for each in every for s in each.ended]
+    said += (statement for each in departures for statement in each.ended())
+    ended, revoked = _net(said, [s for each in every for s in each.revoked])
     return Effects(
         watermark=records[-1].seq,
         departures=departures,
@@ -41,8 +51,30 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
             for outcome in outcomes
             for each in outcome.released
         ),
+        revoked=tuple(revoked),
+        ontologies=tuple(
+            OntologyVersion(record.seq, outcome.time, record.message.content, record.message.source)
+            for record, outcome in zip(records, outcomes, strict=True)
+            if record.kind == PutOntology.kind and outcome.status is Status.ACCEPTED
+        ),
         reports=tuple(r for each in every for r in each.reports),
     )
+
+
+def _net(
+    ended: Sequence[Ended], revoked: Sequence[Ended]
+) -> tuple[Sequence[Ended], Sequence[Ended]]:
+    """What is to be stored, and what is to be deleted: what the group itself revokes is neither."""
+    if not revoked:
+        return ended, revoked
+    wrong = Counter(revoked)
+    kept = []
+    for each in ended:
+        if wrong[each] > 0:
+            wrong[each] -= 1
+        else:
+            kept.append(each)
+    return kept, list(wrong.elements())
 
 
 def reports_of(outcomes: Sequence[Outcome]) -> list[QueryReport]:
