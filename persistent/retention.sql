@@ -7,7 +7,7 @@ begin;
 delete from store.statements
 where valid_to < current_setting('sensorstream.ended_before')::bigint;
 
-delete from store.individuals
+delete from store.stays
 where expired_at < current_setting('sensorstream.ended_before')::bigint;
 
 -- A restart reads the journal from a checkpoint on: from the older one, if the newest is damaged. The

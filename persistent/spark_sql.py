@@ -11,6 +11,7 @@ from sensorstream.history.views import view_definitions
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.settings import load_settings
 from sensorstream.spark.bulk_sql import answering
+from sensorstream.spark.translation.described import prepare
 
 
 def main() -> None:
@@ -26,10 +27,9 @@ def main() -> None:
     schema = load_ontology(settings.ontology.files).schema
     views = view_definitions(schema, settings.time.timeline)
     spark = SparkSession.builder.appName("SensorStream SQL").getOrCreate()
-    # The answers must not depend on how the cluster is set up.
-    spark.conf.set("spark.sql.ansi.enabled", "true")
-    spark.conf.set("spark.sql.session.timeZone", "UTC")
-    with answering(spark, settings.history.url, views, given.query) as answer:
+    limit = settings.history.statement_timeout
+    query = prepare(settings.history.url, given.query, timeout=limit)
+    with answering(spark, settings.history.url, views, query) as answer:
         answer.write.parquet(given.output)
 
 

@@ -24,6 +24,7 @@
     ├── BackgroundError          a file of background knowledge that cannot be read or found
     ├── QueryError               a SPARQL or SQL text that cannot be run
     │   ├── QueryConflict        a continuous query whose name is taken, or one too many
+    │   ├── UnknownIndividual    an individual that is neither in the window nor in history
     │   ├── UnknownQuery         a continuous query that does not exist
     │   ├── UnsupportedQuery     a continuous query that no stream can answer
     │   └── NotIncremental       a part of a query that must be evaluated anew each time
@@ -32,12 +33,14 @@
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
     │   └── DamagedCheckpoint    a state that was kept and cannot be read
+    ├── ArchiveError             a file of the archive, or what is to become one
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
     ├── WebhookError             a webhook that cannot be registered
     │   └── UnknownWebhook       a webhook that does not exist
     ├── MissingExtra             an optional part of the package is not installed
     ├── SparkError               Spark could not be started or used
+    ├── RunsOnSpark              what the engine would answer, where the engines run on Spark
     ├── SimulationError          recorded data that cannot be read
     ├── AddressUnavailable       an address that the server cannot listen on
     ├── RequestRefused           a server cannot understand a request of a client
@@ -278,6 +281,12 @@ class QueryConflict(QueryError):
     code = "query-conflict"
 
 
+class UnknownIndividual(QueryError):
+    """Neither the window nor history has this individual."""
+
+    code = "unknown-individual"
+
+
 class UnknownQuery(QueryError):
     """No continuous query has this name."""
 
@@ -285,7 +294,7 @@ class UnknownQuery(QueryError):
 
 
 class UnsupportedQuery(QueryError):
-    """A continuous query asks for something that no stream can answer."""
+    """A query asks for something that no stream, or no database, can answer."""
 
     code = "unsupported-query"
 
@@ -326,6 +335,12 @@ class DamagedCheckpoint(HistoryError):
     code = "checkpoint-damaged"
 
 
+class ArchiveError(SensorStreamError):
+    """The archive, or a folder to fill history from, cannot be read or written."""
+
+    code = "archive"
+
+
 class InternalFault(SensorStreamError):
     """A defect of SensorStream stopped this message; it is kept, the knowledge base unchanged."""
 
@@ -360,6 +375,12 @@ class SparkError(SensorStreamError):
     """Spark could not be started or used."""
 
     code = "spark"
+
+
+class RunsOnSpark(SensorStreamError):
+    """It needs the engine's window, and the engines run on Spark: pipeline.runner is "spark"."""
+
+    code = "runs-on-spark"
 
 
 class SimulationError(SensorStreamError):

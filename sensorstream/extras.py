@@ -12,7 +12,8 @@ from sensorstream.errors import MissingExtra
 EXTRAS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "frames": ("pandas", "pyarrow"),
-        "spark": ("pandas", "py4j", "pyarrow", "pyspark"),
+        "spark": ("google", "pandas", "py4j", "pyarrow", "pyspark"),
+        "archive": ("duckdb", "pyarrow"),
         "mqtt": ("aiomqtt", "paho"),
         "kafka": ("aiokafka",),
         "editor": ("lsprotocol", "pygls"),

@@ -30,6 +30,7 @@ from sensorstream.model.timeline import Timeline
 PREFIX: Final = "SENSORSTREAM_"
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 DATA_FOLDER: Final = Path("data")
+ARCHIVE_FOLDER: Final = DATA_FOLDER / "archive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +203,18 @@ class HistorySettings:
 
     url: str = _setting("", "postgresql://… of a server; empty starts an embedded PostgreSQL.")
     folder: Path = _setting(DATA_FOLDER, "Where the embedded PostgreSQL keeps its files.")
+    port: int = _setting(0, "A port of 127.0.0.1 for readers of the embedded one; 0: none.")
     statement_timeout: float = _setting(30.0, "Seconds an SQL query over history may take.")
-    row_limit: int = _setting(100_000, "Rows an SQL query over history may return.")
+    row_limit: int = _setting(100_000, "Rows of an SQL answer in JSON or a table.")
     checkpoint_every: int = _setting(5_000, "Messages between two checkpoints of the window.")
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveSettings:
+    """``[archive]``: what was moved out of PostgreSQL, as Parquet files."""
+
+    folder: Path = _setting(ARCHIVE_FOLDER, "Where the archive keeps its Parquet files.")
+    memory: int = _setting(1024, "Memory of a question to the archive, in MiB.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +244,24 @@ class SparkSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    """``[pipeline]``: what runs the engine."""
+
+    runner: str = _setting(
+        "engine",
+        "engine: the server itself; spark: it journals, and 'sensorstream stream' does the rest.",
+        ["engine", "spark"],
+    )
+    key: str = _setting(
+        "source", "On Spark, an engine for each value of: source, or an XPath into the messages."
+    )
+    batch: int = _setting(20_000, "On Spark, the most messages of a batch.")
+    folder: Path = _setting(
+        DATA_FOLDER / "stream", "Where Spark keeps the engines' state; on a cluster, a shared one."
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of one deployment. ``path`` is the file it was read from."""
 
@@ -246,9 +274,11 @@ class Settings:
     window: WindowSettings = WindowSettings()
     reasoning: ReasoningSettings = ReasoningSettings()
     history: HistorySettings = HistorySettings()
+    archive: ArchiveSettings = ArchiveSettings()
     server: ServerSettings = ServerSettings()
     webhooks: WebhookSettings = WebhookSettings()
     spark: SparkSettings = SparkSettings()
+    pipeline: PipelineSettings = PipelineSettings()
     shedding: SheddingSettings = SheddingSettings()
     sources: Mapping[str, SourceSettings] = field(default_factory=dict)
     filters: Mapping[str, FilterSettings] = field(default_factory=dict)
@@ -271,9 +301,11 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "window": WindowSettings,
     "reasoning": ReasoningSettings,
     "history": HistorySettings,
+    "archive": ArchiveSettings,
     "server": ServerSettings,
     "webhooks": WebhookSettings,
     "spark": SparkSettings,
+    "pipeline": PipelineSettings,
     "shedding": SheddingSettings,
 }
 

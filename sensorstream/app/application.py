@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, replace
 from secrets import token_hex
 from types import TracebackType
 from typing import Final
@@ -23,34 +23,43 @@ from sensorstream.alerts.targets import check_target
 from sensorstream.analysis import Known
 from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
+from sensorstream.app.individuals import Individuals
 from sensorstream.app.metrics import Metrics
+from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, silent
-from sensorstream.app.recovery import find_start, recover
+from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.standing import standing
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import Deployment, audit_period, build_machine, read_deployment
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import Position
+from sensorstream.errors import Position, RunsOnSpark, Unavailable
 from sensorstream.history import embedded
 from sensorstream.history.alerts import alerts_after, alerts_before
+from sensorstream.history.asking.answer import Answer
+from sensorstream.history.asking.live import Standing
+from sensorstream.history.asking.question import Question
+from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.history.database import engine as database_engine
+from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
-from sensorstream.history.read_only_sql import SqlResult, run_sql
-from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
+from sensorstream.history.read_only_sql import SqlResult, SqlStream, open_sql
+from sensorstream.history.store import PostgresStore, Writes, record_of
+from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.entry import Target
-from sensorstream.journal.registration import checked_name
+from sensorstream.journal.kinds import replay
+from sensorstream.journal.registration import RegisterQuery, RemoveQuery, checked_name
 from sensorstream.journal.takeover import PutOntology
 from sensorstream.kb.snapshot import Results
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.reasoning.ontology import parse_ontology
-from sensorstream.settings import HistorySettings, Settings
+from sensorstream.settings import HistorySettings, ReasoningSettings, Settings
 
 _LOG = logging.getLogger(__name__)
 _AUDIT_SECONDS: Final = 600.0
@@ -101,13 +110,17 @@ class Application:
         self._metrics = Metrics()
         self._probes: list[Callable[[], Sequence[Part]]] = []
         progress("reading the ontology and the rules")
+        # The engines run on Spark: this one holds nothing, so it needs no reasoner.
+        self._elsewhere = settings.pipeline.runner == "spark"
+        if self._elsewhere:
+            settings = replace(settings, reasoning=ReasoningSettings(profile="none"))
         deployment = read_deployment(settings)
         audit_every = audit_period(settings)
         self._timeline = deployment.timeline
         progress("opening the history")
         store = self._open_store()
         stack.callback(store.close)
-        start = find_start(store)
+        start = Start(store.last_seq()) if self._elsewhere else find_start(store)
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
         deployment, put = _in_force(deployment, store, start.seq)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
@@ -121,17 +134,20 @@ class Application:
         exchange = self._exchange = Exchange(machine.engine, machine.mapper, deployment, put)
         log = ReportLog()
         target = Target(machine.engine, machine.mapper, exchange)
-        entries = store.last_seq() - start.seq
-        rebuilding = "rebuilding the window from the journal"
-        progress(rebuilding, f"0 of {entries} entries")
-        recover(
-            target,
-            store,
-            start,
-            log.publish,
-            clock.now(),
-            lambda done: progress(rebuilding, f"{done} of {entries} entries"),
-        )
+        if self._elsewhere:
+            _know_queries(target, self.url)
+        else:
+            entries = store.last_seq() - start.seq
+            rebuilding = "rebuilding the window from the journal"
+            progress(rebuilding, f"0 of {entries} entries")
+            recover(
+                target,
+                store,
+                start,
+                log.publish,
+                clock.now(),
+                lambda done: progress(rebuilding, f"{done} of {entries} entries"),
+            )
         progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
         self._install_views()
@@ -155,15 +171,23 @@ class Application:
             on_commit=self._announce,
             publish=log.publish,
             reopen=self._open_store,
+            applies=not self._elsewhere,
         )
         self._sources = set(settings.sources)
         self.queries = Queries(
             machine.engine, self._pipeline, log, deployment.timeline, self._known_to_queries
         )
+        self.individuals = Individuals(
+            machine.engine, self._pipeline.settled, database, settings.history.statement_timeout
+        )
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
+        if self._elsewhere:
+            news = News(self.url, self._announce)
+            news.start()
+            stack.callback(news.stop)
         revival = Revival(machine.engine, exchange, self._pipeline)
         revival.start()
         stack.callback(revival.stop)
@@ -249,10 +273,38 @@ class Application:
 
         Raises:
             QueryError: the text is not a valid query, or cannot be answered.
+            RunsOnSpark: the engines are not here.
         """
+        self._check_here("the cache")
         with self._pipeline.lock:
             self._snapshot.sync()
         return self._snapshot.read(text, default_graphs=default_graphs, named_graphs=named_graphs)
+
+    def ask(self, question: Question, *, live: bool) -> AbstractContextManager[Answer]:
+        """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`."""
+        return answered(self.url, question, self._limits, self._standing if live else None)
+
+    def plan_of(self, question: Question, *, live: bool, analyze: bool) -> tuple[str, str]:
+        """The SQL and PostgreSQL's plan of a question; see :func:`.plan_of`."""
+        source = self._standing if live else None
+        return plan_of(self.url, question, self._limits, source, analyze=analyze)
+
+    @property
+    def _limits(self) -> Limits:
+        history = self.settings.history
+        return Limits(history.statement_timeout, history.row_limit)
+
+    def _standing(self, fix: Callable[[], None]) -> Sequence[Standing]:
+        """What holds now, and the database's snapshot of the same instant."""
+
+        def read() -> Sequence[Standing]:
+            fix()
+            return list(standing(self._engine))
+
+        try:
+            return self._pipeline.settled(read).result(self._limits.timeout)
+        except TimeoutError:
+            raise Unavailable("the history is not up to date now: ask again later") from None
 
     def _known_to_queries(self) -> Known:
         streams = frozenset(filter(None, map(stream_of, tuple(self._sources))))
@@ -288,11 +340,22 @@ class Application:
 
         Raises:
             OntologyError: it cannot be used; the old one stays.
-            OntologyConflict: the window contradicts it, or another change is in progress.
+            OntologyConflict: the window contradicts it, somebody's view depends on a view that
+                would change, or another change is in progress.
             LanguageError: a mapping or semantic rule does not fit it.
             ReasonerError: the new reasoner failed.
+            RunsOnSpark: the engines are not here.
         """
-        outcome = self._exchange.change_ontology(self._pipeline, content, media_type)
+        self._check_here(
+            "another ontology",
+            "put it into the settings, and start the server and the pipeline again",
+        )
+        outcome = self._exchange.change_ontology(
+            self._pipeline,
+            content,
+            media_type,
+            lambda schema: check_views(self._database, schema, self._timeline),
+        )
         self._install_views()
         return outcome.message.id
 
@@ -302,10 +365,12 @@ class Application:
         Raises:
             QueryError: the text cannot be run.
         """
-        history = self.settings.history
-        return run_sql(
-            self.url, text, timeout=history.statement_timeout, row_limit=history.row_limit
-        )
+        with self.sql_stream(text) as stream:
+            return stream.result(self.settings.history.row_limit)
+
+    def sql_stream(self, text: str) -> AbstractContextManager[SqlStream]:
+        """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`."""
+        return open_sql(self.url, text, timeout=self.settings.history.statement_timeout)
 
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
         """Kept alerts, newest first, with ``seq`` below ``before``."""
@@ -346,7 +411,12 @@ class Application:
         return self._outbox.delete(webhook_id)
 
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
-        """The window and one page of its individuals."""
+        """The window and one page of its individuals.
+
+        Raises:
+            RunsOnSpark: the engines are not here.
+        """
+        self._check_here("the window")
         with self._pipeline.lock:
             return view_window(self._engine, self.settings.window, limit, offset)
 
@@ -384,6 +454,10 @@ class Application:
             return Part(name, ready=False, detail=str(error))
         return Part(name, ready=True)
 
+    def _check_here(self, what: str, way_out: str = "ask history") -> None:
+        if self._elsewhere:
+            raise RunsOnSpark(f"{what}: the engines run on Spark (pipeline.runner): {way_out}")
+
     def _set_outputs(self) -> None:
         """Tell the outbox the outputs of the settings."""
         receivers = [receiver_of(each, self._clock.now()) for each in self.settings.outputs]
@@ -400,7 +474,8 @@ class Application:
     def _open_store(self) -> PostgresStore:
         """Open the history for writing; starts the embedded PostgreSQL if it does not run."""
         self.url = open_history(self.settings.history, self._stack)
-        return PostgresStore.open(self.url, self._timeline)
+        writes = Writes.JOURNAL if self._elsewhere else Writes.ALL
+        return PostgresStore.open(self.url, self._timeline, writes)
 
     def _install_views(self) -> None:
         install_views(self._database, self.deployment.ontology.schema, self._timeline)
@@ -408,6 +483,12 @@ class Application:
     def _announce(self) -> None:
         self.alert_feed.announce()
         self._dispatcher.wake()
+
+
+def _know_queries(target: Target, url: str) -> None:
+    """Register the continuous queries of the journal, so that new ones can be checked."""
+    for row in journal_rows(url, 0, None, (RegisterQuery.kind, RemoveQuery.kind)):
+        replay(record_of(row), target, ())
 
 
 def _in_force(
@@ -431,6 +512,13 @@ def open_history(settings: HistorySettings, stack: ExitStack) -> str:
     """
     if settings.url:
         return settings.url
-    server = embedded.start(settings.folder)
+    server = embedded.start(settings.folder, settings.port)
     stack.callback(server.stop)
+    if settings.port != server.port:
+        _LOG.warning(
+            "history.port is %d, but the embedded PostgreSQL ran already with %s: stop all that "
+            "uses it, and start again",
+            settings.port,
+            server.port or "none",
+        )
     return server.url

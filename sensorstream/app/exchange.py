@@ -9,6 +9,7 @@ new ones.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
 from typing import Final
@@ -28,6 +29,7 @@ from sensorstream.errors import (
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message
+from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.ontology import parse_ontology
@@ -85,10 +87,17 @@ class Exchange:
         """
         return NewReasoner(self._engine, _aside(self.deployment))
 
-    def change_ontology(self, pipeline: Pipeline, content: bytes, media_type: str) -> Outcome:
+    def change_ontology(
+        self,
+        pipeline: Pipeline,
+        content: bytes,
+        media_type: str,
+        check: Callable[[Schema], None],
+    ) -> Outcome:
         """Put a new ontology in force; returns when it is in force and on disk.
 
-        Messages are processed meanwhile. Call it in any thread except the pipeline's.
+        Messages are processed meanwhile. Call it in any thread except the pipeline's. ``check``
+        raises what speaks against the new schema, before anything is journalled.
 
         Raises:
             OntologyError: it cannot be read, contradicts itself, or cannot be used by the reasoner.
@@ -103,6 +112,7 @@ class Exchange:
         try:
             successor = self.with_ontology(content, media_type)
             try:
+                check(successor.deployment.ontology.schema)
                 successor.aside.follow(self._window(pipeline))
                 return pipeline.change(
                     PutOntology(content, media_type, successor=successor)
@@ -183,7 +193,7 @@ class NewOntology(NewReasoner):
     ) -> None:
         super().__init__(engine, aside)
         self._exchange = exchange
-        self._deployment = deployment
+        self.deployment = deployment
 
     def check(self) -> None:
         """Check that the window is consistent with the ontology, and that the reasoner works.
@@ -197,7 +207,7 @@ class NewOntology(NewReasoner):
 
     def take_over(self, message: Message) -> Outcome:
         """Put it in force; see :meth:`.Engine.adopt`."""
-        new = self._deployment
+        new = self.deployment
         self._engine.adopt(self.aside, new.rules, new.filters, new.shedding, message.id)
         self._exchange.mapper.plan = new.mapping
         self._exchange.deployment = new

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 import queue
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from sensorstream.app.metrics import Metrics
 from sensorstream.clock import Clock
@@ -48,6 +50,8 @@ _NAP: Final = 1.0
 _LOUD: Final = frozenset({Status.UNMATCHED, Status.PARTIAL, Status.LATE, Status.REJECTED})
 _NONE: Final[frozenset[str]] = frozenset()
 
+_Seen = TypeVar("_Seen")
+
 
 @dataclass(slots=True)
 class _Waiting:
@@ -61,6 +65,10 @@ class _Waiting:
         return self.entry.origin if isinstance(self.entry, TakeMessage) else ""
 
 
+class _Wake:
+    """Stands in the queue so that the thread looks for readers though no entry waits."""
+
+
 class Pipeline:
     """Takes messages and other entries from any thread, in order of arrival.
 
@@ -68,6 +76,8 @@ class Pipeline:
     ``on_commit`` is called in the pipeline's thread after every commit that has alerts or entries
     of the outbox; ``publish`` with the reports of continuous queries, after they are committed.
     ``reopen`` opens the store again when it was lost; until it succeeds, messages wait.
+    ``applies`` is False where another process applies the entries: messages enter the journal, and
+    no more; the engine here is empty and knows the continuous queries only, to check registrations.
     """
 
     def __init__(
@@ -81,6 +91,7 @@ class Pipeline:
         on_commit: Callable[[], None],
         publish: Callable[[Sequence[QueryReport]], None],
         reopen: Callable[[], Store],
+        applies: bool = True,
     ) -> None:
         self.lock = Lock()
         self._target = target
@@ -93,8 +104,11 @@ class Pipeline:
         self._on_commit = on_commit
         self._publish = publish
         self._reopen = reopen
+        self._applies = applies
         self._seq = self._checkpoint_seq = store.last_seq()
-        self._queue: queue.Queue[_Waiting | None] = queue.Queue(_QUEUE)
+        self._queue: queue.Queue[_Waiting | _Wake | None] = queue.Queue(_QUEUE)
+        # What waits to read between two groups, with its future.
+        self._readers: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         # An entry that needs its own group, found while a group was collected: it is next.
         self._next: _Waiting | None = None
         self._gate = Lock()
@@ -109,7 +123,8 @@ class Pipeline:
 
     def start(self) -> None:
         """Start to accept messages."""
-        self._engine.queries.resume(self._timeline.of(self._clock.now()))
+        if self._applies:
+            self._engine.queries.resume(self._timeline.of(self._clock.now()))
         self._thread.start()
 
     def stop(self) -> None:
@@ -124,6 +139,7 @@ class Pipeline:
         self._halt.set()
         self._queue.put(None)
         self._thread.join()
+        self._turn_away()
         self._store.close()
 
     @property
@@ -182,6 +198,24 @@ class Pipeline:
         """
         return self._enqueue(entry)
 
+    def settled(self, read: Callable[[], _Seen]) -> Future[_Seen]:
+        """Call ``read`` when all effects of what the engine has taken are stored.
+
+        It is called in the pipeline's thread after the present group, which no message can enter
+        meanwhile: what departed is in the store, and all else in the window. It must be quick. The
+        future raises what it raises.
+        """
+        future: Future[_Seen] = Future()
+        future.set_running_or_notify_cancel()
+        with self._gate:
+            if self._stopping or self._failure is not None:
+                return _failed(Unavailable("the server is stopping or broken: ask again later"))
+            self._readers.append((read, future))
+            # A full queue needs none: the thread is at work, and looks after its group.
+            with suppress(queue.Full):
+                self._queue.put_nowait(_Wake())
+        return future
+
     def _enqueue(self, entry: Entry, *, repeated: bool = False) -> Future[Outcome]:
         waiting = _Waiting(entry, repeated=repeated)
         # A sender that disconnects cannot cancel an entry that may be in the journal already.
@@ -207,6 +241,7 @@ class Pipeline:
                     self._work_alone(alone)
                 elif not group:
                     self._tick()
+                self._let_read()
                 self._metrics.waiting.set(self._queue.qsize())
             self._checkpoint()
         except BaseException as error:
@@ -222,6 +257,8 @@ class Pipeline:
         except queue.Empty:
             return group
         while first is not None:
+            if isinstance(first, _Wake):
+                return group
             if not isinstance(first.entry, TakeMessage):
                 self._next = first
                 return group
@@ -238,7 +275,7 @@ class Pipeline:
 
     def _nap(self) -> float | None:
         """Seconds to wait for a message before the clock may change something; None: no limit."""
-        due = self._engine.due
+        due = self._engine.due if self._applies else None
         if due is None:
             return None
         left = due - self._timeline.of(self._clock.now())
@@ -277,6 +314,9 @@ class Pipeline:
         """Write entries to the journal, apply them, store their effects, answer: for all kinds."""
         try:
             records = self._journal([waiting.entry for waiting in group])
+            if not self._applies:
+                self._leave(records, group)
+                return
             outcomes = []
             for record, waiting in zip(records, group, strict=True):
                 with self.lock:
@@ -296,6 +336,18 @@ class Pipeline:
                 waiting.future.set_exception(outcome.rejection)
         self._settle_down(outcomes)
 
+    def _leave(self, records: Sequence[Record], group: Sequence[_Waiting]) -> None:
+        """Answer for entries that another process applies."""
+        outcomes = []
+        for record, waiting in zip(records, group, strict=True):
+            if not isinstance(waiting.entry, TakeMessage):
+                with self.lock:
+                    waiting.entry.apply(self._target, record, _NONE)
+            outcomes.append(Outcome(record.message, Status.JOURNALLED))
+        self._metrics.observe_entries([waiting.entry for waiting in group], outcomes)
+        for waiting, outcome in zip(group, outcomes, strict=True):
+            waiting.future.set_result(outcome)
+
     def _work_alone(self, waiting: _Waiting) -> None:
         try:
             with self.lock:
@@ -309,6 +361,15 @@ class Pipeline:
             waiting.future.set_exception(fault)
         else:
             self._work([waiting])
+
+    def _let_read(self) -> None:
+        # Those who come meanwhile have their turn after the next group.
+        for _ in range(len(self._readers)):
+            read, future = self._readers.popleft()
+            try:
+                future.set_result(read())
+            except Exception as error:
+                future.set_exception(error)
 
     def _tick(self) -> None:
         """Advance the engine to the clock's time, if it has something due by then."""
@@ -391,7 +452,7 @@ class Pipeline:
                 return
 
     def _checkpoint(self) -> None:
-        if self._seq > self._checkpoint_seq:
+        if self._applies and self._seq > self._checkpoint_seq:
             state = dump(self._engine.state())
             self._durably(lambda store, _: store.save_checkpoint(self._seq, state))
             self._checkpoint_seq = self._seq
@@ -399,6 +460,7 @@ class Pipeline:
     def _drain(self) -> None:
         with self._gate:
             self._stopping = True
+        self._turn_away()
         if self._next is not None:
             self._next.future.set_exception(
                 Unavailable("the server stopped after an error: send it again later")
@@ -408,13 +470,19 @@ class Pipeline:
                 waiting = self._queue.get_nowait()
             except queue.Empty:
                 return
-            if waiting is not None:
+            if isinstance(waiting, _Waiting):
                 waiting.future.set_exception(
                     Unavailable("the server stopped after an error: send it again later")
                 )
 
+    def _turn_away(self) -> None:
+        """Tell those who still wait to read that nothing will come."""
+        while self._readers:
+            _, future = self._readers.popleft()
+            future.set_exception(Unavailable("the server is stopping or broken: ask again later"))
 
-def _failed(error: SensorStreamError) -> Future[Outcome]:
-    future: Future[Outcome] = Future()
+
+def _failed(error: SensorStreamError) -> Future[Any]:
+    future: Future[Any] = Future()
     future.set_exception(error)
     return future

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import IO, Any, Final
 from xml.sax.saxutils import escape
 
 import httpx
@@ -56,7 +56,23 @@ class Client(blocking.Client):
 
     def sparql(self, query: str, accept: str) -> tuple[str, str]:
         """The media type and the text of the answer to a SPARQL query."""
-        return self._do(calls.sparql(query, accept))
+        return self._do(calls.sparql(query, accept, calls.Scope()))
+
+    def write_sparql(self, query: str, accept: str, scope: calls.Scope, out: IO[bytes]) -> str:
+        """Write the answer to a SPARQL query as it comes; its media type."""
+        call = calls.sparql(query, accept, scope)
+        try:
+            with self._http.stream(
+                call.method, call.path, timeout=None, **call.options
+            ) as response:
+                if not response.is_success:
+                    response.read()
+                calls.check(response)
+                for piece in response.iter_bytes():
+                    out.write(piece)
+                return calls.media_type(response)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise calls.unreachable(self.url, error) from None
 
     def answer(self, name: str) -> tuple[str, str]:
         """The media type and the text of the present result of a continuous query."""

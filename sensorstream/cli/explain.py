@@ -1,10 +1,10 @@
-"""``sensorstream explain``: the operators of a continuous query."""
+"""``sensorstream explain``: the operators of a continuous query, or the SQL of one to history."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 
 
 @click.command("explain")
+@click.argument("sparql", required=False)
+@click.option(
+    "--on",
+    "place",
+    type=click.Choice(["history"]),
+    help="Explain the query SPARQL over history instead: its algebra, its SQL, PostgreSQL's plan.",
+)
+@click.option("--at", metavar="TIME", help="With --on history: as in sensorstream query.")
+@click.option("--during", metavar="A/B", help="With --on history: as in sensorstream query.")
+@click.option("--analyze", is_flag=True, help="With --on history: run the query, for real counts.")
 @click.option("--query", "query_file", type=FILE, metavar="FILE", help="A continuous query.")
 @click.option(
     "--events",
@@ -35,6 +45,11 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the operators as JSON.")
 def command(
+    sparql: str | None,
+    place: str | None,
+    at: str | None,
+    during: str | None,
+    analyze: bool,
     query_file: Path | None,
     events: Path | None,
     rules: tuple[Path, ...],
@@ -57,7 +72,16 @@ def command(
 
     With --plan: the planned operators, before any is built, and the number of rows expected of
     patterns over --static.
+
+    With --on history: how PostgreSQL answers a query that "sensorstream query --on history" asks.
     """
+    if place is not None:
+        if sparql is None or query_file is not None or name is not None:
+            raise click.UsageError('--on history explains one query: expected "SPARQL"')
+        _of_history(sparql, config, at, during, analyze, as_json)
+        return
+    if sparql is not None or at is not None or during is not None or analyze:
+        raise click.UsageError("SPARQL, --at, --during and --analyze need --on history")
     if (query_file is None) is (name is None):
         raise click.UsageError("expected --query FILE, or --name NAME of a query on a server")
     if only_plan and events is not None:
@@ -92,6 +116,33 @@ def command(
 
     for line in data["plan"] if only_plan else tree(data):
         click.echo(line)
+
+
+def _of_history(
+    text: str, config: Path, at: str | None, during: str | None, analyze: bool, as_json: bool
+) -> None:
+    from sensorstream.cli.kept import open_kept
+    from sensorstream.cli.lasting import lasting
+    from sensorstream.history.asking.question import read_question
+    from sensorstream.history.asking.run import Limits, plan_of
+    from sensorstream.settings import load_settings
+    from sensorstream.sparql.printing import algebra_lines
+
+    settings = load_settings(config)
+    history = settings.history
+    question = read_question(text, settings.time.timeline, at=at, during=during)
+    with ExitStack() as stack:
+        stack.enter_context(lasting("PostgreSQL plans the query", quiet=as_json))
+        limits = Limits(history.statement_timeout, history.row_limit)
+        url = open_kept(history, stack)
+        sql, plan = plan_of(url, question, limits, analyze=analyze)
+    parts = {"algebra": "\n".join(algebra_lines(question.query.form.pattern)), "sql": sql}
+    parts["plan"] = plan
+    if as_json:
+        click.echo(json.dumps(parts, ensure_ascii=False, indent=2))
+        return
+    for heading, part in parts.items():
+        click.echo(f"-- {heading}\n{part}\n")
 
 
 def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:

@@ -17,6 +17,7 @@ import click
 
 from sensorstream.errors import (
     AddressUnavailable,
+    ArchiveError,
     HistoryError,
     MissingExtra,
     ReasonerError,
@@ -35,6 +36,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "map": "Show what the mapping rules make of messages, as Turtle or TriG.",
         "rml": "Turn mapping rules into RML, and RML into mapping rules.",
         "serve": "Run the server.",
+        "stream": "Run the pipeline on Spark: an engine for each key of the messages.",
         "health": "Show whether a running server can do its work, part by part.",
         "send": "Send XML messages to a running server.",
         "simulate": "Simulate messages: face trackers, the sensors of a city, auctions.",
@@ -45,12 +47,17 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "webhooks": "Register, list and remove the webhooks of a running server.",
         "quarantine": "Look at the messages that a running server did not take in.",
         "window": "Show the window of a running server and its individuals, oldest first.",
+        "individuals": "Show the latest values of individuals that a running server knows.",
         "ontology": "Read or replace the ontology of a running server.",
         "rules": "List the mapping rules and the semantic rules of a running server.",
         "run": "Run messages through a deployment, or queries and rules over recorded events.",
         "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
-        "sql": "Query the history in SQL, on PostgreSQL or on Spark.",
+        "sql": "Query the history in SQL, on PostgreSQL or Spark, or its archive.",
+        "db": "Tell other programs how to reach the history's PostgreSQL.",
+        "archive": "Move old history out of PostgreSQL into Parquet files.",
+        "erase": "Erase an individual from journal, history, alerts and archive.",
+        "backfill": "Fill history from folders and archives of XML messages.",
         "demo": "See the main job live, in about a minute.",
     }
 )
@@ -58,6 +65,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
 
 SYSTEM_FAILURES: Final = (
     AddressUnavailable,
+    ArchiveError,
     HistoryError,
     MissingExtra,
     ReasonerError,

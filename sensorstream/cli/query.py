@@ -1,52 +1,218 @@
-"""``sensorstream query``: SPARQL over a running server's knowledge base."""
+"""``sensorstream query``: SPARQL over the cache, history, or both."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from types import MappingProxyType
-from typing import Final
+from typing import IO, Final
 
 import click
 
 from sensorstream.cli.options import server_options, server_url
 
-_FORMATS: Final[Mapping[str, str]] = MappingProxyType(
+_JSON: Final = "application/sparql-results+json"
+_XML: Final = "application/sparql-results+xml"
+_TURTLE: Final = "text/turtle"
+_NTRIPLES: Final = "application/n-triples"
+_FORMATS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "table": "application/sparql-results+json, text/turtle;q=0.9",
-        "json": "application/sparql-results+json",
-        "xml": "application/sparql-results+xml",
-        "csv": "text/csv",
-        "tsv": "text/tab-separated-values",
-        "turtle": "text/turtle",
-        "ntriples": "application/n-triples",
+        "table": (_JSON, _TURTLE),
+        "json": (_JSON,),
+        "xml": (_XML,),
+        "csv": ("text/csv",),
+        "tsv": ("text/tab-separated-values",),
+        "arrow": ("application/vnd.apache.arrow.stream",),
+        "parquet": ("application/vnd.apache.parquet",),
+        "turtle": (_TURTLE,),
+        "ntriples": (_NTRIPLES,),
     }
 )
+_BINARY: Final = frozenset(("arrow", "parquet"))
+_OF_SUFFIX: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        ".json": "json",
+        ".srj": "json",
+        ".xml": "xml",
+        ".srx": "xml",
+        ".csv": "csv",
+        ".tsv": "tsv",
+        ".arrow": "arrow",
+        ".arrows": "arrow",
+        ".parquet": "parquet",
+        ".ttl": "turtle",
+        ".nt": "ntriples",
+    }
+)
+_IN_MEMORY: Final = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of what."""
+
+    text: str
+    on: str
+    at: str | None
+    during: str | None
 
 
 @click.command("query")
 @click.argument("query", metavar="SPARQL")
 @server_options
-@click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="table")
+@click.option(
+    "--on",
+    "place",
+    type=click.Choice(["cache", "history", "all", "spark"]),
+    default="cache",
+    show_default=True,
+    help="What holds now; what has left the window; both; history, on Spark.",
+)
+@click.option("--at", metavar="TIME", help="Of history: what held at a time of the time line.")
+@click.option("--during", metavar="A/B", help="Of history: what held at any time from A to B.")
+@click.option(
+    "--format", "form", type=click.Choice(list(_FORMATS)), help="By default a table, or Turtle."
+)
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
-def command(query: str, url: str | None, config: Path, form: str) -> None:
-    """Query a running server's knowledge base in SPARQL.
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help=f"Write a file; without --format, its name says the format: {', '.join(_OF_SUFFIX)}.",
+)
+def command(
+    query: str,
+    url: str | None,
+    config: Path,
+    place: str,
+    at: str | None,
+    during: str | None,
+    form: str | None,
+    output: Path | None,
+) -> None:
+    """Query the knowledge base in SPARQL: what holds now, and what once held.
 
-    SPARQL is the query itself, or "-" to read it from standard input.
+    SPARQL is the query itself, or "-" to read it from standard input. The cache is that of a
+    running server. History is read beside the server or without one, as "sensorstream sql" does;
+    with --url the server of that address is asked.
     """
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_solutions
-    from sensorstream.cli.lasting import lasting
-
+    if at is not None and during is not None:
+        raise click.UsageError("--at or --during: a query has one valid time")
+    if place == "cache" and (at is not None or during is not None):
+        raise click.UsageError(
+            "the cache knows the present only: --at and --during need --on history or --on all"
+        )
+    chosen = form or _format_of(output)
+    if chosen in _BINARY and output is None and sys.stdout.isatty():
+        raise click.UsageError(f"{chosen} is binary: name a file with --output")
     text = sys.stdin.read() if query == "-" else query
-    with (
-        Client(server_url(url, config)) as client,
-        lasting("the server answers", quiet=form == "json"),
-    ):
-        media_type, answer = client.sparql(text, _FORMATS[form])
-    if form == "table" and media_type == "application/sparql-results+json":
-        print_solutions(json.loads(answer))
-    else:
-        click.echo(answer.rstrip("\n"))
+    asked = Asked(text, place, at, during)
+    write = _of_history if place == "history" and url is None else _of_server
+    if place == "spark":
+        write = _of_spark
+    with _target(output) as out:
+        media_type = write(asked, url, config, _FORMATS[chosen], out, chosen == "json")
+        if output is None:
+            _show(out, chosen, media_type)
+
+
+def _format_of(output: Path | None) -> str:
+    if output is None:
+        return "table"
+    form = _OF_SUFFIX.get(output.suffix.lower())
+    if form is None:
+        raise click.UsageError(
+            f"--output {output}: its name says no format: expected --format, or one of "
+            f"{', '.join(_OF_SUFFIX)}"
+        )
+    return form
+
+
+@contextmanager
+def _target(output: Path | None) -> Iterator[IO[bytes]]:
+    """A file in memory; or the output, which is there only when all has been written."""
+    if output is None:
+        with SpooledTemporaryFile[bytes](max_size=_IN_MEMORY) as kept:
+            yield kept
+        return
+    part = output.with_name(f".{output.name}.part")
+    try:
+        with part.open("wb") as out:
+            yield out
+        part.replace(output)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {output}: {error.strerror or error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _of_server(
+    asked: Asked,
+    url: str | None,
+    config: Path,
+    wanted: tuple[str, ...],
+    out: IO[bytes],
+    quiet: bool,
+) -> str:
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.lasting import lasting
+    from sensorstream.client.calls import Scope
+
+    first, *others = wanted
+    accept = ", ".join((first, *(f"{each};q=0.9" for each in others)))
+    with Client(server_url(url, config)) as client, lasting("the server answers", quiet=quiet):
+        scope = Scope(asked.on, asked.at, asked.during)
+        return client.write_sparql(asked.text, accept, scope, out)
+
+
+def _of_history(
+    asked: Asked,
+    _url: str | None,
+    config: Path,
+    wanted: tuple[str, ...],
+    out: IO[bytes],
+    quiet: bool,
+) -> str:
+    from sensorstream.cli.kept import open_kept
+    from sensorstream.cli.lasting import lasting
+    from sensorstream.history.asking import formats
+    from sensorstream.history.asking.question import read_question
+    from sensorstream.history.asking.run import Limits, answered
+    from sensorstream.settings import load_settings
+
+    settings = load_settings(config)
+    history, timeline = settings.history, settings.time.timeline
+    question = read_question(asked.text, timeline, at=asked.at, during=asked.during)
+    with ExitStack() as stack:
+        say = stack.enter_context(lasting("opening the history", quiet=quiet))
+        url = open_kept(history, stack)
+        say("PostgreSQL answers")
+        limits = Limits(history.statement_timeout, history.row_limit)
+        return formats.write(stack.enter_context(answered(url, question, limits)), wanted, out)
+
+
+def _of_spark(*_: object) -> str:
+    raise click.UsageError(
+        "SPARQL on Spark is not available: use --on history, or SQL with 'sensorstream sql --on "
+        "spark'"
+    )
+
+
+def _show(kept: IO[bytes], form: str, media_type: str) -> None:
+    from sensorstream.cli.console import print_solutions
+
+    kept.seek(0)
+    if form == "table" and media_type == _JSON:
+        print_solutions(json.load(kept))
+        return
+    last = b""
+    while piece := kept.read(1 << 16):
+        click.echo(piece, nl=False)
+        last = piece
+    if form not in _BINARY and not last.endswith(b"\n"):
+        click.echo()

@@ -1,12 +1,12 @@
-"""``sensorstream sql``: SQL over history, on PostgreSQL or on Spark."""
+"""``sensorstream sql``: SQL over history, on PostgreSQL or on Spark, or over its archive."""
 
 from __future__ import annotations
 
-import csv
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -22,20 +22,30 @@ if TYPE_CHECKING:
 @click.option(
     "--on",
     "place",
-    type=click.Choice(["history", "spark"]),
+    type=click.Choice(["history", "spark", "archive"]),
     default="history",
     show_default=True,
-    help="Query PostgreSQL, or Spark over the same history.",
+    help="Query PostgreSQL, Spark over the same history, or the archive.",
 )
 @config_option
-@click.option("--json", "form", flag_value="json", help="Print JSON, for machines.")
-@click.option("--csv", "form", flag_value="csv", help="Print CSV.")
-def command(query: str, place: str, config: Path, form: str | None) -> None:
-    """Query the history in SQL, on PostgreSQL or on Spark.
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "csv", "arrow"]),
+    default="table",
+    show_default=True,
+    help="History's CSV and Arrow (a stream) have all rows; others end at history.row_limit.",
+)
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option("--csv", "form", flag_value="csv", help="The same as --format csv.")
+def command(query: str, place: str, config: Path, form: str) -> None:
+    """Query the history in SQL, on PostgreSQL or Spark, or its archive.
 
     SQL is one SELECT, or "-" to read it from standard input; the tables are the views of the
     schema "history". Works beside a running server and without one.
     """
+    if form == "arrow" and sys.stdout.isatty():
+        raise click.UsageError("Arrow is binary: send it to a file (> answer.arrows) or a program")
     text = sys.stdin.read() if query == "-" else query
     settings = load_settings(config)
     from sensorstream.cli.kept import open_kept
@@ -44,8 +54,11 @@ def command(query: str, place: str, config: Path, form: str | None) -> None:
     with ExitStack() as stack:
         say = stack.enter_context(lasting("opening the history", quiet=form == "json"))
         url = open_kept(settings.history, stack)
-        ask = on_history if place == "history" else on_spark
-        say("PostgreSQL answers" if place == "history" else "Spark starts and answers")
+        ask, doing = _PLACES[place]
+        say(doing)
+        if place == "history" and form in ("csv", "arrow"):
+            _write(_streamed(settings, url, text, form))
+            return
         table = ask(settings, url, text)
     _show(table, form)
     if table.truncated:
@@ -76,19 +89,61 @@ def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
         schema=load_ontology(settings.ontology.files).schema,
         timeline=settings.time.timeline,
         master=settings.spark.master,
+        timeout=settings.history.statement_timeout,
         row_limit=settings.history.row_limit,
     )
 
 
-def _show(table: SqlResult, form: str | None) -> None:
-    from sensorstream.cli.console import plain, print_json, print_table
+def on_archive(settings: Settings, url: str, text: str) -> SqlResult:
+    """The answer of DuckDB over the archive of the history at ``url``."""
+    from sensorstream.extras import require
+
+    require("archive", "the archive")
+    from sensorstream.archive.asking import run_archive_sql
+    from sensorstream.reasoning.ontology import load_ontology
+
+    return run_archive_sql(
+        url,
+        settings.archive.folder,
+        text,
+        schema=load_ontology(settings.ontology.files).schema,
+        timeline=settings.time.timeline,
+        memory=settings.archive.memory,
+        timeout=settings.history.statement_timeout,
+        row_limit=settings.history.row_limit,
+    )
+
+
+_PLACES: Final = {
+    "history": (on_history, "PostgreSQL answers"),
+    "spark": (on_spark, "Spark starts and answers"),
+    "archive": (on_archive, "DuckDB answers"),
+}
+
+
+def _streamed(settings: Settings, url: str, text: str, form: str) -> Iterator[bytes]:
+    """The whole answer of PostgreSQL, as it comes."""
+    from sensorstream.history.read_only_sql import open_sql
+    from sensorstream.history.sql_formats import arrow_pieces, csv_pieces
+
+    with open_sql(url, text, timeout=settings.history.statement_timeout) as stream:
+        yield from (csv_pieces if form == "csv" else arrow_pieces)(stream)
+
+
+def _write(pieces: Iterable[bytes]) -> None:
+    for each in pieces:
+        click.echo(each, nl=False)
+
+
+def _show(table: SqlResult, form: str) -> None:
+    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.history.sql_formats import arrow_table, csv_table
 
     if form == "json":
         print_json({"columns": table.columns, "rows": table.rows, "truncated": table.truncated})
     elif form == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(table.columns)
-        for row in table.rows:
-            writer.writerow([None if each is None else plain(each) for each in row])
+        _write([csv_table(table)])
+    elif form == "arrow":
+        _write([arrow_table(table)])
     else:
         print_table(table.columns, table.rows)

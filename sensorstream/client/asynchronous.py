@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx
 
@@ -13,6 +13,9 @@ from sensorstream.client.calls import Call
 from sensorstream.client.operation import OntologyInForce
 from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
 from sensorstream.client.results import Results
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Answer = TypeVar("Answer")
 
@@ -54,21 +57,37 @@ class AsyncClient:
         """Send many XML messages in order; each has an ``outcome`` or a ``problem``."""
         return await self._do(calls.send_batch(messages, source))
 
-    async def query(self, text: str) -> Results:
-        """The solutions of a SELECT query over the knowledge base."""
-        return await self._do(calls.query(text))
+    async def query(
+        self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
+    ) -> Results:
+        """The solutions of a SELECT query over the knowledge base; see :class:`.calls.Scope`."""
+        return await self._do(calls.query(text, calls.Scope(on, at, during)))
 
-    async def ask(self, text: str) -> bool:
-        """The answer to an ASK query over the knowledge base."""
-        return await self._do(calls.ask(text))
+    async def ask(
+        self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
+    ) -> bool:
+        """The answer to an ASK query over the knowledge base; see :class:`.calls.Scope`."""
+        return await self._do(calls.ask(text, calls.Scope(on, at, during)))
 
-    async def construct(self, text: str, accept: str = "application/n-triples") -> str:
-        """The graph of a CONSTRUCT query over the knowledge base, in a format."""
-        return await self._do(calls.construct(text, accept))
+    async def construct(
+        self,
+        text: str,
+        accept: str = "application/n-triples",
+        *,
+        on: str = "cache",
+        at: str | None = None,
+        during: str | None = None,
+    ) -> str:
+        """The graph of a CONSTRUCT query, in a format; see :class:`.calls.Scope`."""
+        return await self._do(calls.construct(text, accept, calls.Scope(on, at, during)))
 
     async def sql(self, text: str) -> Results:
         """The rows of an SQL query over history."""
         return await self._do(calls.sql(text))
+
+    async def sql_arrow(self, text: str) -> pyarrow.Table:
+        """All rows of an SQL query over history, as an Arrow table (extra "frames")."""
+        return await self._do(calls.sql_arrow(text))
 
     async def register(self, text: str, name: str | None = None) -> dict[str, Any]:
         """Start a continuous query; its name and present state."""
@@ -150,6 +169,17 @@ class AsyncClient:
     async def window(self, limit: int = 10_000, offset: int = 0) -> dict[str, Any]:
         """The window's definition, its totals and a page of its individuals, oldest first."""
         return await self._do(operation.window(limit, offset))
+
+    async def individual(self, iri: str) -> dict[str, Any]:
+        """An individual: of each property the values it has in the window, or had last."""
+        return await self._do(operation.individual(iri))
+
+    async def latest(self, class_: str, limit: int = 100, after: str = "") -> dict[str, Any]:
+        """A page of the individuals of a class with their latest values.
+
+        ``after`` is that of the page before; None there: it was the last page.
+        """
+        return await self._do(operation.latest(class_, limit, after))
 
     async def rules(self) -> list[dict[str, Any]]:
         """The mapping rules and the semantic rules in force."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -12,6 +12,10 @@ import httpx
 from sensorstream import errors
 from sensorstream.client.results import Results
 from sensorstream.errors import Position, RequestRefused, SensorStreamError, ServerUnreachable
+from sensorstream.extras import require
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Answer = TypeVar("Answer")
 
@@ -21,6 +25,7 @@ _REFUSED: Final = frozenset(
     {"bad-request", "invalid-request", "not-acceptable", "unsupported-media-type"}
 )
 _SPARQL: Final = "application/sparql-query"
+_ARROW: Final = "application/vnd.apache.arrow.stream"
 _SOLUTIONS: Final = "application/sparql-results+json"
 
 
@@ -58,29 +63,57 @@ def send_batch(messages: Sequence[str], source: str | None) -> Call[list[dict[st
     )
 
 
-def query(text: str) -> Call[Results]:
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a query asks: ``on`` is ``cache``, ``history`` or ``all``.
+
+    Of history: what held at a time (``at``) or at any time of ``start/end`` (``during``), as the
+    deployment's time line writes them; None: what ever held.
+    """
+
+    on: str = "cache"
+    at: str | None = None
+    during: str | None = None
+
+    def parameters(self) -> dict[str, str]:
+        """Those of the request."""
+        given = {"on": self.on, "at": self.at, "during": self.during}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def query(text: str, scope: Scope) -> Call[Results]:
     """A SELECT query over the knowledge base."""
-    return _sparql(text, _SOLUTIONS, _solutions)
+    return _sparql(text, _SOLUTIONS, scope, _solutions)
 
 
-def ask(text: str) -> Call[bool]:
+def ask(text: str, scope: Scope) -> Call[bool]:
     """An ASK query over the knowledge base."""
-    return _sparql(text, _SOLUTIONS, lambda response: bool(json_object(response)["boolean"]))
+    return _sparql(text, _SOLUTIONS, scope, lambda answer: bool(json_object(answer)["boolean"]))
 
 
-def construct(text: str, accept: str) -> Call[str]:
+def construct(text: str, accept: str, scope: Scope) -> Call[str]:
     """A CONSTRUCT or DESCRIBE query over the knowledge base; the graph in a format."""
-    return _sparql(text, accept, lambda response: response.text)
+    return _sparql(text, accept, scope, lambda response: response.text)
 
 
-def sparql(text: str, accept: str) -> Call[tuple[str, str]]:
+def sparql(text: str, accept: str, scope: Scope) -> Call[tuple[str, str]]:
     """Any query: the media type of the answer, and its text."""
-    return _sparql(text, accept, lambda response: (media_type(response), response.text))
+    return _sparql(text, accept, scope, lambda response: (media_type(response), response.text))
 
 
 def sql(text: str) -> Call[Results]:
     """An SQL query over history."""
     return Call("POST", "/sql", _table, {"json": {"query": text}})
+
+
+def sql_arrow(text: str) -> Call[pyarrow.Table]:
+    """An SQL query over history, all its rows.
+
+    Raises:
+        MissingExtra: the extra "frames" is not installed.
+    """
+    require("frames", "an Arrow table")
+    return Call("POST", "/sql", _arrow, {"json": {"query": text}, "headers": {"Accept": _ARROW}})
 
 
 def register(text: str, name: str | None) -> Call[dict[str, Any]]:
@@ -202,9 +235,12 @@ def _kinds() -> Iterator[type[SensorStreamError]]:
 _BY_CODE: Final[Mapping[str, type[SensorStreamError]]] = {kind.code: kind for kind in _kinds()}
 
 
-def _sparql(text: str, accept: str, read: Callable[[httpx.Response], Answer]) -> Call[Answer]:
+def _sparql(
+    text: str, accept: str, scope: Scope, read: Callable[[httpx.Response], Answer]
+) -> Call[Answer]:
     headers = {"Content-Type": _SPARQL, "Accept": accept}
-    return Call("POST", "/sparql", read, {"content": text.encode(), "headers": headers})
+    options = {"params": scope.parameters(), "content": text.encode(), "headers": headers}
+    return Call("POST", "/sparql", read, options)
 
 
 def json_object(response: httpx.Response) -> dict[str, Any]:
@@ -231,6 +267,12 @@ def _table(response: httpx.Response) -> Results:
     answer = json_object(response)
     rows = tuple(tuple(row) for row in answer["rows"])
     return Results(tuple(answer["columns"]), rows, bool(answer["truncated"]))
+
+
+def _arrow(response: httpx.Response) -> pyarrow.Table:
+    import pyarrow as pa
+
+    return pa.ipc.open_stream(response.content).read_all()
 
 
 def media_type(response: httpx.Response) -> str:

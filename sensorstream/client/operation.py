@@ -69,6 +69,17 @@ def window(limit: int, offset: int) -> Call[dict[str, Any]]:
     return Call("GET", "/window", json_object, {"params": {"limit": limit, "offset": offset}})
 
 
+def individual(iri: str) -> Call[dict[str, Any]]:
+    """The latest values of an individual."""
+    return Call("GET", f"/individuals/{quote(iri, safe='')}", json_object)
+
+
+def latest(class_: str, limit: int, after: str) -> Call[dict[str, Any]]:
+    """A page of the individuals of a class, with their latest values."""
+    params = {"class": class_, "limit": limit, "after": after}
+    return Call("GET", "/latest", json_object, {"params": params})
+
+
 def rules() -> Call[list[dict[str, Any]]]:
     """The rules in force."""
     return Call("GET", "/rules", lambda response: list(json_object(response)["rules"]))

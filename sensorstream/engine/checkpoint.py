@@ -56,6 +56,15 @@ def load(content: bytes) -> EngineState:
         ) from error
 
 
+def text_of(content: bytes) -> str:
+    """All that :func:`dump` wrote, as one text to search for names in.
+
+    Raises:
+        DamagedCheckpoint: the bytes are not whole.
+    """
+    return json.dumps(_read(content), ensure_ascii=False)
+
+
 def _read(content: bytes) -> Any:
     # Before version 3 there was no mark; zlib has a checksum of its own.
     if content.startswith(_MARK):

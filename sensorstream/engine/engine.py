@@ -216,6 +216,14 @@ class Engine:
             outcome = self._cycle.with_queries(outcome)
         return self._marked(replace(outcome, released=released, alerts=(*news, *outcome.alerts)))
 
+    def number_stays_after(self, number: int) -> None:
+        """Give stays that begin from now on numbers above ``number``, and above all before.
+
+        Engines that write to one history need ranges of their own.
+        """
+        self.window.number_stays_after(number)
+        self._cycle.archived = max(self._cycle.archived, number)
+
     @property
     def due(self) -> Instant | None:
         """From which time of arrival on a :meth:`tick` would change something; None: never."""

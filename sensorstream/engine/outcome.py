@@ -24,6 +24,8 @@ class Status(Enum):
     """Something later was taken in already: it went to history, not into the window."""
     PARTIAL = "partial"
     """Of a document of several messages some were taken in; it is kept with the others' reasons."""
+    JOURNALLED = "journalled"
+    """Kept; another process takes it in. The journal itself never has this status."""
     REJECTED = "rejected"
     """Kept, but it could not be taken in; the knowledge base is as before."""
 

@@ -6,11 +6,12 @@
     folder/log        its log
     folder/starting   locked while a process looks for or starts the server
     folder/users      share-locked by every process that uses the server
+    folder/reader-password   only with a port (:mod:`sensorstream.history.reader_port`)
 
-The server listens on a Unix socket only, in a folder that only its owner can enter, and runs
-with ``fsync`` on. It survives a ``kill -9`` of the process that uses it, and the next process finds
-it again. The kernel releases the locks of a dead process, so the last process that uses the server
-can detect that it is the last.
+The server listens on a Unix socket, in a folder that only its owner can enter (and on TCP only if
+it is given a port), and runs with ``fsync`` on. It survives a ``kill -9`` of the process that uses
+it, and the next process finds it again. The kernel releases the locks of a dead process, so the
+last process that uses the server can detect that it is the last.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Final
@@ -38,9 +40,12 @@ import psycopg2
 from psycopg2 import sql
 
 from sensorstream.errors import HistoryError
+from sensorstream.history import reader_port
 
 _DATABASE: Final = "sensorstream"
 _SUPERUSER: Final = "postgres"
+# Of the socket's name, where no port is asked for.
+_PORT: Final = 5432
 # PostgreSQL refuses to run as root: then this system user runs it.
 _SYSTEM_USER: Final = "pgserver"
 # The kernel's limit is 107 bytes, "/.s.PGSQL.5432" included.
@@ -63,9 +68,11 @@ _SERVER_OPTIONS: Final = {
 class EmbeddedPostgres:
     """A running server that this process uses; made by :func:`start`."""
 
-    def __init__(self, folder: Path, url: str, users: IO[bytes]) -> None:
+    def __init__(self, folder: Path, url: str, port: int, users: IO[bytes]) -> None:
         self.folder = folder
         self.url = url
+        self.port = port
+        """The port of 127.0.0.1 that it listens on; 0: none."""
         self._users = users
 
     def stop(self) -> None:
@@ -93,8 +100,24 @@ class EmbeddedPostgres:
         self.stop()
 
 
-def start(folder: Path) -> EmbeddedPostgres:
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """Where a server listens: the folder and the port of its socket; on TCP, too, if ``open``."""
+
+    sockets: Path
+    port: int
+    open: bool
+
+    def url(self, database: str) -> str:
+        port = "" if self.port == _PORT else f"&port={self.port}"
+        return f"postgresql://{_SUPERUSER}@/{database}?host={quote(str(self.sockets))}{port}"
+
+
+def start(folder: Path, port: int = 0) -> EmbeddedPostgres:
     """Find the server of ``folder``, or start it; the first time, create its cluster.
+
+    With a ``port`` above 0 its reader may come in by TCP on 127.0.0.1. A server that runs already
+    stays as it is: see the ``port`` of the answer.
 
     Raises:
         HistoryError: the folder cannot be used, or the server does not start.
@@ -104,16 +127,50 @@ def start(folder: Path) -> EmbeddedPostgres:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder / "starting"):
             _prepare(folder)
-            sockets = _running(folder)
-            if sockets is None:
-                sockets = _socket_folder(folder)
-                _launch(folder, sockets)
-            _create_database(sockets)
+            running = _running(folder)
+            if running is None:
+                running = _Running(_socket_folder(folder), port or _PORT, open=port > 0)
+                _launch(folder, running)
+            _create_database(running)
+            if running.open:
+                _let_reader_in(folder, running)
             users = (folder / "users").open("ab")
             fcntl.flock(users, fcntl.LOCK_SH)
     except OSError as error:
         raise HistoryError(f"cannot use {folder} for the embedded PostgreSQL: {error}") from error
-    return EmbeddedPostgres(folder, _url(sockets, _DATABASE), users)
+    return EmbeddedPostgres(
+        folder, running.url(_DATABASE), running.port if running.open else 0, users
+    )
+
+
+def reader_address(folder: Path, port: int) -> str:
+    """The URL by which other programs reach the history of ``folder`` on ``port``.
+
+    Raises:
+        HistoryError: there is no cluster, or its server runs without this port.
+    """
+    folder = folder.expanduser().resolve()
+    if not (folder / "cluster").exists():
+        raise HistoryError(f"there is no history in {folder} yet: start the server first")
+    running = _running(folder)
+    if running is not None and (not running.open or running.port != port):
+        raise HistoryError(
+            f"the running PostgreSQL of {folder} was started without port {port}: stop all that "
+            "uses it, and start the server again"
+        )
+    return reader_port.address(folder, _DATABASE, port)
+
+
+def _let_reader_in(folder: Path, running: _Running) -> None:
+    try:
+        with (
+            closing(psycopg2.connect(running.url(_DATABASE))) as connection,
+            connection,
+            connection.cursor() as cursor,
+        ):
+            reader_port.let_in(cursor, folder, _DATABASE)
+    except psycopg2.Error as error:
+        raise HistoryError(f"the embedded PostgreSQL cannot let its reader in: {error}") from error
 
 
 @contextmanager
@@ -160,19 +217,21 @@ def _let_through(*paths: Path) -> None:
             parent.chmod(mode | 0o001)
 
 
-def _running(folder: Path) -> Path | None:
-    """The socket folder of the server that runs on this cluster; waits while it is starting."""
+def _running(folder: Path) -> _Running | None:
+    """Where the server that runs on this cluster listens; waits while it is starting."""
     deadline = time.monotonic() + _START_SECONDS
     reason = "it names no socket"
     while (told := _postmaster(folder)) is not None:
         if len(told) > 4 and told[4]:
-            sockets = Path(told[4])
+            there = _Running(
+                Path(told[4]), int(told[3]), open=len(told) > 5 and bool(told[5].strip())
+            )
             try:
-                psycopg2.connect(_url(sockets, "postgres")).close()
+                psycopg2.connect(there.url("postgres")).close()
             except psycopg2.OperationalError as error:
                 reason = str(error)
             else:
-                return sockets
+                return there
         if time.monotonic() > deadline:
             raise HistoryError(f"the embedded PostgreSQL of {folder} does not answer: {reason}")
         time.sleep(0.05)
@@ -221,12 +280,15 @@ def _await_orphans(cluster: Path) -> None:
         time.sleep(0.05)
 
 
-def _launch(folder: Path, sockets: Path) -> None:
+def _launch(folder: Path, wanted: _Running) -> None:
     # No server runs here, so a lock file with a living process names the wrong process.
-    (sockets / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
-    if _owner() is not None:
-        _let_through(folder / "cluster", _binaries())
-    options = {**_SERVER_OPTIONS, "unix_socket_directories": f'"{sockets}"'}
+    (wanted.sockets / f".s.PGSQL.{wanted.port}.lock").unlink(missing_ok=True)
+    owner, cluster = _owner(), folder / "cluster"
+    if owner is not None:
+        _let_through(cluster, _binaries())
+    options = {**_SERVER_OPTIONS, "unix_socket_directories": f'"{wanted.sockets}"'}
+    if wanted.open:
+        options |= reader_port.server_options(cluster, _DATABASE, wanted.port, owner)
     told = " ".join(f"-c {shlex.quote(f'{name}={value}')}" for name, value in options.items())
     _run(
         "pg_ctl",
@@ -235,7 +297,7 @@ def _launch(folder: Path, sockets: Path) -> None:
         "-t",
         str(_START_SECONDS),
         "-D",
-        str(folder / "cluster"),
+        str(cluster),
         "-l",
         str(folder / "log"),
         "-o",
@@ -261,9 +323,9 @@ def _shut_down(folder: Path) -> None:
             Path(told[4]).rmdir()
 
 
-def _create_database(sockets: Path) -> None:
+def _create_database(running: _Running) -> None:
     try:
-        connection = psycopg2.connect(_url(sockets, "postgres"))
+        connection = psycopg2.connect(running.url("postgres"))
         try:
             connection.autocommit = True
             with connection.cursor() as cursor:
@@ -274,10 +336,6 @@ def _create_database(sockets: Path) -> None:
             connection.close()
     except psycopg2.Error as error:
         raise HistoryError(f"the embedded PostgreSQL cannot be used: {error}") from error
-
-
-def _url(sockets: Path, database: str) -> str:
-    return f"postgresql://{_SUPERUSER}@/{database}?host={quote(str(sockets))}"
 
 
 def _socket_folder(folder: Path) -> Path:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, text
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import translating
 from sensorstream.history.tables import STORE
+from sensorstream.history.views import drop_views
 from sensorstream.resources import bundled
 
 # Two processes may open one new database at the same moment; the second one waits here.
@@ -19,6 +22,9 @@ _MIGRATING = 0x53535F4D
 def migrate(database: Engine) -> None:
     """Create or upgrade schema ``store``; all or nothing.
 
+    An upgrade removes the generated views of schema ``history``; they are made again when the
+    deployment starts.
+
     Raises:
         HistoryError: the database cannot be reached, its user may not create a schema, or its
             schema comes from a newer SensorStream.
@@ -27,9 +33,18 @@ def migrate(database: Engine) -> None:
         connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
         connection.execute(text(f"create schema if not exists {STORE}"))
         try:
+            if _behind(connection):
+                drop_views(connection)
             command.upgrade(configuration(connection), "head")
         except CommandError as error:
             raise HistoryError(f"cannot prepare the history's schema: {error}") from error
+
+
+def _behind(connection: Connection) -> bool:
+    """Whether the schema is older than this version."""
+    context = MigrationContext.configure(connection, opts={"version_table_schema": STORE})
+    newest = ScriptDirectory.from_config(configuration(connection)).get_current_head()
+    return context.get_current_revision() not in (None, newest)
 
 
 def configuration(connection: object) -> Config:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain, islice
+from time import monotonic
 from typing import Final
 
 import psycopg2
@@ -22,6 +24,16 @@ begin
   open answer no scroll for execute current_setting('sensorstream.query');
 end $$"""
 
+NUMERIC: Final = 1700
+"""PostgreSQL's OID of the type ``numeric``."""
+# The most that PostgreSQL lets a type say.
+_DIGITS: Final = 1_000
+_FIRST_BATCH: Final = 256
+_BATCH_ROWS: Final = 8_192
+_BATCH_BYTES: Final = 4 * 1024 * 1024
+# So long may the receiver of an answer take nothing.
+_IDLE_SECONDS: Final = 60.0
+
 
 @dataclass(frozen=True, slots=True)
 class SqlResult:
@@ -32,46 +44,157 @@ class SqlResult:
     truncated: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of an answer; ``type`` is PostgreSQL's OID of it.
+
+    ``precision`` and ``scale`` are those of a ``numeric(precision, scale)``, else None.
+    """
+
+    name: str
+    type: int
+    precision: int | None = None
+    scale: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SqlStream:
+    """An answer that is read while it is computed; its rows can be read once."""
+
+    columns: tuple[Column, ...]
+    batches: Iterator[Sequence[tuple[object, ...]]]
+
+    def result(self, row_limit: int) -> SqlResult:
+        """The first rows, in memory."""
+        names = tuple(each.name for each in self.columns)
+        rows = tuple(islice(chain.from_iterable(self.batches), row_limit + 1))
+        return SqlResult(names, rows[:row_limit], truncated=len(rows) > row_limit)
+
+
 def run_sql(url: str, text: str, *, timeout: float, row_limit: int) -> SqlResult:
+    """The first ``row_limit`` rows of the answer to one SQL query; see :func:`open_sql`."""
+    with open_sql(url, text, timeout=timeout) as stream:
+        return stream.result(row_limit)
+
+
+@contextmanager
+def open_sql(url: str, text: str, *, timeout: float) -> Iterator[SqlStream]:
     """Answer one SQL query; names without a schema are the views of ``history``.
 
-    It runs as the reader (:mod:`sensorstream.history.reader`) in a separate read-only transaction.
-    If the server has no reader it runs as the writer, unless that is a superuser.
+    It runs as the reader (:mod:`sensorstream.history.reader`) in a separate read-only transaction,
+    that is, on one snapshot. If the server has no reader it runs as the writer, unless that is a
+    superuser.
 
     Args:
         url: the history's URL.
         text: one statement that returns rows.
-        timeout: seconds it may take.
-        row_limit: the most rows returned.
+        timeout: seconds PostgreSQL may work on it in all. If the rows are not taken for a minute,
+            PostgreSQL ends the transaction.
 
     Raises:
         QueryError: PostgreSQL refuses the text (with the position), or it would write, or takes too
-            long.
-        HistoryError: the database cannot be reached.
+            long; also while the rows are read.
+        HistoryError: the database cannot be reached, or ended the transaction.
     """
-    connection = _reader(url)
+    with _opened(url, text, timeout) as cursor:
+        batches = fetched(cursor, text, timeout)
+        first = next(batches)
+        columns = tuple(map(_column, cursor.description or ()))
+        yield SqlStream(columns, chain([first], batches))
+
+
+@contextmanager
+def describe_sql(
+    url: str, text: str, *, timeout: float
+) -> Iterator[tuple[tuple[Column, ...], extensions.cursor]]:
+    """The columns that the answer to a query has, without computing it.
+
+    Yields:
+        the columns, and the reader's cursor in the same transaction.
+
+    Raises:
+        QueryError, HistoryError: as :func:`open_sql`.
+    """
+    with _opened(url, text, timeout) as cursor:
+        with _explained(text):
+            cursor.execute("fetch forward 0 from answer")
+        yield tuple(map(_column, cursor.description or ())), cursor
+
+
+@contextmanager
+def _opened(url: str, text: str, timeout: float) -> Iterator[extensions.cursor]:
+    """A cursor of the reader; PostgreSQL has planned the query as its portal ``answer``."""
+    connection = open_reader(url)
     try:
         connection.set_session(readonly=True)
-        with _explained(text), connection.cursor() as cursor:
-            cursor.execute(
-                "select set_config('search_path', 'history', true), "
-                # All rows are fetched, so plan for the whole result.
-                "set_config('cursor_tuple_fraction', '1', true), "
-                "set_config('statement_timeout', %s, true), "
-                "set_config('sensorstream.query', %s, true)",
-                (str(max(1, round(timeout * 1000))), text),
-            )
-            cursor.execute(_OPEN)
-            cursor.execute(f"fetch forward {row_limit + 1:d} from answer")
-            columns = tuple(each.name for each in cursor.description or ())
-            rows = [tuple(row) for row in cursor.fetchall()]
+        with connection.cursor() as cursor:
+            with explained(text):
+                cursor.execute(
+                    "select set_config('search_path', 'history', true), "
+                    # All rows are fetched, so plan for the whole result.
+                    "set_config('cursor_tuple_fraction', '1', true), "
+                    "set_config('statement_timeout', %s, true), "
+                    "set_config('sensorstream.query', %s, true)",
+                    (milliseconds(timeout), text),
+                )
+                cursor.execute(_OPEN)
+            yield cursor
     finally:
         connection.close()
-    plain = tuple(tuple(map(_plain, row)) for row in rows[:row_limit])
-    return SqlResult(columns, plain, truncated=len(rows) > row_limit)
 
 
-def _reader(url: str) -> extensions.connection:
+def fetched(
+    cursor: extensions.cursor, text: str, timeout: float
+) -> Iterator[list[tuple[object, ...]]]:
+    """The rows of the cursor "answer", at least one batch; few at a time where they are large.
+
+    Args:
+        cursor: in the transaction that has the cursor open.
+        text: the query, for the place of an error.
+        timeout: seconds that PostgreSQL may still work on it.
+    """
+    left, wanted = timeout, _FIRST_BATCH
+    while True:
+        begun = monotonic()
+        with explained(text):
+            # Anew each time: a query may call set_config itself.
+            cursor.execute(
+                "select set_config('statement_timeout', %s, true), "
+                "set_config('idle_in_transaction_session_timeout', %s, true)",
+                (milliseconds(left), milliseconds(_IDLE_SECONDS)),
+            )
+            cursor.execute(f"fetch forward {wanted:d} from answer")
+            rows = [tuple(map(_plain, row)) for row in cursor.fetchall()]
+        left -= monotonic() - begun
+        yield rows
+        if len(rows) < wanted:
+            return
+        size = sum(len(value) for row in rows for value in row if isinstance(value, str | bytes))
+        if size > _BATCH_BYTES:
+            wanted = max(1, wanted // 2)
+        elif size < _BATCH_BYTES // 4:
+            wanted = min(2 * wanted, _BATCH_ROWS)
+
+
+def milliseconds(seconds: float) -> str:
+    """For a time limit of PostgreSQL, to which 0 is no limit."""
+    return str(max(1, round(seconds * 1000)))
+
+
+def _column(told: extensions.Column) -> Column:
+    precision, scale = told.precision, told.scale or 0
+    # Without precision, or with more digits than it after the point, psycopg2 tells other numbers.
+    if told.type_code == NUMERIC and precision is not None and 0 <= scale <= precision <= _DIGITS:
+        return Column(told.name, told.type_code, precision, scale)
+    return Column(told.name, told.type_code)
+
+
+def open_reader(url: str) -> extensions.connection:
+    """A connection as the reader, or as a writer who is no superuser where there is none.
+
+    Raises:
+        HistoryError: the database cannot be reached, or there is no such role.
+    """
     with suppress(HistoryError):
         return connect(reader_url(url), application="sensorstream sql")
     connection = connect(url, application="sensorstream sql")
@@ -89,12 +212,19 @@ def _reader(url: str) -> extensions.connection:
 
 
 @contextmanager
-def _explained(text: str) -> Iterator[None]:
+def explained(text: str) -> Iterator[None]:
+    """Turn PostgreSQL's errors into ours; ``text`` is the query that a place in them means."""
     try:
         yield
     except psycopg2.OperationalError as error:
         if isinstance(error, psycopg2.errors.QueryCanceled):
             raise QueryError("the query took longer than history.statement_timeout") from error
+        if isinstance(
+            error, psycopg2.errors.ProgramLimitExceeded | psycopg2.errors.StatementTooComplex
+        ):
+            raise QueryError(
+                f"the query is too large for PostgreSQL: {str(error).strip()}"
+            ) from error
         raise HistoryError(f"cannot answer the query: {error}") from error
     except (psycopg2.Error, ValueError) as error:
         diagnosis = getattr(error, "diag", None)

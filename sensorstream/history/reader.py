@@ -1,4 +1,4 @@
-"""The role of user queries in SQL: it may read schema ``history`` and nothing else.
+"""The role of user queries: it may read schema ``history``, terms, stays and statements; no more.
 
 It has its own login. To reduce the rights of the writer for a while (``set role``) is not safe: a
 statement can undo that with ``set_config``. Its password is derived from the writer's, so every
@@ -9,9 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from typing import Final
 
 from psycopg2 import errors, extensions, sql
 from sqlalchemy.engine import make_url
+
+_READABLE: Final = ("terms", "stays", "statements")
+"""The base tables that the reader may read."""
+_DEFAULTS: Final = (
+    ("search_path", "history"),
+    ("default_transaction_read_only", "on"),
+    ("idle_in_transaction_session_timeout", "10min"),
+)
 
 
 def reader_name(database: str) -> str:
@@ -38,9 +47,18 @@ def admit_reader(cursor: extensions.cursor, schema: str) -> None:
     role = sql.Identifier(name)
     cursor.execute("savepoint reader")
     try:
-        cursor.execute("select 1 from pg_roles where rolname = %s", (name,))
-        if cursor.fetchone() is None:
+        cursor.execute("select rolconfig from pg_roles where rolname = %s", (name,))
+        found = cursor.fetchone()
+        if found is None:
             cursor.execute(sql.SQL("create role {} login").format(role))
+        if found is None or not found[0]:
+            # Programs that log in themselves find the views, and leave connections for the writer.
+            for setting, value in _DEFAULTS:
+                told = sql.SQL("alter role {} set {} = {}").format(
+                    role, sql.Identifier(setting), sql.Literal(value)
+                )
+                cursor.execute(told)
+            cursor.execute(sql.SQL("alter role {} connection limit 40").format(role))
         password = _password(info.password, name)
         if password is not None:
             cursor.execute(sql.SQL("alter role {} password %s").format(role), (password,))
@@ -51,6 +69,10 @@ def admit_reader(cursor: extensions.cursor, schema: str) -> None:
         where = sql.Identifier(schema)
         cursor.execute(sql.SQL("grant usage on schema {} to {}").format(where, role))
         cursor.execute(sql.SQL("grant select on all tables in schema {} to {}").format(where, role))
+        # What SPARQL and Spark read; the other tables are not for everybody.
+        cursor.execute(sql.SQL("grant usage on schema store to {}").format(role))
+        tables = sql.SQL(", ").join(sql.Identifier("store", name) for name in _READABLE)
+        cursor.execute(sql.SQL("grant select on {} to {}").format(tables, role))
 
 
 def _password(writers: str | None, name: str) -> str | None:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from enum import Flag
+from itertools import chain
 from typing import Final
 
 import psycopg2
@@ -23,31 +25,44 @@ from psycopg2.extras import execute_values
 from sensorstream.alerts.cloudevents import report_json
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
+from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import connect, describe, engine, translating
+from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.migrations import migrate
+from sensorstream.history.partitions import Partitions
 from sensorstream.history.rows import (
-    INDIVIDUAL_COLUMNS,
     MESSAGE_COLUMNS,
     STATEMENT_COLUMNS,
-    copy_command,
-    copy_text,
-    individual_rows,
+    STAY_COLUMNS,
     message_rows,
     statement_rows,
+    stay_rows,
 )
+from sensorstream.history.terms import Dictionary
 from sensorstream.journal.records import Effects, Record
-from sensorstream.model.events import Message
+from sensorstream.model.events import Ended, Message
+from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
 
-_WRITER_LOCK: Final = 0x53535752
+_JOURNAL_LOCK: Final = 0x53535752
+_EFFECTS_LOCK: Final = 0x53535746
 # The server notices a killed writer within moments; a restart must not fail for them.
 _LOCK_PATIENCE: Final = 5.0
-_REPLAY_BATCH: Final = 500
 _CHECKPOINTS_KEPT: Final = 2
 
 _COPY_MESSAGES: Final = copy_command("store.messages", MESSAGE_COLUMNS)
-_COPY_INDIVIDUALS: Final = copy_command("store.individuals", INDIVIDUAL_COLUMNS)
+_COPY_STAYS: Final = copy_command("store.stays", STAY_COLUMNS)
 _COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
+
+
+class Writes(Flag):
+    """What a process writes; two processes must not write the same."""
+
+    JOURNAL = 1
+    """New entries: :meth:`PostgresStore.append`."""
+    EFFECTS = 2
+    """All else: effects, the watermark and checkpoints."""
+    ALL = JOURNAL | EFFECTS
 
 
 class PostgresStore:
@@ -60,21 +75,25 @@ class PostgresStore:
     arrived, so open a new store, and go on from its checkpoint and watermark.
     """
 
-    def __init__(self, url: str, timeline: Timeline) -> None:
+    def __init__(self, url: str, timeline: Timeline, writes: Writes = Writes.ALL) -> None:
         """Use :meth:`open`."""
         self.url = url
         self.timeline = timeline
+        self._writes = writes
+        self._dictionary = Dictionary()
+        self._partitions = Partitions(timeline)
+        self._removals = 0
         self._connection = connect(url, application="sensorstream writer")
 
     @classmethod
-    def open(cls, url: str, timeline: Timeline) -> PostgresStore:
-        """Become the writer of a store; creates or upgrades its schema.
+    def open(cls, url: str, timeline: Timeline, writes: Writes = Writes.ALL) -> PostgresStore:
+        """Become the writer of a store, or of a part of it; creates or upgrades its schema.
 
         Raises:
             HistoryError: the database cannot be reached or prepared, another process writes to
                 it, or it was filled with times of another time line.
         """
-        store = cls(url, timeline)
+        store = cls(url, timeline, writes)
         try:
             store._lock()
             store._make_durable()
@@ -124,12 +143,13 @@ class PostgresStore:
                 journal.
         """
         with self._transaction("cannot store effects") as cursor:
-            # Losing this commit in a crash of the machine is no loss: the journal, which is on
-            # disk, says it all again, and the watermark is lost along with it.
-            watermark = _one(
-                cursor,
-                "set local synchronous_commit = off; "
-                "select watermark from store.progress for update",
+            if Writes.JOURNAL in self._writes:
+                # Losing this commit in a crash of the machine is no loss: the journal, which is on
+                # disk, says it all again, and the watermark is lost along with it. The writer of
+                # effects alone has a progress of its own, which must not be ahead of them.
+                cursor.execute("set local synchronous_commit = off")
+            watermark, removals = _numbers(
+                cursor, "select watermark, removals from store.progress for update"
             )
             if effects.watermark <= watermark:
                 return False
@@ -138,12 +158,10 @@ class PostgresStore:
                     f"effects up to message {effects.watermark} begin at or below the watermark "
                     f"{watermark}: part of them is stored already"
                 )
-            if effects.departures:
-                rows = individual_rows(effects.departures)
-                cursor.copy_expert(_COPY_INDIVIDUALS, copy_text(rows))
-            if effects.ended:
-                rows = statement_rows(effects.departures, effects.ended)
-                cursor.copy_expert(_COPY_STATEMENTS, copy_text(rows))
+            if removals != self._removals:
+                self._forget()
+                self._removals = removals
+            self._store(cursor, effects)
             queued = False
             if effects.alerts:
                 queued = _raise_alerts(cursor, effects)
@@ -152,6 +170,7 @@ class PostgresStore:
             _set_statuses(cursor, effects)
             _settle(cursor, effects)
             _move_watermark(cursor, watermark, effects.watermark)
+        self._dictionary.settle()
         return queued
 
     def origins(self, asked: Collection[str]) -> frozenset[str]:
@@ -182,39 +201,7 @@ class PostgresStore:
         Raises:
             HistoryError: the journal cannot be read.
         """
-        connection = connect(self.url, application="sensorstream replay")
-        try:
-            with translating("cannot read the journal"), connection.cursor("replay") as cursor:
-                cursor.itersize = _REPLAY_BATCH
-                cursor.execute(
-                    "select seq, id, source, received_at, received, content, status, kind, "
-                    "degraded, origin from store.messages where seq > %s order by seq",
-                    (after,),
-                )
-                for row in cursor:
-                    (
-                        seq,
-                        name,
-                        source,
-                        received_at,
-                        received,
-                        content,
-                        status,
-                        kind,
-                        away,
-                        origin,
-                    ) = row
-                    yield Record(
-                        seq,
-                        Message(name, bytes(content), received, source),
-                        received_at,
-                        None if status is None else Status(status),
-                        kind,
-                        away,
-                        origin or "",
-                    )
-        finally:
-            connection.close()
+        return map(record_of, journal_rows(self.url, after))
 
     def whole(self) -> bool:
         """Whether the journal still has all its entries: retention deletes the oldest."""
@@ -290,11 +277,34 @@ class PostgresStore:
         with self._transaction("cannot drop checkpoints") as cursor:
             cursor.execute("delete from store.checkpoints where seq = any(%s)", (list(seqs),))
 
+    def _store(self, cursor: extensions.cursor, effects: Effects) -> None:
+        """Store the stays and statements that ended, with the terms that they need."""
+        names: Iterator[Term] = (each.individual.name for each in effects.departures)
+        every = chain(effects.ended, effects.revoked)
+        said: Iterator[Term] = (term for each in every for term in each.triple)
+        numbers = self._dictionary.numbers(cursor, chain(names, said))
+        if effects.revoked:
+            _revoke(cursor, effects.revoked, numbers)
+        if effects.departures:
+            cursor.copy_expert(_COPY_STAYS, copy_text(stay_rows(effects.departures, numbers)))
+        if effects.ended:
+            self._partitions.make(cursor, (each.valid_to for each in effects.ended))
+            cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(effects.ended, numbers)))
+
+    def _forget(self) -> None:
+        self._dictionary.forget()
+        self._partitions.forget()
+
     def _lock(self) -> None:
+        for part, key in ((Writes.JOURNAL, _JOURNAL_LOCK), (Writes.EFFECTS, _EFFECTS_LOCK)):
+            if part in self._writes:
+                self._lock_one(key)
+
+    def _lock_one(self, key: int) -> None:
         deadline = time.monotonic() + _LOCK_PATIENCE
         while True:
             with self._transaction("cannot lock the store") as cursor:
-                cursor.execute("select pg_try_advisory_lock(%s)", (_WRITER_LOCK,))
+                cursor.execute("select pg_try_advisory_lock(%s)", (key,))
                 row = cursor.fetchone()
                 if row is not None and row[0]:
                     return
@@ -328,17 +338,64 @@ class PostgresStore:
     @contextmanager
     def _transaction(self, doing: str) -> Iterator[extensions.cursor]:
         """One transaction: committed at the end, rolled back on any exception."""
-        with translating(doing), self._connection, self._connection.cursor() as cursor:
-            yield cursor
+        try:
+            with translating(doing), self._connection, self._connection.cursor() as cursor:
+                yield cursor
+        except BaseException:
+            # Terms and partitions that it made are not there.
+            self._forget()
+            raise
+
+
+def record_of(row: JournalRow) -> Record:
+    """The record that a row of the journal is."""
+    seq, name, source, received_at, received, content, status, kind, degraded, origin = row
+    return Record(
+        seq,
+        Message(name, content, received, source),
+        received_at,
+        None if status is None else Status(status),
+        kind,
+        degraded,
+        origin or "",
+    )
 
 
 def _one(cursor: extensions.cursor, query: str) -> int:
+    return _numbers(cursor, query)[0]
+
+
+def _numbers(cursor: extensions.cursor, query: str) -> tuple[int, ...]:
     cursor.execute(query)
     row = cursor.fetchone()
     if row is None:
         raise HistoryError("store.progress is empty: the store was tampered with")
-    number: int = row[0]
-    return number
+    return row
+
+
+def _revoke(
+    cursor: extensions.cursor, revoked: Sequence[Ended], numbers: Mapping[Term, int]
+) -> None:
+    """Delete intervals that a late update has proved wrong."""
+    execute_values(
+        cursor,
+        "delete from store.statements s using (values %s) as v "
+        "(subject, predicate, object, valid_from, valid_to, stay, inferred) "
+        "where s.subject = v.subject and s.predicate = v.predicate and s.object = v.object "
+        "and s.valid_from = v.valid_from and s.valid_to = v.valid_to and s.stay = v.stay "
+        "and s.inferred = v.inferred",
+        [
+            (
+                *(numbers[term] for term in each.triple),
+                each.valid_from,
+                each.valid_to,
+                each.stay,
+                each.inferred,
+            )
+            for each in revoked
+        ],
+        template="(%s::bigint, %s::bigint, %s::bigint, %s::bigint, %s::bigint, %s::bigint, %s)",
+    )
 
 
 def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:

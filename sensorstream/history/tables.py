@@ -1,7 +1,7 @@
 """The base tables, in schema ``store``; Alembic's migrations make exactly these tables. Users read
-the views of schema ``history`` instead (:mod:`sensorstream.history.views`). Terms
-are plain text: an IRI, ``_:label``, or a literal's lexical form, and ``kind`` says which of the
-three. Times of the time line are ``bigint`` instants, as the engine counts them.
+the views of schema ``history`` instead (:mod:`sensorstream.history.views`). Every RDF term stands
+once, in ``terms``; statements and stays refer to it by its number. Times of the time line are
+``bigint`` instants, as the engine counts them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Numeric,
+    SmallInteger,
     Table,
     Text,
     text,
@@ -72,40 +74,92 @@ messages: Final = Table(
     ),
 )
 
-individuals: Final = Table(
-    "individuals",
+# The writer gives the numbers and sees to it that no term has two. A B-tree refuses keys over
+# 2.7 kB, and texts come from messages: one long text would stop the writer for ever. A hash index
+# takes any length.
+terms: Final = Table(
+    "terms",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("moment", _MOMENT),
+    # 0 IRI, 1 blank node, 2 literal: sensorstream.history.terms.Kind.
+    Column("kind", SmallInteger, nullable=False),
+    Column("number", Numeric),
+    Column("text", Text, nullable=False),
+    Column("datatype", Text),
+    Column("language", Text),
+    CheckConstraint("kind in (0, 1, 2)", name="kind"),
+    Index("terms_text_idx", "text", postgresql_using="hash"),
+)
+
+stays: Final = Table(
+    "stays",
     metadata,
     Column("stay", BigInteger, primary_key=True, autoincrement=False),
-    Column("name", Text, nullable=False),
+    Column("name", BigInteger, nullable=False),
     Column("entered", BigInteger, nullable=False),
     Column("time", BigInteger, nullable=False),
     Column("expired_at", BigInteger, nullable=False),
-    Column("message_id", Text, nullable=False),
-    Index("individuals_time_idx", "time"),
-    # A B-tree refuses keys over 2.7 kB, and names come from messages: one long identifier would
-    # stop the writer for ever. The radix tree accepts any length.
-    Index("individuals_name_idx", "name", postgresql_using="spgist"),
+    Column("message", BigInteger, nullable=False),
+    Index("stays_time_idx", "time", postgresql_using="brin"),
+    Index("stays_moment_idx", text("store.moment(time)"), postgresql_using="brin"),
+    Index("stays_name_idx", "name"),
 )
 
+# Partitions are made when they are first needed: sensorstream.history.partitions.
 statements: Final = Table(
     "statements",
     metadata,
-    Column("stay", BigInteger, nullable=False),
-    Column("subject", Text, nullable=False),
-    Column("predicate", Text, nullable=False),
-    Column("object", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("datatype", Text),
-    Column("language", Text),
-    Column("number", Double),
-    Column("moment", _MOMENT),
+    Column("subject", BigInteger, nullable=False),
+    Column("predicate", BigInteger, nullable=False),
+    Column("object", BigInteger, nullable=False),
     Column("valid_from", BigInteger, nullable=False),
     Column("valid_to", BigInteger, nullable=False),
-    Column("message_id", Text, nullable=False),
+    Column("stay", BigInteger, nullable=False),
+    # The number of the message in the journal.
+    Column("message", BigInteger, nullable=False),
+    # The object's number, rounded: for the index.
+    Column("number", Double),
     Column("inferred", Boolean, nullable=False),
-    Column("superseded", Boolean, nullable=False),
-    CheckConstraint("kind in ('iri', 'blank', 'literal')", name="kind"),
-    Index("statements_stay_idx", "stay"),
+    Index("statements_subject_idx", "subject", "predicate", "valid_to"),
+    # Without a time: so equal keys share an entry. The partition and the BRIN indexes know times.
+    Index("statements_object_idx", "predicate", "object"),
+    Index(
+        "statements_number_idx",
+        "predicate",
+        "number",
+        postgresql_where=text("number is not null"),
+    ),
+    Index("statements_predicate_idx", "predicate", "valid_from"),
+    Index("statements_time_idx", "valid_from", "valid_to", postgresql_using="brin"),
+    # The times as the views of the dateTime line show them.
+    Index(
+        "statements_moment_idx",
+        text("store.moment(valid_from)"),
+        text("store.moment(valid_to)"),
+        postgresql_using="brin",
+    ),
+    postgresql_partition_by="RANGE (valid_to)",
+)
+
+# Terms that generated views name by number: they stay when no statement has them.
+vocabulary: Final = Table(
+    "vocabulary",
+    metadata,
+    Column("term", BigInteger, primary_key=True, autoincrement=False),
+)
+
+# Which ontology was in force when: from the entry with this number on.
+ontologies: Final = Table(
+    "ontologies",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    # Of the journal's entry that put it; null: the ontology of the settings.
+    Column("seq", BigInteger),
+    Column("valid_from", BigInteger),
+    Column("digest", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("media_type", Text, nullable=False),
 )
 
 alerts: Final = Table(
@@ -170,6 +224,35 @@ checkpoints: Final = Table(
     Column("created_at", _MOMENT, nullable=False, server_default=text("now()")),
 )
 
+# What left for Parquet files: sensorstream.archive.manifest.
+archives: Final = Table(
+    "archives",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("name", Text, nullable=False),
+    # Statements that ended in this span.
+    Column("ended_from", BigInteger, nullable=False),
+    Column("ended_before", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    # For each table the number of rows in its file, and the file's SHA-256 digest.
+    Column("files", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    Column("bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("changed_at", _MOMENT, nullable=False, server_default=text("now()")),
+    CheckConstraint("state in ('writing', 'archived', 'restored', 'deleted')", name="state"),
+)
+
+# The contents that were stored without journal and window. Their statements and stays have -id as
+# the number of their message.
+backfilled: Final = Table(
+    "backfilled",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    # SHA-256.
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("stored_at", _MOMENT, nullable=False, server_default=text("now()")),
+)
+
 progress: Final = Table(
     "progress",
     metadata,
@@ -177,5 +260,9 @@ progress: Final = Table(
     Column("single", Boolean, primary_key=True, server_default=text("true")),
     Column("watermark", BigInteger, nullable=False),
     Column("timeline", Text, nullable=False),
+    # The last number given to a term: none is given twice.
+    Column("last_term", BigInteger, nullable=False, server_default=text("0")),
+    # Counts the times that others removed terms or partitions: the writer must forget them.
+    Column("removals", BigInteger, nullable=False, server_default=text("0")),
     CheckConstraint("single", name="single"),
 )

@@ -6,17 +6,20 @@ that it reads.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from psycopg2 import extensions
 from sqlalchemy import Connection, Engine
 from sqlglot import exp, parse_one
 
+from sensorstream.errors import OntologyConflict
 from sensorstream.history.database import translating
+from sensorstream.history.functions import install_functions
 from sensorstream.history.names import sql_names
 from sensorstream.history.reader import admit_reader
+from sensorstream.history.terms import Dictionary
 from sensorstream.model.datatypes import (
     INTEGER_TYPES,
     NUMERIC_TYPES,
@@ -25,13 +28,15 @@ from sensorstream.model.datatypes import (
     XSD_DATE_TIME_STAMP,
 )
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI
+from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
 HISTORY: Final = "history"
 # The comment of each generated view contains it, so that other views are never touched.
 _MARK: Final = "SensorStream:"
+# In the trees: the number of the IRI that is its argument. The numbers differ between databases.
+_TERM: Final = "TERM"
 # Doubles from here on do not fit a bigint.
 _BIGINT_END: Final = "9.2e18"
 
@@ -61,26 +66,36 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
         View(
             "individuals",
             _query(
-                "SELECT i.name AS iri, t.object AS class, :time AS time, :expired AS expired_at, "
-                "i.message_id AS message_id FROM store.individuals AS i "
+                # A class may be asserted and inferred.
+                "SELECT DISTINCT n.text AS iri, k.text AS class, :time AS time, "
+                ":expired AS expired_at, :message AS message_id FROM store.stays AS i "
                 "LEFT JOIN store.statements AS t ON t.stay = i.stay AND t.subject = i.name "
-                "AND t.predicate = :type AND t.kind = 'iri' AND NOT t.superseded",
+                "AND t.valid_to = i.expired_at AND t.predicate = :type "
+                "LEFT JOIN store.terms AS n ON n.id = i.name "
+                "LEFT JOIN store.terms AS k ON k.id = t.object",
                 time=_time("i.time", timeline),
                 expired=_time("i.expired_at", timeline),
-                type=exp.Literal.string(RDF_TYPE),
+                message=_message("i"),
+                type=term_number(RDF_TYPE),
             ),
             "one row per stay of an individual in the window and class it had on leaving",
         ),
         View(
             "statements",
             _query(
-                "SELECT s.subject AS subject, s.predicate AS predicate, s.object AS object, "
-                "s.kind AS kind, s.datatype AS datatype, s.language AS language, "
-                "s.number AS number, s.moment AS moment, :start AS valid_from, :end AS valid_to, "
-                "s.message_id AS message_id, s.inferred AS inferred, s.superseded AS superseded "
-                "FROM store.statements AS s",
+                "SELECT n.text AS subject, p.text AS predicate, o.text AS object, "
+                "CASE o.kind WHEN 0 THEN 'iri' WHEN 1 THEN 'blank' ELSE 'literal' END AS kind, "
+                "o.datatype AS datatype, o.language AS language, "
+                "s.number AS number, o.moment AS moment, :start AS valid_from, :end AS valid_to, "
+                ":message AS message_id, s.inferred AS inferred, i.stay IS NULL AS superseded "
+                "FROM store.statements AS s "
+                "LEFT JOIN store.terms AS n ON n.id = s.subject "
+                "LEFT JOIN store.terms AS p ON p.id = s.predicate "
+                "LEFT JOIN store.terms AS o ON o.id = s.object "
+                "LEFT JOIN store.stays AS i ON i.stay = s.stay AND i.expired_at = s.valid_to",
                 start=_time("s.valid_from", timeline),
                 end=_time("s.valid_to", timeline),
+                message=_message("s"),
             ),
             "every statement that was, how long it held, and which message said it",
         ),
@@ -113,14 +128,17 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
     their statements.
     """
     query = _query(
-        "SELECT i.name AS iri, :time AS time, :expired AS expired_at, "
-        "i.message_id AS message_id FROM store.individuals AS i "
-        "JOIN store.statements AS c ON c.stay = i.stay AND c.subject = i.name "
-        "AND c.predicate = :type AND c.object = :name AND c.kind = 'iri' AND NOT c.superseded",
+        "SELECT n.text AS iri, :time AS time, :expired AS expired_at, "
+        ":message AS message_id FROM store.stays AS i "
+        "LEFT JOIN store.terms AS n ON n.id = i.name "
+        "WHERE EXISTS (SELECT 1 FROM store.statements AS c WHERE c.stay = i.stay "
+        "AND c.subject = i.name AND c.valid_to = i.expired_at "
+        "AND c.predicate = :type AND c.object = :name)",
         time=_time("i.time", timeline),
         expired=_time("i.expired_at", timeline),
-        type=exp.Literal.string(RDF_TYPE),
-        name=exp.Literal.string(name),
+        message=_message("i"),
+        type=term_number(RDF_TYPE),
+        name=term_number(name),
     )
     applicable = _applicable(schema, name)
     if applicable:
@@ -130,8 +148,10 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
                 for each in applicable
             )
         )
-        values = values.from_("store.statements AS s").where(
-            "s.stay = i.stay AND s.subject = i.name AND NOT s.superseded"
+        values = (
+            values.from_("store.statements AS s")
+            .join("store.terms AS o", on="o.id = s.object", join_type="left")
+            .where("s.stay = i.stay AND s.subject = i.name AND s.valid_to = i.expired_at")
         )
         lateral = exp.Lateral(
             this=values.subquery(), alias=exp.TableAlias(this=exp.to_identifier("p"))
@@ -145,14 +165,20 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
 
 def _property_view(schema: Schema, view: str, name: IRI, timeline: Timeline) -> View:
     query = _query(
-        "SELECT s.subject AS iri, :value AS value, :start AS valid_from, :end AS valid_to, "
-        "s.message_id AS message_id, s.inferred AS inferred FROM store.statements AS s "
+        "SELECT n.text AS iri, :value AS value, :start AS valid_from, :end AS valid_to, "
+        ":message AS message_id, s.inferred AS inferred FROM store.statements AS s "
+        "LEFT JOIN store.terms AS n ON n.id = s.subject "
+        "LEFT JOIN store.terms AS o ON o.id = s.object "
         "WHERE s.predicate = :name",
         value=_value(schema, name),
         start=_time("s.valid_from", timeline),
         end=_time("s.valid_to", timeline),
-        name=exp.Literal.string(name),
+        message=_message("s"),
+        name=term_number(name),
     )
+    if schema.datatype_of(name) in INTEGER_TYPES:
+        # A cast value cannot be looked up in an index, this can.
+        query = query.select(exp.column("number", "s").as_("number"))
     return View(view, query, f"values of property {name}, former ones included")
 
 
@@ -164,7 +190,7 @@ def _applicable(schema: Schema, name: IRI) -> list[IRI]:
 
 
 def _value(schema: Schema, name: IRI) -> exp.Expr:
-    """The value of a property as an SQL expression over the columns of a statement ``s``.
+    """The value of a property as an SQL expression: over a statement ``s`` and its object ``o``.
 
     A literal that is not of the property's datatype, or does not fit SQL's type, is NULL here;
     its text is in ``history.statements``.
@@ -178,25 +204,58 @@ def _value(schema: Schema, name: IRI) -> exp.Expr:
     if datatype in NUMERIC_TYPES:
         return exp.column("number", "s")
     if datatype in (XSD_DATE_TIME, XSD_DATE_TIME_STAMP):
-        return exp.column("moment", "s")
+        return exp.column("moment", "o")
     if datatype == XSD_BOOLEAN:
         return _expression(
-            "CASE WHEN s.object IN ('true', '1') THEN TRUE "
-            "WHEN s.object IN ('false', '0') THEN FALSE END"
+            "CASE WHEN o.text IN ('true', '1') THEN TRUE "
+            "WHEN o.text IN ('false', '0') THEN FALSE END"
         )
-    return exp.column("object", "s")
+    return exp.column("text", "o")
 
 
 def _pivot(name: IRI, value: exp.Expr) -> exp.Expr:
     """The property's value in a group of statements: the greatest of several (or true)."""
-    test = exp.column("predicate", "s").eq(exp.Literal.string(name))
+    test = exp.column("predicate", "s").eq(term_number(name))
     chosen = exp.case().when(test, value)
     truth = value.find(exp.Boolean) is not None
     return exp.LogicalOr(this=chosen) if truth else exp.Max(this=chosen)
 
 
+def _message(table: str) -> exp.Expr:
+    """The id of a message, from its number: as :func:`.message_id`."""
+    return _expression(f"'m' || CAST({table}.message AS TEXT)")
+
+
+def term_number(name: IRI) -> exp.Expr:
+    """The number of an IRI in ``store.terms``; :func:`numbered` puts it in."""
+    return exp.Anonymous(this=_TERM, expressions=[exp.Literal.string(name)])
+
+
+def terms_of(views: Iterable[View]) -> frozenset[IRI]:
+    """The IRIs whose numbers the views need."""
+    return frozenset(
+        IRI(each.expressions[0].this)
+        for view in views
+        for each in view.query.find_all(exp.Anonymous)
+        if each.this == _TERM
+    )
+
+
+def numbered(view: View, numbers: Mapping[Term, int]) -> View:
+    """The view with the numbers of its terms; a term without one equals nothing."""
+
+    def number(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Anonymous) and node.this == _TERM:
+            return exp.Literal.number(numbers.get(IRI(node.expressions[0].this), 0))
+        return node
+
+    query = view.query.transform(number)
+    assert isinstance(query, exp.Select)
+    return replace(view, query=query)
+
+
 def _time(column: str, timeline: Timeline) -> exp.Expr:
-    """An instant of the time line in readable form."""
+    """An instant of the time line in readable form; :func:`_render` has more about it."""
     instant = exp.to_column(column)
     if timeline is Timeline.INTEGER:
         return instant
@@ -222,21 +281,84 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
         HistoryError: the database fails, or a view of the user depends on a generated view that has
             to change.
     """
-    views = {each.name: each for each in view_definitions(schema, timeline)}
-    wanted = {name: _comment(each) for name, each in views.items()}
     with translating("cannot make the history's views"), database.begin() as connection:
         # The driver's cursor: here a per cent sign in an IRI is not a parameter.
         cursor = _driver_cursor(connection)
         cursor.execute(f"create schema if not exists {HISTORY}")
+        views, wanted = _wanted(cursor, schema, timeline)
         there = _installed(cursor)
-        if there != wanted:
-            for name in there:
-                cursor.execute(f"drop view {_qualified(name)}")
-            for name, view in views.items():
+        for name in _changed(there, wanted):
+            cursor.execute(f"drop view {_qualified(name)}")
+        for name, view in views.items():
+            if there.get(name) != wanted[name]:
                 cursor.execute(f"create view {_qualified(name)} as {_render(view)}")
                 told = exp.Literal.string(wanted[name]).sql("postgres")
                 cursor.execute(f"comment on view {_qualified(name)} is {told}")
+        install_functions(cursor, timeline)
         admit_reader(cursor, HISTORY)
+
+
+def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
+    """Check that the views of an ontology could be made now; nothing is changed.
+
+    Raises:
+        OntologyConflict: another view depends on a generated view that would change.
+        HistoryError: the database fails.
+    """
+    with translating("cannot check the history's views"), database.connect() as connection:
+        cursor = _driver_cursor(connection)
+        there = _installed(cursor)
+        changed = _changed(there, _wanted(cursor, schema, timeline)[1])
+        # What a view's rule depends on, other than the view itself.
+        cursor.execute(
+            "select distinct r.ev_class::regclass::text, v.relname from pg_depend d "
+            "join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass "
+            "join pg_class v on v.oid = d.refobjid and d.refclassid = 'pg_class'::regclass "
+            "join pg_namespace n on n.oid = v.relnamespace "
+            "where n.nspname = %s and v.relname = any(%s) and r.ev_class <> v.oid order by 1, 2",
+            (HISTORY, list(changed)),
+        )
+        row = cursor.fetchone()
+        connection.rollback()
+    if row is not None:
+        raise OntologyConflict(
+            f"the view {row[0]} is built on {HISTORY}.{row[1]}, which would change: drop it, put "
+            "the ontology, and make it again"
+        )
+
+
+def _wanted(
+    cursor: extensions.cursor, schema: Schema, timeline: Timeline
+) -> tuple[dict[str, View], dict[str, str]]:
+    """The views that there should be, and their comments."""
+    definitions = view_definitions(schema, timeline)
+    numbers = _name_terms(cursor, terms_of(definitions))
+    views = {each.name: numbered(each, numbers) for each in definitions}
+    return views, {name: _comment(each) for name, each in views.items()}
+
+
+def _changed(there: Mapping[str, str], wanted: Mapping[str, str]) -> frozenset[str]:
+    """The names of the views that cannot stay as they are."""
+    return frozenset(name for name, comment in there.items() if wanted.get(name) != comment)
+
+
+def drop_views(connection: Connection) -> None:
+    """Remove the generated views, which a change of the base tables would find in its way."""
+    cursor = _driver_cursor(connection)
+    for name in _installed(cursor):
+        cursor.execute(f"drop view {_qualified(name)}")
+
+
+def _name_terms(cursor: extensions.cursor, names: Collection[IRI]) -> Mapping[Term, int]:
+    """The numbers of IRIs for views; these terms stay, whether a statement has them or not."""
+    # As the writer does: so no term gets two numbers.
+    cursor.execute("select from store.progress for update")
+    numbers = Dictionary().numbers(cursor, sorted(names))
+    cursor.execute(
+        "insert into store.vocabulary select unnest(%s::bigint[]) on conflict do nothing",
+        (list(numbers.values()),),
+    )
+    return numbers
 
 
 def _driver_cursor(connection: Connection) -> extensions.cursor:
@@ -266,4 +388,17 @@ def _qualified(name: str) -> str:
 
 
 def _render(view: View) -> str:
-    return view.query.sql("postgres", identify=True)
+    """The query in PostgreSQL's dialect.
+
+    Moments are made by the function ``store.moment``: it is exact, and there are indexes on it, so
+    that a condition on a time of a view reaches them.
+    """
+
+    def moment(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.UnixToTime):
+            return exp.Dot(
+                this=exp.to_identifier("store"), expression=exp.func("moment", node.this)
+            )
+        return node
+
+    return view.query.transform(moment).sql("postgres", identify=True)

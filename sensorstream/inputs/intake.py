@@ -57,7 +57,7 @@ class Taken:
     @property
     def whole(self) -> bool:
         """Whether it was taken in whole; if not, the quarantine has it."""
-        return self.status in ("accepted", "held", "late", "repeated")
+        return self.status in ("accepted", "held", "journalled", "late", "repeated")
 
 
 class InputMetrics:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from itertools import chain
+from typing import Any
 
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
@@ -16,7 +19,7 @@ from sensorstream.journal.records import (
     Settled,
 )
 from sensorstream.journal.takeover import PutOntology
-from sensorstream.model.events import Ended
+from sensorstream.model.events import Departure, Ended
 
 
 def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effects:
@@ -26,13 +29,17 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
     because their entry passes the watermark once.
     """
     every = [each for outcome in outcomes for each in in_order(outcome)]
-    departures = tuple(d for each in every for d in (*each.departures, *each.archived))
-    said = [s for each in every for s in each.ended]
-    said += (statement for each in departures for statement in each.ended())
+    departures: list[Departure] = []
+    said: list[Ended] = []
+    for each in every:
+        gone = (*each.departures, *each.archived)
+        departures += gone
+        said += each.ended
+        said += (statement for departure in gone for statement in departure.ended())
     ended, revoked = _net(said, [s for each in every for s in each.revoked])
     return Effects(
         watermark=records[-1].seq,
-        departures=departures,
+        departures=tuple(departures),
         ended=tuple(ended),
         alerts=tuple(a for each in every for a in each.alerts),
         statuses=tuple(
@@ -75,6 +82,37 @@ def _net(
         else:
             kept.append(each)
     return kept, list(wrong.elements())
+
+
+def merged(parts: Sequence[Effects]) -> Effects:
+    """The effects of several groups of entries as those of one group.
+
+    The groups may come from different engines; they are put in the order of their watermarks.
+
+    Raises:
+        ValueError: there is no group.
+    """
+    ordered = sorted(parts, key=lambda each: each.watermark)
+    if not ordered:
+        raise ValueError("expected the effects of at least one group")
+    last = ordered[-1]
+    ended: dict[Ended, None] = {}
+    revoked: list[Ended] = []
+    for part in ordered:
+        for each in part.revoked:
+            # What a group of these revokes of an earlier one of these is never stored.
+            if each in ended:
+                del ended[each]
+            else:
+                revoked.append(each)
+        ended.update(dict.fromkeys(part.ended))
+    values: dict[str, Any] = {}
+    for field in fields(Effects):
+        value = getattr(last, field.name)
+        if isinstance(value, tuple):
+            value = tuple(chain.from_iterable(getattr(part, field.name) for part in ordered))
+        values[field.name] = value
+    return Effects(**(values | {"ended": tuple(ended), "revoked": tuple(revoked)}))
 
 
 def reports_of(outcomes: Sequence[Outcome]) -> list[QueryReport]:

@@ -13,7 +13,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Container
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Final, Protocol, Self
 
 from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
@@ -23,6 +23,8 @@ from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 
 _LOG = logging.getLogger(__name__)
+_STAYS: Final = 1 << 20
+"""Numbers of stays that belong to one entry."""
 
 
 class Successor(Protocol):
@@ -114,6 +116,15 @@ class Entry(ABC):
         """
 
 
+def number_stays(target: Target, record: Record) -> None:
+    """Give the stays that an entry begins numbers of this entry alone.
+
+    So they are the same in each replay, and whichever of several engines the entry goes to: numbers
+    of stays are unique over all engines of a history.
+    """
+    target.engine.number_stays_after(record.seq * _STAYS)
+
+
 class Change(Entry):
     """An entry that is applied or refused as a whole; a refused entry is refused in each replay."""
 
@@ -131,6 +142,7 @@ class Change(Entry):
         message = record.message
         if record.status is Status.REJECTED:
             return Outcome(message, Status.REJECTED)
+        number_stays(target, record)
         try:
             return self.make(target, message)
         except SensorStreamError as error:

@@ -11,7 +11,7 @@ from sensorstream.errors import HistoryError
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.notice import ReportAudit, ReportDamage
-from sensorstream.journal.records import Record
+from sensorstream.journal.records import Record, message_id
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.journal.tick import Tick
@@ -34,7 +34,7 @@ _BY_NAME: Final[Mapping[str, type[Entry]]] = {each.kind: each for each in KINDS}
 def new_record(entry: Entry, seq: int, now: datetime, timeline: Timeline) -> Record:
     """The record of a new entry, with number ``seq``."""
     content, source = entry.encode()
-    message = Message(f"m{seq}", content, timeline.of(now), source)
+    message = Message(message_id(seq), content, timeline.of(now), source)
     origin = entry.origin if isinstance(entry, TakeMessage) else ""
     return Record(seq, message, now, kind=entry.kind, origin=origin)
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 from sensorstream.engine.arrival import Reading
 from sensorstream.engine.outcome import Outcome
-from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.entry import Entry, Target, number_stays
 from sensorstream.journal.records import Record
 
 
@@ -35,6 +35,7 @@ class TakeMessage(Entry):
         return cls(content, source)
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        number_stays(target, record)
         # The limits may be narrower now than when the message arrived: it may be malformed now.
         arrived = target.mapper.map(record.message, self.reading)
         return target.engine.take(arrived, refused)

@@ -8,9 +8,26 @@ from hashlib import sha256
 
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
-from sensorstream.errors import Contradiction
+from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.model.events import Alert, Departure, Ended, Message
 from sensorstream.model.timeline import Instant
+
+
+def message_id(seq: int) -> str:
+    """The id of the message with this number in the journal."""
+    return f"m{seq}"
+
+
+def number_of_message(id_: str) -> int:
+    """The number in the journal of the message with this id.
+
+    Raises:
+        HistoryError: the id is not one of the journal's.
+    """
+    digits = id_.removeprefix("m")
+    if not (digits.isascii() and digits.isdigit()):
+        raise HistoryError(f"'{id_}' is not the id of a message: expected e.g. m42")
+    return int(digits)
 
 
 @dataclass(frozen=True, slots=True)

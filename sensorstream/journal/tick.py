@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from sensorstream.engine.outcome import Outcome
-from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.entry import Entry, Target, number_stays
 from sensorstream.journal.records import Record
 
 
@@ -27,4 +27,5 @@ class Tick(Entry):
         return cls(content)
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        number_stays(target, record)
         return target.engine.tick(record.message, refused)

@@ -58,7 +58,7 @@ _LENGTHS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = MappingProxyType(
 )
 
 # Bounds of the integer types of XSD 1.1 part 2, sections 3.4.13-3.4.25.
-_BOUNDS: Final[Mapping[str, tuple[int | None, int | None]]] = MappingProxyType(
+INTEGER_BOUNDS: Final[Mapping[str, tuple[int | None, int | None]]] = MappingProxyType(
     {
         XSD_INTEGER: (None, None),
         f"{XSD}long": (-(2**63), 2**63 - 1),
@@ -76,7 +76,7 @@ _BOUNDS: Final[Mapping[str, tuple[int | None, int | None]]] = MappingProxyType(
     }
 )
 
-INTEGER_TYPES: Final = frozenset(_BOUNDS)
+INTEGER_TYPES: Final = frozenset(INTEGER_BOUNDS)
 NUMERIC_TYPES: Final = INTEGER_TYPES | {XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT}
 
 
@@ -86,7 +86,7 @@ def parse(lexical: str, datatype: str) -> Value:
     Raises:
         TermError: the form is not in the datatype's lexical space.
     """
-    if datatype in _BOUNDS:
+    if datatype in INTEGER_BOUNDS:
         return _integer(lexical, datatype)
     parser = _PARSERS.get(datatype)
     return lexical if parser is None else parser(lexical)
@@ -140,7 +140,7 @@ def _integer(lexical: str, datatype: str) -> int:
     if not _INTEGER.match(text):
         raise TermError(f"'{lexical}' is not an xsd:{name}: expected digits")
     value = int(text)
-    low, high = _BOUNDS[datatype]
+    low, high = INTEGER_BOUNDS[datatype]
     if (low is not None and value < low) or (high is not None and value > high):
         raise TermError(f"'{lexical}' is not an xsd:{name}: outside its range")
     return value

@@ -47,3 +47,5 @@ RESERVED: Final = "urn:sensorstream:"
 GRAPH_STATIC: Final = IRI("urn:sensorstream:static")
 GRAPH_WINDOW: Final = IRI("urn:sensorstream:window")
 GRAPH_INFERRED: Final = IRI("urn:sensorstream:inferred")
+GRAPH_PERSISTENT: Final = IRI("urn:sensorstream:persistent")
+"""What has left the window, in a query over history."""

@@ -48,7 +48,8 @@ class OutcomeBody(BaseModel):
     message_id: str = Field(examples=["m42"])
     status: str = Field(
         description="accepted, partial (of a document of several messages some were left out), "
-        "unmatched, held (it waits for earlier ones) or late (for the window)"
+        "unmatched, held (it waits for earlier ones), late (for the window) or journalled (the "
+        "engines run on Spark, and will take it)"
     )
     matched: list[str] = Field(description="names of the mapping rules that matched")
     individuals: list[str] = Field(description="IRIs of the individuals inserted or updated")

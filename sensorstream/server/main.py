@@ -16,6 +16,7 @@ from sensorstream.server.limits import BodyLimit
 from sensorstream.server.rest import (
     alerts,
     health,
+    individuals,
     messages,
     ontology,
     quarantine,
@@ -86,6 +87,7 @@ def create_app(application: Application) -> FastAPI:
         alerts.router(application),
         webhooks.router(application),
         window.router(application),
+        individuals.router(application),
         ontology.router(application),
         rules.router(application),
         quarantine.router(application),

@@ -40,16 +40,20 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.RuleCycle: (422, "The semantic rules did not stop changing the knowledge base"),
     errors.QueryError: (400, "The query cannot be run"),
     errors.QueryConflict: (409, "The query cannot be registered now"),
+    errors.UnknownIndividual: (404, "There is no such individual"),
     errors.UnknownQuery: (404, "There is no such query"),
-    errors.UnsupportedQuery: (422, "The query cannot run continuously"),
+    errors.UnsupportedQuery: (422, "The query has a part that cannot be answered here"),
     errors.WebhookError: (422, "The webhook cannot be registered"),
     errors.UnknownWebhook: (404, "There is no such webhook"),
     errors.ReasonerError: (503, "The reasoner failed"),
     errors.HistoryError: (503, "The persistent knowledge base failed"),
+    errors.ArchiveError: (503, "The archive failed"),
     errors.Unavailable: (503, "Not now"),
     errors.InternalFault: (500, "A fault of the server"),
     errors.NotIncremental: (422, "The query cannot run continuously"),
     errors.SparkError: (503, "Spark failed"),
+    errors.RunsOnSpark: (409, "The engines run on Spark"),
+    errors.MissingExtra: (501, "This server lacks an optional part"),
 }
 
 _CONTRADICTIONS: Final = (errors.Inconsistent, errors.OntologyConflict)

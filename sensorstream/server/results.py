@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, Final
 
 from fastapi import Response
+from fastapi.responses import StreamingResponse
 from pyoxigraph import (
     QueryBoolean,
     QueryResultsFormat,
@@ -19,9 +21,14 @@ from pyoxigraph import (
 from starlette.exceptions import HTTPException
 
 from sensorstream.errors import QueryError
+from sensorstream.history.asking import formats
+from sensorstream.history.asking.answer import Answer
 from sensorstream.server.negotiation import choose
 
 _MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+_IN_MEMORY: Final = 4 * 1024 * 1024
+_MOST_KEPT: Final = 1024 * 1024 * 1024
+_PIECE: Final = 64 * 1024
 
 # By preference. The later names of a format are for clients with a general Accept header.
 BOOLEANS: Final[Mapping[str, QueryResultsFormat]] = {
@@ -45,6 +52,17 @@ GRAPHS: Final[Mapping[str, RdfFormat]] = {
     "application/ld+json": RdfFormat.JSON_LD,
     "application/xml": RdfFormat.RDF_XML,
 }
+
+
+class _Kept(SpooledTemporaryFile[bytes]):
+    """A buffer for an answer of history, with a size limit."""
+
+    def write(self, data: Any) -> int:
+        if self.tell() + len(data) > _MOST_KEPT:
+            raise QueryError(
+                f"the answer is larger than {_MOST_KEPT} bytes: ask for less, or add LIMIT"
+            )
+        return super().write(data)
 
 
 class _Bounded(io.BytesIO):
@@ -83,6 +101,34 @@ def results_response(
     finally:
         del found
     return Response(written.getvalue(), media_type=media_type, headers={"Vary": "Accept"})
+
+
+def answer_response(answer: Answer, accept: str) -> Response:
+    """The answer of history, in a format of ``accept``; it is read to its end here.
+
+    It is kept in memory while it is small, else in a file without a name. So a fault at its end
+    is still told, and a slow client keeps no transaction open.
+
+    Raises:
+        QueryError: the answer cannot be computed, or is too large.
+        HTTPException: 406, no format suits.
+    """
+    writers = formats.writers(answer)
+    media_type = _chosen(accept, writers)
+    kept = _Kept(max_size=_IN_MEMORY)
+    try:
+        writers[media_type](answer, kept)
+        kept.seek(0)
+    except BaseException:
+        kept.close()
+        raise
+    return StreamingResponse(_pieces(kept), media_type=media_type, headers={"Vary": "Accept"})
+
+
+def _pieces(kept: IO[bytes]) -> Iterator[bytes]:
+    with kept:
+        while piece := kept.read(_PIECE):
+            yield piece
 
 
 def _chosen(accept: str, offered: Mapping[str, object]) -> str:

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from psycopg2 import sql
 
 from sensorstream.errors import QueryError, SparkError
 from sensorstream.extras import require
 from sensorstream.history.database import connect, translating
 from sensorstream.history.read_only_sql import SqlResult
-from sensorstream.history.views import View, view_definitions
+from sensorstream.history.views import View, numbered, view_definitions
 from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
+from sensorstream.spark.numerics import register
 from sensorstream.spark.session import spark_session
-from sensorstream.spark.translation import spark_sql, translate, view_name, view_query
+from sensorstream.spark.source_tables import SOURCE_TABLES
+from sensorstream.spark.translation.described import Prepared, prepare
+from sensorstream.spark.translation.translate import spark_text
+from sensorstream.spark.translation.views import view_name, view_query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+# In every session, also one that another program started.
+_MEANING: Final = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    # Digits that do not fit are an error, not lost.
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    # Backslashes in literals are escaped by the translation.
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.legacy.percentileDiscCalculation": "false",
+    "spark.sql.groupByOrdinal": "true",
+    "spark.sql.orderByOrdinal": "true",
+    "spark.sql.caseSensitive": "true",
+}
 
 
 def run_spark_sql(
@@ -29,6 +49,7 @@ def run_spark_sql(
     schema: Schema,
     timeline: Timeline,
     master: str,
+    timeout: float,
     row_limit: int,
 ) -> SqlResult:
     """Start Spark, answer one query of PostgreSQL's SQL over history, stop Spark.
@@ -39,94 +60,138 @@ def run_spark_sql(
         schema: the schema of the ontology, from which the views are made.
         timeline: the time line of the deployment.
         master: Spark's master.
+        timeout: seconds that PostgreSQL may take to plan the query.
         row_limit: the most rows returned.
 
     Raises:
-        QueryError: the text is not such a SELECT, or Spark cannot answer it.
+        QueryError: PostgreSQL refuses the text, Spark would answer it otherwise, or cannot.
         SparkError: Spark does not start or breaks down.
         MissingExtra: the extra "spark" is not installed.
         HistoryError: the history cannot be reached.
     """
     require("spark", "SQL on Spark")
-    views = view_definitions(schema, timeline)
     # A text that cannot be answered should not cost the start of a JVM.
-    translate(text, {view.name: view for view in views})
+    prepared = prepare(url, text, timeout=timeout)
     with spark_session(master) as spark:
-        return ask(spark, url, views, text, row_limit=row_limit)
+        return ask(spark, url, view_definitions(schema, timeline), prepared, row_limit=row_limit)
 
 
 def ask(
-    spark: SparkSession, url: str, views: Sequence[View], text: str, *, row_limit: int
+    spark: SparkSession, url: str, views: Sequence[View], prepared: Prepared, *, row_limit: int
 ) -> SqlResult:
     """Answer one query with a running Spark; raises as :func:`run_spark_sql`."""
-    with answering(spark, url, views, text) as answer:
-        table = answer.limit(row_limit + 1).toArrow()
-        names = tuple(answer.columns)
+    with answering(spark, url, views, prepared) as answer:
+        return _result(answer, prepared, row_limit)
+
+
+def collected(spark: SparkSession, prepared: Prepared, *, row_limit: int) -> SqlResult:
+    """Answer one query over temporary views that are there; raises as :func:`run_spark_sql`."""
+    with spark_errors():
+        return _result(spark.sql(prepared.query.text), prepared, row_limit)
+
+
+def _result(answer: DataFrame, prepared: Prepared, row_limit: int) -> SqlResult:
+    table = answer.limit(row_limit + 1).toArrow()
     columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
     rows = tuple(zip(*columns, strict=True))
-    return SqlResult(names, rows[:row_limit], truncated=len(rows) > row_limit)
+    return SqlResult(prepared.names, rows[:row_limit], truncated=len(rows) > row_limit)
 
 
 @contextmanager
 def answering(
-    spark: SparkSession, url: str, views: Sequence[View], text: str
+    spark: SparkSession, url: str, views: Sequence[View], prepared: Prepared
 ) -> Iterator[DataFrame]:
     """The answer as Spark's own data frame, which must be used inside the ``with`` block.
 
     It reads one state of the history, the one at the block's beginning. Errors of Spark inside
     the block are raised as by :func:`run_spark_sql`.
     """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    query, used = translate(text, {view.name: view for view in views})
-    with _snapshot(url) as snapshot:
-        try:
-            _define(spark, url, snapshot, used)
-            yield spark.sql(spark_sql(query))
-        except PySparkException as error:
-            raise QueryError(f"Spark: {_first_line(error)}") from error
-        except Py4JError as error:
-            raise SparkError(f"Spark broke down: {_first_line(error)}") from error
+    known = {view.name: view for view in views}
+    foreign = [name for name in prepared.query.views if name not in known]
+    if foreign:
+        raise QueryError(f"not on Spark: the view {foreign[0]} is not one of SensorStream's")
+    with snapshot_of(url) as (snapshot, numbers), spark_errors():
+        prepare_session(spark)
+        used = [numbered(known[name], numbers) for name in prepared.query.views]
+        define_views(spark, url, snapshot, used)
+        yield spark.sql(prepared.query.text)
 
 
 @contextmanager
-def _snapshot(url: str) -> Iterator[str]:
-    """A snapshot of the history that every reader can use while the block runs."""
+def spark_errors() -> Iterator[None]:
+    """Turn what Spark raises into errors of the tree."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        raise QueryError(f"Spark: {_reason(error)}") from error
+    except Py4JError as error:
+        raise SparkError(f"Spark broke down: {_reason(error)}") from error
+
+
+def prepare_session(spark: SparkSession) -> None:
+    """Make a session compute as PostgreSQL does; the translation counts on it."""
+    for name, value in _MEANING.items():
+        spark.conf.set(name, value)
+    register(spark)
+
+
+@contextmanager
+def snapshot_of(url: str) -> Iterator[tuple[str, Mapping[Term, int]]]:
+    """A snapshot of the history that every reader can use while the block runs, and the numbers of
+    the terms that views name.
+    """
     connection = connect(url, application="sensorstream spark snapshot")
     try:
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
         with translating("cannot read the history"), connection.cursor() as cursor:
+            # None of them may lose a partition, or move its rows to other pages, while Spark reads.
+            for table in SOURCE_TABLES:
+                cursor.execute(
+                    sql.SQL("lock table {} in access share mode").format(
+                        sql.Identifier("store", table)
+                    )
+                )
             cursor.execute("select pg_export_snapshot()")
             row = cursor.fetchone()
             assert row is not None
-        yield row[0]
+            cursor.execute(
+                "select t.text, t.id from store.vocabulary v join store.terms t on t.id = v.term"
+            )
+            numbers: dict[Term, int] = {IRI(text): number for text, number in cursor}
+        yield row[0], numbers
     finally:
         connection.close()
 
 
-def _define(spark: SparkSession, url: str, snapshot: str, views: Sequence[View]) -> None:
-    """Make the temporary views that a query uses, and the tables that these read."""
-    from sensorstream.spark.datasource import FORMAT, HistorySource
+def define_views(spark: SparkSession, url: str, snapshot: str, views: Sequence[View]) -> None:
+    """Make temporary views of history, and of the tables that these read."""
+    from sensorstream.spark.reading import HistoryReader
 
-    spark.dataSource.register(HistorySource)
+    parallelism = spark.sparkContext.defaultParallelism
+    known: set[str] = set()
     for view in views:
         query, sources = view_query(view)
         for source in sources:
-            spark.read.format(FORMAT).options(
-                url=url,
-                table=source.table,
-                columns=",".join(source.columns),
-                snapshot=snapshot,
-                parallelism=str(spark.sparkContext.defaultParallelism),
-                equals=json.dumps(dict(source.equals)),
-            ).load().createOrReplaceTempView(source.name)
-        spark.sql(spark_sql(query)).createOrReplaceTempView(view_name(view.name))
+            if source.name not in known:
+                known.add(source.name)
+                table = SOURCE_TABLES[source.table].only(source.columns)
+                reader = HistoryReader(table, url, snapshot, parallelism, source.equals)
+                reader.relation(spark).createOrReplaceTempView(source.name)
+        spark.sql(spark_text(query)).createOrReplaceTempView(view_name(view.name))
 
 
 def _plain(value: object) -> object:
     return value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+def _reason(error: Exception) -> str:
+    """What is wrong, without the stack: of an error in Python its last line."""
+    lines = str(error).strip().split("\n")
+    if "PythonException" in type(error).__name__ or "Traceback" in str(error):
+        told = [line for line in lines if line and not line.startswith((" ", "\t"))]
+        named = [line for line in told if "Error: " in line]
+        return named[-1].partition(": ")[2] if named else lines[0]
+    return lines[0]

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.errors import SparkError
@@ -41,21 +42,24 @@ _LOCAL_ONLY: Final = (
 
 
 @contextmanager
-def spark_session(master: str) -> Iterator[SparkSession]:
+def spark_session(
+    master: str, configuration: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[SparkSession]:
     """Start Spark, and stop it at the end; about six seconds for a local one.
 
     Args:
         master: ``local[*]``, or a cluster's ``spark://host:port``.
+        configuration: further settings of Spark.
 
     Raises:
         SparkError: Spark does not start, or this process has a session already.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-")))
-        yield _start(master, folder, stack)
+        yield _start(master, folder, stack, configuration)
 
 
-def _start(master: str, folder: Path, stack: ExitStack) -> SparkSession:
+def _start(master: str, folder: Path, stack: ExitStack, further: Mapping[str, str]) -> SparkSession:
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
@@ -83,6 +87,7 @@ def _start(master: str, folder: Path, stack: ExitStack) -> SparkSession:
         # The session answers one query: on two cores the optimising compiler costs more than it
         # gains (first answer 12 s instead of 21 s on a busy machine).
         settings["spark.driver.extraJavaOptions"] += " -XX:TieredStopAtLevel=1"
+    settings |= further
     configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     # The output of the JVM is kept in case it does not start.
     log = stack.enter_context((folder / "log").open("w+"))

@@ -21,22 +21,25 @@ class SourceColumn:
             return f"(extract(epoch from {self.name}) * 1000000)::bigint"
         if self.kind == "binary":
             return f"encode({self.name}, 'hex')"
+        if self.kind == "decimal(19, 0)":
+            # Of all numbers views use whole ones, and these exactly.
+            return (
+                f"case when abs({self.name}) < 9.2e18 and {self.name} = floor({self.name}) "
+                f"then {self.name}::bigint end"
+            )
         return self.name
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A table of schema ``store``; ``key`` is the integer that divides it into partitions."""
+    """A table of schema ``store``."""
 
     name: str
-    key: str
     columns: tuple[SourceColumn, ...]
 
     def only(self, names: Collection[str]) -> SourceTable:
         """The table with some of its columns, in its own order."""
-        return SourceTable(
-            self.name, self.key, tuple(each for each in self.columns if each.name in names)
-        )
+        return SourceTable(self.name, tuple(each for each in self.columns if each.name in names))
 
     @property
     def schema(self) -> str:
@@ -44,48 +47,52 @@ class SourceTable:
         return ", ".join(f"`{each.name}` {each.kind}" for each in self.columns)
 
 
-def _table(name: str, key: str, columns: Mapping[str, str]) -> SourceTable:
-    return SourceTable(name, key, tuple(SourceColumn(*each) for each in columns.items()))
+def _table(name: str, columns: Mapping[str, str]) -> SourceTable:
+    return SourceTable(name, tuple(SourceColumn(*each) for each in columns.items()))
 
 
 SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
     each.name: each
     for each in (
         _table(
-            "individuals",
-            "stay",
+            "terms",
+            {
+                "id": "bigint",
+                "kind": "bigint",
+                "text": "string",
+                "datatype": "string",
+                "language": "string",
+                "number": "decimal(19, 0)",
+                "moment": "timestamp",
+            },
+        ),
+        _table(
+            "stays",
             {
                 "stay": "bigint",
-                "name": "string",
+                "name": "bigint",
                 "entered": "bigint",
                 "time": "bigint",
                 "expired_at": "bigint",
-                "message_id": "string",
+                "message": "bigint",
             },
         ),
         _table(
             "statements",
-            "stay",
             {
-                "stay": "bigint",
-                "subject": "string",
-                "predicate": "string",
-                "object": "string",
-                "kind": "string",
-                "datatype": "string",
-                "language": "string",
-                "number": "double",
-                "moment": "timestamp",
+                "subject": "bigint",
+                "predicate": "bigint",
+                "object": "bigint",
                 "valid_from": "bigint",
                 "valid_to": "bigint",
-                "message_id": "string",
+                "stay": "bigint",
+                "message": "bigint",
+                "number": "double",
                 "inferred": "boolean",
-                "superseded": "boolean",
             },
         ),
         _table(
             "messages",
-            "seq",
             {
                 "seq": "bigint",
                 "id": "string",
@@ -99,7 +106,6 @@ SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
         ),
         _table(
             "alerts",
-            "seq",
             {
                 "seq": "bigint",
                 "id": "string",

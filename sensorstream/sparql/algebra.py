@@ -559,6 +559,18 @@ class Dataset:
     windows: tuple[WindowDefinition, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ValidTime:
+    """``AT "start"``: what held then; ``DURING "start"/"end"``: what held at a time between.
+
+    The times are as written: only the deployment knows its time line. DURING is half open: a
+    statement that began at ``end`` is not seen. ``end`` is None for AT.
+    """
+
+    start: str
+    end: str | None = None
+
+
 # Query forms (section 16)
 
 
@@ -602,6 +614,8 @@ class Query:
     report: ReportClause | None = None
     base: IRI | None = None
     """The base of ``IRI("text")``; None also if that function is not called."""
+    valid_time: ValidTime | None = None
+    """For a query over history only."""
 
 
 # Updates (SPARQL 1.1 Update, section 3)

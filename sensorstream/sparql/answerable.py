@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from sensorstream.errors import QueryError
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import (
     GRAPH_INFERRED,
+    GRAPH_PERSISTENT,
     GRAPH_STATIC,
     GRAPH_WINDOW,
     RESERVED,
@@ -31,10 +33,13 @@ from sensorstream.sparql.algebra import (
     Window,
 )
 from sensorstream.sparql.parser import Parsed
+from sensorstream.sparql.printing.query_forms import valid_time_text
 from sensorstream.sparql.walk import nodes
 
 GRAPHS: Final = (GRAPH_STATIC, GRAPH_WINDOW, GRAPH_INFERRED)
 """The knowledge base's own named graphs; its default graph is their union."""
+HISTORY_GRAPHS: Final = (*GRAPHS, GRAPH_PERSISTENT)
+"""The named graphs of a query over history; its default graph is their union."""
 
 _ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _TEMPORAL: Final = {
@@ -48,21 +53,34 @@ _OF_EVENTS: Final = frozenset(("GETDURATION", "GETSTARTTIME", "GETENDTIME"))
 
 
 def check_answerable(
-    parsed: Parsed[Query] | Parsed[Update], *, message_graphs: bool = False
+    parsed: Parsed[Query] | Parsed[Update],
+    *,
+    message_graphs: bool = False,
+    history: bool = False,
 ) -> None:
     """Refuse the parts of a query that cannot be answered.
 
-    ``message_graphs``: whether the named graphs of messages can be read. Such a graph may be empty
-    at the moment, so that any name is possible but those of the system.
+    Args:
+        parsed: the query or update.
+        message_graphs: whether the named graphs of messages can be read. Such a graph may be empty
+            at the moment, so that any name is possible but those of the system.
+        history: whether history is asked, which has AT, DURING and another graph.
 
     Raises:
         QueryError: SERVICE (queries send no requests), parts of continuous queries only (windows,
-            reports, temporal operators), a graph that does not exist, or a relative IRI; the error
-            has its position.
+            reports, temporal operators), or of queries over history only, a graph that does not
+            exist, or a relative IRI; the error has its position.
     """
     meaning = parsed.meaning
     if isinstance(meaning, Query):
         _check_clauses(parsed, meaning)
+        if meaning.valid_time is not None and not history:
+            raise QueryError(
+                f"{valid_time_text(meaning.valid_time)}: only history knows when a statement held: "
+                "ask it with 'sensorstream query --on history', or /sparql?on=history",
+                position=parsed.position(meaning.valid_time),
+            )
+    graphs = _Graphs(HISTORY_GRAPHS if history else GRAPHS, message=message_graphs)
     for part in nodes(meaning):
         match part:
             case Service():
@@ -75,12 +93,12 @@ def check_answerable(
             case Call(name) if name in _OF_EVENTS:
                 raise _continuous(parsed, part, name)
             case Graph(IRI() as name, _):
-                _check_graph(parsed, name, "GRAPH", message_graphs)
+                graphs.check(parsed, name, "GRAPH")
             case Dataset(default, named):
                 for graph in default:
-                    _check_graph(parsed, graph, "FROM", message_graphs)
+                    graphs.check(parsed, graph, "FROM")
                 for graph in named:
-                    _check_graph(parsed, graph, "FROM NAMED", message_graphs)
+                    graphs.check(parsed, graph, "FROM NAMED")
             case IRI() if not _ABSOLUTE.match(part):
                 raise QueryError(
                     f"{part.n3} is a relative IRI: expected BASE, or an IRI such as <http://…>",
@@ -88,15 +106,16 @@ def check_answerable(
                 )
 
 
-def check_graphs(names: Iterable[str], parameter: str) -> None:
-    """Refuse names of the system that no graph has; ``parameter`` names where they were given.
+def check_graphs(names: Iterable[str], parameter: str, *, history: bool = False) -> None:
+    """Refuse names that no graph can have; ``parameter`` names where they were given.
 
     Raises:
         QueryError: there is no such graph.
     """
+    graphs = _Graphs(HISTORY_GRAPHS, message=False) if history else _Graphs(GRAPHS, message=True)
     for name in names:
-        if not _is_graph(name, message_graphs=True):
-            raise QueryError(_no_graph(name, parameter, message_graphs=True))
+        if not graphs.have(name):
+            raise QueryError(graphs.refusal(name, parameter))
 
 
 def _check_clauses(parsed: Parsed[Query] | Parsed[Update], query: Query) -> None:
@@ -116,22 +135,32 @@ def _continuous(parsed: Parsed[Query] | Parsed[Update], part: object, word: str)
     )
 
 
-def _check_graph(
-    parsed: Parsed[Query] | Parsed[Update], name: IRI, word: str, message_graphs: bool
-) -> None:
-    if not _is_graph(name, message_graphs):
-        raise QueryError(_no_graph(name, word, message_graphs), position=parsed.position(name))
+@dataclass(frozen=True, slots=True)
+class _Graphs:
+    """The graphs that a query may name: ``own`` ones, and those of messages."""
 
+    own: tuple[IRI, ...]
+    message: bool
 
-def _is_graph(name: str, message_graphs: bool) -> bool:
-    return name in GRAPHS or (message_graphs and not name.startswith(RESERVED))
+    def have(self, name: str) -> bool:
+        return name in self.own or (self.message and not name.startswith(RESERVED))
 
+    def check(self, parsed: Parsed[Query] | Parsed[Update], name: IRI, word: str) -> None:
+        if not self.have(name):
+            raise QueryError(self.refusal(name, word), position=parsed.position(name))
 
-def _no_graph(name: str, word: str, message_graphs: bool) -> str:
-    choice = ", ".join(graph.n3 for graph in GRAPHS[:-1])
-    others = (
-        "a graph of the messages"
-        if message_graphs
-        else "no graph at all for their union (only /sparql reads the named graphs of messages)"
-    )
-    return f"{word}: there is no graph <{name}>: expected {choice} or {GRAPHS[-1].n3}, or {others}"
+    def refusal(self, name: str, word: str) -> str:
+        choice = ", ".join(graph.n3 for graph in self.own[:-1])
+        if self.message:
+            others = "a graph of the messages"
+        else:
+            others = (
+                "no graph at all for their union (only /sparql over the cache reads the named "
+                "graphs of messages)"
+            )
+        if name == GRAPH_PERSISTENT:
+            others += f"; {GRAPH_PERSISTENT.n3} is a graph of history: ask it (on=history)"
+        return (
+            f"{word}: there is no graph <{name}>: expected {choice} or {self.own[-1].n3}, "
+            f"or {others}"
+        )

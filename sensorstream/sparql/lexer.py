@@ -100,6 +100,8 @@ _SILENT: Final = (
     *("REGISTER", "ON", "WINDOW", "STEP", "OF", "STARTING", "AT", "START", "END", "STREAM"),
     *("INTERMEDIATERESULT", "DURATION", "REPORT", "CHANGE", "INSTANT", "CLOSE", "EVERY"),
     *("TYPE", "INSTANCE", "TUMBLING"),
+    # History
+    "DURING",
 )
 _KEPT: Final = (
     # SPARQL

@@ -11,6 +11,7 @@ from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan
 from sensorstream.network.sources import Source, Sources
 from sensorstream.sparql.algebra import Describe, Graph, Query
+from sensorstream.sparql.printing.query_forms import valid_time_text
 from sensorstream.sparql.walk import nodes
 from sensorstream.streams.shape import WindowShape
 
@@ -45,6 +46,11 @@ def _check_form(query: Query, *, graphs: bool) -> None:
         raise UnsupportedQuery(
             "DESCRIBE: it does not say which triples are to be kept in step; write CONSTRUCT with "
             "those that describe a thing, such as CONSTRUCT WHERE { ?thing ?property ?value }"
+        )
+    if query.valid_time is not None:
+        raise UnsupportedQuery(
+            f"{valid_time_text(query.valid_time)}: a continuous query follows the present; ask "
+            "history once, with 'sensorstream query --on history'"
         )
     if graphs:
         return

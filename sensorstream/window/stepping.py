@@ -54,6 +54,11 @@ class SteppingWindow(ABC, Generic[E]):
         """The individual of that name, if it is in the window now."""
         return self._content.individuals.get(name)
 
+    def number_stays_after(self, number: int) -> None:
+        """See :meth:`.Window.number_stays_after`."""
+        counters = self._content.counters
+        counters.stays = max(counters.stays, number)
+
     def owner(self, subject: Subject) -> Subject:
         """The individual a subject's triples belong to: itself, or a blank node's owner."""
         return self._content.owner(subject)

@@ -55,6 +55,9 @@ class Window(Protocol):
     def retract(self, triples: Iterable[Triple], time: Instant) -> WindowChange:
         """Take statements out; an individual that loses its last one departs whole."""
 
+    def number_stays_after(self, number: int) -> None:
+        """Give stays that begin from now on numbers above ``number``, and above all before."""
+
     def undo(self, change: WindowChange) -> None:
         """Undo the last change that is not undone yet."""
 

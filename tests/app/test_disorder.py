@@ -188,7 +188,7 @@ def test_effects_that_were_lost_are_made_again_ticks_and_all(
     found = (application.window_view(100), names(application), kept(application))
     alerts = [each.alert for each in application.alerts(100)]
     application.close()
-    tables = ("checkpoints", "deliveries", "alerts", "individuals", "statements")
+    tables = ("checkpoints", "deliveries", "alerts", "stays", "statements")
     forget(
         late,
         *(f"delete from store.{table}" for table in tables),

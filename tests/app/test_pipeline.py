@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -325,3 +326,55 @@ def test_a_new_reasoner_or_ontology_that_was_refused_is_refused_again(
 
 def _message() -> Message:
     return Message("m1", b"", 1)
+
+
+def test_a_reader_sees_no_group_by_half(deployment: Deployment) -> None:
+    store = MemoryStore()
+    with running(deployment, store) as run:
+
+        def read() -> tuple[int, int, int]:
+            left = sum(len(each.departures) for each in store.committed)
+            assert store.watermark() == store.last_seq()
+            return store.watermark(), left, len(run.engine.window)
+
+        assert run.pipeline.settled(read).result(30) == (0, 0, 0)
+        taken, seen = [], []
+        for content in tracker_messages(120):
+            taken.append(run.pipeline.submit(bytes(content), "hall"))
+            seen.append(run.pipeline.settled(read))
+        for each in taken:
+            assert each.result(30).status is Status.ACCEPTED
+        marks = [each.result(30) for each in seen]
+        assert marks == sorted(marks)
+        watermark, left, _ = run.pipeline.settled(read).result(30)
+        assert watermark == 120
+        assert left > 0
+
+
+def test_a_reader_is_told_its_own_fault_and_harms_nobody(deployment: Deployment) -> None:
+    with running(deployment, MemoryStore()) as run:
+        failed = run.pipeline.settled(lambda: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            failed.result(30)
+        assert run.send(bytes(next(iter(tracker_messages(1))))) is Status.ACCEPTED
+
+
+def test_a_reader_waits_while_effects_wait_for_the_store_and_is_told_at_the_end(
+    deployment: Deployment,
+) -> None:
+    class Away(MemoryStore):
+        def commit(self, effects: Effects) -> bool:
+            tried.set()
+            raise HistoryError("away")
+
+    tried = Event()
+    store = Away()
+    with running(deployment, store) as run:
+        run.pipeline.submit(bytes(next(iter(tracker_messages(1)))), "hall")
+        assert tried.wait(30)
+        waiting = run.pipeline.settled(lambda: True)
+        assert not waiting.done()
+    with pytest.raises(Unavailable, match="ask again later"):
+        waiting.result(30)
+    with pytest.raises(Unavailable):
+        run.pipeline.settled(lambda: True).result(30)

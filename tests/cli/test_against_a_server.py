@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+import pyarrow as pa
 import pytest
 from click.testing import Result
 
 from sensorstream.cli.client import Client
 from sensorstream.errors import MalformedMessage, MessageError, QueryError, ServerUnreachable
+from sensorstream.history.database import connect
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
 
 Run = Callable[..., Result]
@@ -155,6 +157,12 @@ def test_sql_reads_the_history_beside_the_server(run: Run, served: Served) -> No
     assert found["truncated"] is False
     rows = list(csv.reader(io.StringIO(run("sql", "-c", served.config, "--csv", asked).stdout)))
     assert rows == [found["columns"], *([iri, str(value)] for iri, value in found["rows"])]
+    arrow = run("sql", "-c", served.config, "--format", "arrow", asked).stdout_bytes
+    assert pa.ipc.open_stream(arrow).read_all().to_pylist() == [
+        dict(zip(found["columns"], row, strict=True)) for row in found["rows"]
+    ]
+    with Client(served.url) as client:
+        assert client.sql_arrow(asked).to_pylist() == list(client.sql(asked))
     table = run("sql", "-c", served.config, "-", given=asked).stdout.splitlines()
     assert [line.split() for line in table] == rows
 
@@ -223,3 +231,20 @@ def test_a_deployment_that_never_ran_has_no_history(run: Run, tmp_path: Path) ->
         assert result.exit_code == 3
         assert result.stderr.startswith("error[history]: there is no history yet: ")
     assert not (tmp_path / "data").exists()
+
+
+def test_the_readers_address_is_told(run: Run, served: Served, tmp_path: Path) -> None:
+    address = run("db", "url", "-c", served.config).stdout.strip()
+    told = json.loads(run("db", "url", "-c", served.config, "--json").stdout)
+    assert told["url"] == address
+    assert told["user"] == f"{told['database']}_reader"
+    connection = connect(address)
+    with connection, connection.cursor() as cursor:
+        cursor.execute("select count(*) >= 0 from human")
+        assert cursor.fetchone() == (True,)
+    connection.close()
+    embedded = tmp_path / "sensorstream.toml"
+    embedded.write_text("")
+    closed = run("db", "url", "-c", embedded)
+    assert closed.exit_code == 3
+    assert "set history.port" in closed.stderr

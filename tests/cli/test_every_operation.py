@@ -21,6 +21,9 @@ PEOPLE: Final = (
     "SELECT ?person ?name { ?person a <http://sensorstream.example/tracking#Human> ; "
     "<http://sensorstream.example/tracking#hasName> ?name }"
 )
+HUMAN: Final = "http://sensorstream.example/tracking#Human"
+# Of the paper's message, which the first test of a module sends.
+SEEN: Final = "http://sensorstream.example/tracking#human-2678"
 RECEIVER: Final = "http://127.0.0.1:9/alerts"
 
 OTHER_FORMS: Final = {
@@ -45,6 +48,8 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
         client.add_webhook(RECEIVER)["id"]
     ),
     "GET /window": lambda client: client.window(1),
+    "GET /individuals/{iri}": lambda client: client.individual(SEEN),
+    "GET /latest": lambda client: client.latest(HUMAN, 2),
     "GET /rules": lambda client: client.rules(),
     "GET /ontology": lambda client: client.ontology(),
     "PUT /ontology": lambda client: client.put_ontology(
@@ -75,6 +80,8 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /webhooks/{webhook_id}": ("webhooks", "show", "{webhook}"),
     "DELETE /webhooks/{webhook_id}": ("webhooks", "delete", "{webhook}"),
     "GET /window": ("window", "--limit", "2"),
+    "GET /individuals/{iri}": ("individuals", "show", SEEN),
+    "GET /latest": ("individuals", "latest", HUMAN, "--limit", "2"),
     "GET /rules": ("rules",),
     "GET /ontology": ("ontology", "show"),
     "PUT /ontology": ("ontology", "put", "{folder}/ontology/tracking.ttl"),

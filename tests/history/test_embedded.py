@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,11 @@ from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, engine
-from sensorstream.history.embedded import start
+from sensorstream.history.embedded import reader_address, start
+from sensorstream.history.store import PostgresStore
+from sensorstream.history.views import install_views
+from sensorstream.model.schema import Schema
+from sensorstream.model.timeline import Timeline
 
 
 def ask(url: str, query: str) -> object:
@@ -147,3 +152,56 @@ def test_a_cluster_that_does_not_start_says_why(folder: Path) -> None:
     (folder / "cluster" / "postgresql.auto.conf").write_text("no_such_setting = on\n")
     with pytest.raises(HistoryError, match="no_such_setting"):
         start(folder)
+
+
+@pytest.fixture
+def port() -> int:
+    """A port that was free a moment ago."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def test_with_a_port_the_reader_comes_in_by_tcp_and_nobody_else(folder: Path, port: int) -> None:
+    with pytest.raises(HistoryError, match="there is no history"):
+        reader_address(folder, port)
+    with start(folder, port) as server:
+        assert server.port == port
+        PostgresStore.open(server.url, Timeline.INTEGER).close()
+        database = engine(server.url)
+        install_views(database, Schema(), Timeline.INTEGER)
+        database.dispose()
+        address = make_url(reader_address(folder, port))
+        assert (address.host, address.port) == ("127.0.0.1", port)
+        reader = address.render_as_string(hide_password=False)
+        assert ask(reader, "select count(*) from messages") == 0
+        assert ask(reader, "select current_setting('transaction_read_only')") == "on"
+        for refused, reason in (
+            (address.set(password="wrong"), "password authentication failed"),
+            (address.set(username="postgres"), "no pg_hba.conf entry"),
+            (address.set(database="postgres"), "no pg_hba.conf entry"),
+        ):
+            with pytest.raises(psycopg2.OperationalError, match=reason):
+                psycopg2.connect(refused.render_as_string(hide_password=False))
+        with pytest.raises(psycopg2.errors.InsufficientPrivilege):
+            ask(reader, "select secret from store.webhooks")
+        # A second user of the server finds it by its port, and the socket still works.
+        with start(folder) as second:
+            assert (second.port, ask(second.url, "select 1")) == (port, 1)
+    assert (folder / "reader-password").stat().st_mode & 0o777 == 0o600
+    with start(folder, port):
+        assert make_url(reader_address(folder, port)) == address
+        assert ask(reader, "select 1") == 1
+
+
+def test_a_server_without_the_port_says_so(folder: Path, port: int) -> None:
+    with start(folder), start(folder, port) as second:
+        assert second.port == 0
+        with pytest.raises(HistoryError, match=f"was started without port {port}"):
+            reader_address(folder, port)
+
+
+def test_a_port_that_is_taken_is_told(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        taken = int(listener.getsockname()[1])
+        with pytest.raises(HistoryError, match="Address already in use"):
+            start(folder, taken)

@@ -37,7 +37,7 @@ def test_what_ended_before_the_bound_goes_and_a_restart_still_works(store: Postg
         cursor.execute((bundled("persistent") / "retention.sql").read_text())
         left = []
         for query in (
-            "select stay from store.individuals order by 1",
+            "select stay from store.stays order by 1",
             "select stay from store.statements order by 1",
             "select seq from store.messages order by 1",
             "select id from store.alerts order by 1",

@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import Engine
 
 from sensorstream.engine.outcome import Status
-from sensorstream.errors import HistoryError
+from sensorstream.errors import HistoryError, OntologyConflict
 from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import install_views
+from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.datatypes import XSD, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
@@ -112,7 +112,7 @@ def fill(store: PostgresStore) -> None:
             ("seen", Literal("2014-08-01T10:05:00+02:00", XSD_DATE_TIME)),
             ("name", Literal("Ada", language="en")),
             ("hasLocation", IRI(f"{EX}room-1")),
-            inferred=(actor,),
+            inferred=(actor, kind),
             owned=((BlankNode("_:b"), IRI(f"{EX}x"), Literal("5", XSD_INTEGER)),),
         ),
         # It came back, with two values of one property and some that do not fit.
@@ -198,7 +198,7 @@ def test_a_property_has_its_values_of_all_times(database: Engine, url: str) -> N
         url,
         "select iri, value, valid_from, valid_to, message_id, inferred from history.x order by 3,2",
     ) == [
-        ("_:b", 5, 1000, 1100, "m1", False),
+        ("b", 5, 1000, 1100, "m1", False),
         (human(1), 72, 1000, 1100, "m1", False),
         (human(1), 7, 1990, 1995, "m1", False),
         (human(1), 8, 2000, 2100, "m1", False),
@@ -266,6 +266,74 @@ def test_views_that_did_not_change_are_not_made_again(database: Engine, url: str
 
 def test_a_view_somebody_builds_on_cannot_vanish(database: Engine, url: str) -> None:
     rows(url, "create view public.tall as select * from history.human")
+    with pytest.raises(OntologyConflict, match=r"the view tall is built on history\.human"):
+        check_views(database, Schema(), Timeline.INTEGER)
     with pytest.raises(HistoryError, match=r"other objects depend on it"):
         install_views(database, Schema(), Timeline.INTEGER)
     assert len(rows(url, "select * from history.human")) == 2
+
+
+def test_a_view_that_stays_may_be_built_on(database: Engine, url: str) -> None:
+    rows(url, "create view public.all_of_them as select * from history.individuals")
+    check_views(database, Schema(), Timeline.INTEGER)
+    install_views(database, Schema(), Timeline.INTEGER)
+    assert len(rows(url, "select * from all_of_them")) == 4
+
+
+def test_a_check_changes_nothing(database: Engine, url: str) -> None:
+    count = "select count(*), max(id) from store.terms"
+    before = rows(url, count)
+    check_views(database, Schema(classes=frozenset({IRI("urn:new")})), Timeline.INTEGER)
+    assert rows(url, count) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0001-01-01T00:00:00Z",
+        "1969-12-31T23:59:59.999999Z",
+        "2014-08-01T08:05:00.123457Z",
+        "9999-12-31T23:59:59.999999Z",
+    ],
+)
+def test_moments_are_exact(database: Engine, url: str, text: str) -> None:
+    instant = Timeline.DATETIME.instant(text)
+    assert rows(url, f"select store.moment({instant}) = timestamptz '{text}'") == [(True,)]
+
+
+def test_what_is_no_moment_stops_nobody(database: Engine, url: str) -> None:
+    assert rows(url, f"select store.moment({2**63 - 1}), store.moment(-{2**63 - 1})") == [
+        (None, None)
+    ]
+
+
+def test_conditions_on_views_reach_an_index(url: str) -> None:
+    with PostgresStore.open(url, Timeline.DATETIME) as store:
+        fill(store)
+    database = engine(url)
+    install_views(database, SCHEMA, Timeline.DATETIME)
+    database.dispose()
+    number = "(select id from store.terms where text = '{}')"
+    rows(
+        url,
+        "insert into store.terms (id, kind, text) "
+        "select n, 0, 'urn:' || n from generate_series(1001, 21000) n; "
+        "insert into store.stays select n, n, n * 10000000::bigint, n * 10000000::bigint, n * 10000000::bigint, 1 "
+        "from generate_series(1001, 21000) n; "
+        "insert into store.statements select n, p, o, n * 10000000::bigint - 1, n * 10000000::bigint, n, 1, x, "
+        "false from generate_series(1001, 21000) n cross join lateral (values "
+        f"({number.format(RDF_TYPE)}, {number.format(EX + 'Human')}, null), "
+        f"({number.format(EX + 'speed')}, 1, n), ({number.format(EX + 'x')}, 1, n)) v (p, o, x); "
+        "analyze",
+    )
+    for query, index in (
+        ("statements where subject = 'urn:2000'", "terms_text_idx"),
+        ("human where iri = 'urn:2000'", "terms_text_idx"),
+        ("x where number > 20990", "predicate_number"),
+        ("speed where value > 20990", "predicate_number"),
+        ("statements where valid_from <= '1970-01-01T05:00:00Z' "
+         "and valid_to > '1970-01-01T05:00:00Z'", "moment_moment"),
+        ("human where time > '1970-01-03T10:15:00Z'", "stays_moment_idx"),
+    ):  # fmt: skip
+        plan = rows(url, f"explain select * from history.{query}")
+        assert index in "\n".join(line for (line,) in plan), (query, plan)

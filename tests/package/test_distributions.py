@@ -15,6 +15,7 @@ from typing import Protocol
 import pytest
 
 from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.extras import EXTRAS
 from sensorstream.resources import bundled
 from sensorstream.simulation.tracker import PAPER_MESSAGE
 from tests.package.building import ROOT, Distributions, alone
@@ -73,9 +74,7 @@ def test_the_wheel_says_what_it_is(distributions: Distributions) -> None:
         metadata = HeaderParser().parsestr(archive.read(name).decode())
     assert metadata["Requires-Python"] == ">=3.11"
     assert metadata["License-Expression"] == "Apache-2.0"
-    assert {"frames", "spark", "mqtt", "kafka", "editor", "all"} == set(
-        metadata.get_all("Provides-Extra", [])
-    )
+    assert {*EXTRAS, "all"} == set(metadata.get_all("Provides-Extra", []))
     assert "Typing :: Typed" in metadata.get_all("Classifier", [])
 
 

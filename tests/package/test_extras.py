@@ -60,6 +60,7 @@ def test_sql_on_spark_without_spark_says_what_to_install(without: str) -> None:
             schema=Schema(),
             timeline=Timeline.INTEGER,
             master="local",
+            timeout=1,
             row_limit=1,
         )
     assert raised.value.message == (

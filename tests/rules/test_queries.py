@@ -129,6 +129,7 @@ def test_a_grouping_must_name_the_variable_it_shares(play: Play) -> None:
         ("ask { SELECT ?x { ?x :p 1 } }", "test.rules:4:7: not an ASK"),
         ("ask { CONSTRUCT WHERE { ?x :p 1 } }", "test.rules:4:7: not an ASK"),
         ("ask { ASK { SERVICE <http://h/> { ?x :p 1 } } }", "test.rules:4:13: SERVICE"),
+        ("ask { ASK AT 5 { ?x :p 1 } }", 'test.rules:4:11: AT "5": only history knows'),
         (
             "select { DELETE WHERE { ?x :p 1 } }",
             "test.rules:4:10: unexpected 'DELETE': expected ASK, BASE, CONSTRUCT, DESCRIBE,",

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -40,8 +41,10 @@ from sensorstream.errors import (
     Unavailable,
     UnknownQuery,
 )
+from sensorstream.history.asking.answer import Answer, Graph, Solutions
+from sensorstream.history.asking.question import Question
 from sensorstream.history.quarantine import Quarantined
-from sensorstream.history.read_only_sql import SqlResult
+from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Results, Snapshot
 from sensorstream.mapping.document import parse_document
@@ -50,6 +53,7 @@ from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.main import create_app
 from sensorstream.settings import ServerSettings, Settings
+from sensorstream.sparql.algebra import Ask, Select
 
 EX = "http://example.org/"
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -107,9 +111,12 @@ class MemoryApplication(Application):
         self.queries = NoQueries()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
+        self.asked: list[tuple[Question, bool]] = []
+        self.rows = 1
         self.kept: list[RaisedAlert] = []
         self.hooks: list[Webhook] = []
         self.table = SqlResult(("n",), ((1,),))
+        self.streams_closed = 0
         self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
         self.alive = True
         self.parts = (Part("pipeline", True), Part("history", True))
@@ -167,12 +174,36 @@ class MemoryApplication(Application):
     ) -> Results:
         return self._snapshot.query(text, default_graphs=default_graphs, named_graphs=named_graphs)
 
+    @contextmanager
+    def ask(self, question: Question, *, live: bool) -> Iterator[Answer]:
+        self.asked.append((question, live))
+        if isinstance(question.query.form, Select):
+            yield Solutions(("name",), iter([(Literal("Ada"),)] * self.rows))
+        elif isinstance(question.query.form, Ask):
+            yield True
+        else:
+            yield Graph(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
+
     def sql(self, text: str) -> SqlResult:
         if "broken" in text:
             raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
         if "away" in text:
             raise HistoryError("the store is away")
         return self.table
+
+    @contextmanager
+    def sql_stream(self, text: str) -> Iterator[SqlStream]:
+        table = self.sql(text)
+
+        def batches() -> Iterator[list[tuple[object, ...]]]:
+            yield list(table.rows)
+            if "fails later" in text:
+                raise QueryError("division by zero")
+
+        try:
+            yield SqlStream(tuple(Column(name, 25) for name in table.columns), batches())
+        finally:
+            self.streams_closed += 1
 
     def raise_alert(self, text: str) -> RaisedAlert:
         seq = len(self.kept) + 1

@@ -6,43 +6,49 @@ from pathlib import Path
 import pytest
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.history.views import view_definitions
+from sensorstream.history.views import numbered, terms_of, view_definitions
 from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.spark.java import java_home
-from sensorstream.spark.translation import ViewSource, spark_sql, translate, view_query
+from sensorstream.spark.translation.translate import Catalog, spark_text, translate
+from sensorstream.spark.translation.types import BIGINT, DOUBLE, MOMENT, TEXT
+from sensorstream.spark.translation.views import ViewSource, view_query
+
+HUMAN = {"iri": TEXT, "x": BIGINT, "speed": DOUBLE, "time": MOMENT}
+CATALOG = Catalog({"human": HUMAN, "room": {"iri": TEXT}, "messages": {"id": TEXT}}, True)
+# A database that sorts texts by a language.
+OTHER = Catalog(CATALOG.views, by_code_point=False)
 
 
-def translated(text: str, schema: Schema) -> str:
-    views = {view.name: view for view in view_definitions(schema, Timeline.DATETIME)}
-    return spark_sql(translate(text, views)[0])
-
-
-def test_only_the_views_a_query_uses_are_made(schema: Schema) -> None:
-    views = {view.name: view for view in view_definitions(schema, Timeline.DATETIME)}
+def test_only_the_views_a_query_uses_are_made() -> None:
     text = "with x as (select 1 as one) select * from x, history.human, room"
-    assert [view.name for view in translate(text, views)[1]] == ["human", "room"]
+    assert translate(text, CATALOG).views == ("human", "room")
 
 
 def test_a_view_reads_only_the_statements_it_needs(schema: Schema) -> None:
-    views = {view.name: view for view in view_definitions(schema, Timeline.INTEGER)}
-    human = "http://example.org/tracking#Human"
-    kind = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+    definitions = view_definitions(schema, Timeline.INTEGER)
+    names = sorted(terms_of(definitions))
+    numbers: dict[Term, int] = {name: number for number, name in enumerate(names, 1)}
+    views = {view.name: numbered(view, numbers) for view in definitions}
+    human = numbers[IRI("http://example.org/tracking#Human")]
     query, sources = view_query(views["human"])
-    kept = ("stay", "subject", "predicate", "object", "number", "moment", "superseded")
     assert set(sources) == {
-        ViewSource("individuals", ("stay", "name", "time", "expired_at", "message_id")),
+        ViewSource("stays", ("stay", "name", "time", "expired_at", "message")),
         ViewSource(
             "statements",
-            ("stay", "subject", "superseded"),
-            (("kind", "iri"), ("object", human), ("predicate", kind)),
+            ("subject", "valid_to", "stay"),
+            (("object", str(human)), ("predicate", str(numbers[RDF_TYPE]))),
         ),
-        ViewSource("statements", kept),
+        ViewSource("statements", ("subject", "predicate", "object", "valid_to", "stay", "number")),
+        ViewSource("terms", ("id", "kind", "text")),
+        ViewSource("terms", ("id", "kind", "text", "number", "moment")),
     }
-    assert "LATERAL" not in spark_sql(query)
-    (source,) = view_query(views["x"])[1]
-    assert source.equals == (("predicate", "http://example.org/tracking#x"),)
-    assert "object" not in source.columns
+    assert "LATERAL" not in spark_text(query)
+    (source, *_) = view_query(views["x"])[1]
+    x = numbers[IRI("http://example.org/tracking#x")]
+    assert source.equals == (("predicate", str(x)),)
 
 
 @pytest.mark.parametrize(
@@ -62,18 +68,67 @@ def test_a_view_reads_only_the_statements_it_needs(schema: Schema) -> None:
         "select reflect('java.lang.System', 'exit', 1) from human",
         "set role postgres",
         "explain select 1",
+        "select * from human for update",
+        f"select {'(' * 3000}1{')' * 3000}",
+        f"select {'-(' * 400}1{')' * 400}",
     ],
 )
-def test_only_a_select_over_the_views_is_taken(schema: Schema, text: str) -> None:
+def test_only_a_select_over_the_views_is_taken(text: str) -> None:
     with pytest.raises(QueryError):
-        translated(text, schema)
+        translate(text, CATALOG)
 
 
-def test_an_error_says_where_it_is(schema: Schema) -> None:
+def test_a_long_condition_is_taken() -> None:
+    text = "select iri from human where " + " or ".join(f"x = {n}" for n in range(300))
+    assert translate(text, CATALOG).text.count(" OR ") == 299
+
+
+def test_an_error_says_where_it_is() -> None:
     with pytest.raises(QueryError, match="not SQL that can be read") as caught:
-        translated("select iri\nfrom human where and", schema)
+        translate("select iri\nfrom human where and", CATALOG)
     assert isinstance(caught.value.position, Position)
     assert caught.value.position.line == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("select iri,\n  regexp_replace(iri, 'a', 'b') from human", 2, 3),
+        ("select iri from human\nwhere x = any(array[1])", 2, 21),
+        ("select iri\nfrom human, missing", 2, 13),
+        ("select x::smallint from human", 1, 8),
+    ],
+)
+def test_a_refusal_names_its_place(text: str, line: int, column: int) -> None:
+    with pytest.raises(QueryError, match="not on Spark") as caught:
+        translate(text, CATALOG)
+    assert caught.value.position == Position("query", line, column)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select max(iri) from human",
+        "select iri from human order by iri",
+        "select iri from human order by 1",
+        "select iri from human where iri < 'b'",
+        "select lower(iri) from human",
+        "select iri from human where iri ilike 'a%'",
+        "select array_agg(x order by iri) from human",
+        "select row_number() over (order by iri) from human",
+        "select iri from human union select iri from room order by iri",
+        "select greatest(iri, 'b') from human",
+    ],
+)
+def test_texts_are_not_sorted_by_code_point_where_the_database_knows_a_language(text: str) -> None:
+    translate(text, CATALOG)
+    with pytest.raises(QueryError, match="language"):
+        translate(text, OTHER)
+
+
+def test_a_collation_makes_the_order_of_texts_clear() -> None:
+    text = 'select iri from human where iri collate "C" < \'b\' order by iri collate "C"'
+    assert translate(text, OTHER)
 
 
 def test_the_launcher_drops_the_module_the_runtime_lacks(tmp_path: Path) -> None:

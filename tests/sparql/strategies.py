@@ -268,6 +268,9 @@ _REPORTS = st.one_of(
 )
 
 
+_VALID_TIMES = st.none() | st.builds(a.ValidTime, st.text(max_size=9), st.none() | st.text())
+
+
 @st.composite
 def queries(draw: st.DrawFn) -> a.Query:
     """Queries of all forms, with windows, registrations and reports."""
@@ -294,7 +297,8 @@ def queries(draw: st.DrawFn) -> a.Query:
             st.none() | st.sampled_from(a.Relation),
         )
     )
-    return a.Query(_with_own_blanks(form), dataset, registration, draw(_REPORTS))
+    report, valid_time = draw(_REPORTS), draw(_VALID_TIMES)
+    return a.Query(_with_own_blanks(form), dataset, registration, report, valid_time=valid_time)
 
 
 @st.composite

@@ -56,7 +56,7 @@ def answer_of_network(case: QueryCase, query: Query) -> tuple[Result, str]:
     default = TripleIndex()
     named: dict[IRI, TripleIndex] = {}
     feed: list[tuple[TripleIndex, Triple]] = []
-    for name, file in _files(case, query):
+    for name, file in files(case, query):
         index = default if name is None else named.setdefault(IRI(name), TripleIndex())
         feed += [(index, _triple(quad)) for quad in parse_graph(file)]
     processor = StreamProcessor(default, instant=instant_of, second=1)
@@ -70,7 +70,8 @@ def answer_of_network(case: QueryCase, query: Query) -> tuple[Result, str]:
     return _result(running, query), running.reason
 
 
-def _files(case: QueryCase, query: Query) -> Iterator[tuple[str | None, Path]]:
+def files(case: QueryCase, query: Query) -> Iterator[tuple[str | None, Path]]:
+    """The files of the graphs that a query reads, with their names; None: the default graph."""
     dataset = query.dataset
     if not dataset.default and not dataset.named:
         yield from ((None, file) for file in case.data.default)

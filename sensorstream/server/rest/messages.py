@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
-from sensorstream.engine.outcome import Outcome
+from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import MessageTooLarge, SensorStreamError
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.answers import OutcomeBody, outcome_answer
@@ -54,14 +54,20 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
     @routes.post(
         "/messages",
         summary="Post one XML message",
-        responses={200: {"model": OutcomeBody}},
+        responses={200: {"model": OutcomeBody}, 202: {"model": OutcomeBody}},
         openapi_extra=_text_body(*_XML_TYPES, schema={"type": "string", "format": "xml"}),
     )
     async def post_message(request: Request, source: Source = "rest") -> JSONResponse:
-        """Take one XML document in; answers when its effects are on disk."""
+        """Take one XML document in; answers when its effects are on disk.
+
+        Where the engines run on Spark: answers 202 when the message is in the journal.
+        """
         _check_xml(request.headers.get("content-type", ""))
         outcome = await asyncio.wrap_future(application.submit(await request.body(), source))
-        return JSONResponse(outcome_answer(outcome, application.timeline))
+        return JSONResponse(
+            outcome_answer(outcome, application.timeline),
+            202 if outcome.status is Status.JOURNALLED else 200,
+        )
 
     @routes.post(
         "/messages/batch",

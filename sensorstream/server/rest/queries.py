@@ -25,6 +25,7 @@ from sensorstream.engine.live_queries import QueryReport
 from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
 from sensorstream.server.negotiation import choose, media_type_of
 from sensorstream.server.problems import PositionBody
+from sensorstream.server.rest import individuals
 from sensorstream.server.results import GRAPHS, SOLUTIONS, results_response
 from sensorstream.streams.report_data import bindings
 
@@ -81,7 +82,7 @@ class StepsBody(BaseModel):
 
 
 class EncodedNames:
-    """ASGI middleware: paths of queries stay percent-encoded; names may be IRIs with slashes."""
+    """ASGI middleware: paths stay percent-encoded where their names may be IRIs with slashes."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -89,7 +90,7 @@ class EncodedNames:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             raw = scope.get("raw_path", b"").partition(b"?")[0].decode("ascii", "replace")
-            if raw.startswith(f"{_PATH}/"):
+            if raw.startswith((f"{_PATH}/", f"{individuals.PATH}/")):
                 scope = {**scope, "path": raw}
         await self._app(scope, receive, send)
 

@@ -1,4 +1,4 @@
-"""``/sparql``: queries over the cache (SPARQL 1.1 Protocol, section 2.1)."""
+"""``/sparql``: queries over the cache and history (SPARQL 1.1 Protocol, section 2.1)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,17 @@ from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
 from sensorstream.errors import QueryError
+from sensorstream.history.asking import formats
+from sensorstream.history.asking.question import (
+    ALL,
+    CACHE,
+    HISTORY,
+    SPARK,
+    check_no_time,
+    read_question,
+)
 from sensorstream.server.negotiation import media_type_of
-from sensorstream.server.results import GRAPHS, SOLUTIONS, results_response
+from sensorstream.server.results import GRAPHS, answer_response, results_response
 from sensorstream.sparql.parser import parse_update
 
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -23,6 +32,7 @@ _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
 _NO_UPDATE: Final = "updates are refused: the cache changes by messages and rules only"
 _AT_ONCE: Final = 4
+_SERVED: Final = (CACHE, HISTORY, ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,54 +40,68 @@ class _Request:
     query: str
     default_graphs: Sequence[str]
     named_graphs: Sequence[str]
+    on: str
+    at: str | None
+    during: str | None
 
 
 def router(application: Application) -> APIRouter:
     """The SPARQL endpoint; queries run in worker threads, a few at once."""
     routes = APIRouter(tags=["sparql"])
-    limiter = anyio.CapacityLimiter(_AT_ONCE)
+    # Of the cache and of history apart: a long question to history delays none to the cache.
+    of_cache, of_history = (anyio.CapacityLimiter(_AT_ONCE) for _ in range(2))
     answers: dict[int | str, dict[str, Any]] = {
         200: {
-            "description": "Results, as JSON, XML, CSV or TSV; or a graph, as Turtle, N-Triples,"
-            " RDF/XML or JSON-LD",
-            "content": {media_type: {} for media_type in (*SOLUTIONS, *GRAPHS)},
+            "description": "Results, as JSON, XML, CSV or TSV, of history also Arrow and Parquet;"
+            " or a graph, as Turtle, N-Triples, RDF/XML or JSON-LD",
+            "content": {media_type: {} for media_type in (*formats.SOLUTIONS, *GRAPHS)},
         }
     }
-    graphs = [
+    given: list[dict[str, Any]] = [
         {"name": name, "in": "query", "schema": {"type": "array", "items": {"type": "string"}}}
         for name in ("default-graph-uri", "named-graph-uri")
     ]
+    given += (
+        {"name": name, "in": "query", "description": told, "schema": {"type": "string", **more}}
+        for name, told, more in (
+            ("on", "What is asked.", {"enum": [*_SERVED], "default": CACHE}),
+            ("at", "Of history: what held at a time of the time line.", {}),
+            ("during", "Of history: what held at any time of start/end.", {}),
+        )
+    )
 
     async def answer(request: Request, asked: _Request) -> Response:
         accept = ",".join(request.headers.getlist("accept"))
-        return await run_sync(_answer, application, asked, accept, limiter=limiter)
+        if asked.on == CACHE:
+            return await run_sync(_of_cache, application, asked, accept, limiter=of_cache)
+        return await run_sync(_of_history, application, asked, accept, limiter=of_history)
 
     @routes.get(
         "/sparql",
-        summary="Query the cache",
+        summary="Query the cache or history",
         responses=answers,
         openapi_extra={
             "parameters": [
                 {"name": "query", "in": "query", "required": True, "schema": {"type": "string"}},
-                *graphs,
+                *given,
             ]
         },
     )
     async def query_by_get(request: Request) -> Response:
-        """A SPARQL 1.1 query over the cache.
+        """A SPARQL 1.1 query over the cache, over history, or over both.
 
         The default graph is the union of ``urn:sensorstream:static``, ``…:window`` and
-        ``…:inferred``, which are also named graphs.
+        ``…:inferred``, which are also named graphs; with history, ``…:persistent`` too.
         """
         parameters = request.query_params
         return await answer(request, _read({name: parameters.getlist(name) for name in parameters}))
 
     @routes.post(
         "/sparql",
-        summary="Query the cache",
+        summary="Query the cache or history",
         responses=answers,
         openapi_extra={
-            "parameters": graphs,
+            "parameters": given,
             "requestBody": {
                 "required": True,
                 "content": {
@@ -94,7 +118,7 @@ def router(application: Application) -> APIRouter:
         },
     )
     async def query_by_post(request: Request) -> Response:
-        """A SPARQL 1.1 query over the cache, as a form or as it stands."""
+        """A SPARQL 1.1 query, as a form or as it stands."""
         media_type = media_type_of(request.headers.get("content-type", ""))
         if media_type == _UPDATE:
             raise HTTPException(415, _NO_UPDATE)
@@ -107,8 +131,8 @@ def router(application: Application) -> APIRouter:
         if media_type == _FORM:
             return await answer(request, _read(parse_qs(body, keep_blank_values=True)))
         parameters = request.query_params
-        given = {name: parameters.getlist(name) for name in parameters if name != "query"}
-        return await answer(request, _read({**given, "query": [body]}))
+        others = {name: parameters.getlist(name) for name in parameters if name != "query"}
+        return await answer(request, _read({**others, "query": [body]}))
 
     return routes
 
@@ -119,11 +143,27 @@ def _read(parameters: Mapping[str, Sequence[str]]) -> _Request:
     queries = parameters.get("query", ())
     if len(queries) != 1:
         raise HTTPException(400, f"expected the parameter 'query' once, not {len(queries)} times")
+    on = _once(parameters, "on") or CACHE
+    if on not in _SERVED:
+        told = f"on: expected {', '.join(_SERVED[:-1])} or {_SERVED[-1]}, not '{on}'"
+        if on == SPARK:
+            told += ": 'sensorstream query --on spark' starts Spark, the server does not"
+        raise HTTPException(400, told)
     return _Request(
         queries[0],
         tuple(parameters.get("default-graph-uri", ())),
         tuple(parameters.get("named-graph-uri", ())),
+        on,
+        _once(parameters, "at"),
+        _once(parameters, "during"),
     )
+
+
+def _once(parameters: Mapping[str, Sequence[str]], name: str) -> str | None:
+    given = parameters.get(name, ())
+    if len(given) > 1:
+        raise HTTPException(400, f"expected the parameter '{name}' once, not {len(given)} times")
+    return given[0] if given else None
 
 
 def _is_update(text: str) -> bool:
@@ -133,11 +173,30 @@ def _is_update(text: str) -> bool:
         return False
 
 
-def _answer(application: Application, asked: _Request, accept: str) -> Response:
+def _of_history(application: Application, asked: _Request, accept: str) -> Response:
+    try:
+        question = read_question(
+            asked.query,
+            application.timeline,
+            at=asked.at,
+            during=asked.during,
+            default_graphs=asked.default_graphs,
+            named_graphs=asked.named_graphs,
+        )
+    except QueryError:
+        if _is_update(asked.query):
+            raise QueryError(_NO_UPDATE) from None
+        raise
+    with application.ask(question, live=asked.on == ALL) as answer:
+        return answer_response(answer, accept)
+
+
+def _of_cache(application: Application, asked: _Request, accept: str) -> Response:
     """Run and write out in one thread: Oxigraph's answers may not change threads.
 
     Not even to be freed, so no exception that leaves may hold one in its frames.
     """
+    check_no_time(asked.at, asked.during, CACHE)
     try:
         found = application.query(asked.query, asked.default_graphs, asked.named_graphs)
     except QueryError:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import base64
-import math
-from collections.abc import Mapping
-from datetime import date, datetime, time
-from decimal import Decimal
-from typing import Any
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from typing import Any, Final
 
-from fastapi import APIRouter
-from fastapi.responses import JSONResponse
+import anyio
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
+from sensorstream.history.sql_formats import PIECES, json_value
+from sensorstream.server.negotiation import choose
+
+_JSON: Final = "application/json"
+_OFFERED: Final = (_JSON, *PIECES)
 
 
 class SqlBody(BaseModel):
@@ -36,50 +41,63 @@ def router(application: Application) -> APIRouter:
     """The SQL resource."""
     routes = APIRouter(tags=["history"])
 
-    @routes.post("/sql", summary="Query history", responses={200: {"model": TableBody}})
-    def run_sql(body: SqlBody) -> JSONResponse:
+    @routes.post(
+        "/sql",
+        summary="Query history",
+        responses={200: {"model": TableBody, "content": {each: {} for each in PIECES}}},
+    )
+    async def run_sql(body: SqlBody, request: Request) -> Response:
         """One read-only SQL statement over history.
 
-        Times come as ISO 8601 text, numbers as numbers, bytes as text where they are UTF-8 and
-        base64 where not; NaN and infinities as text.
+        In JSON times come as ISO 8601 text, numbers as numbers, bytes as text where they are UTF-8
+        and base64 where not; NaN and infinities as text. CSV and Arrow are streamed, all rows.
         """
-        table = application.sql(body.query)
-        return JSONResponse(
-            {
-                "columns": list(table.columns),
-                "rows": [[_plain(value) for value in row] for row in table.rows],
-                "truncated": table.truncated,
-            }
+        accept = ",".join(request.headers.getlist("accept"))
+        media_type = choose(accept, _OFFERED)
+        if media_type is None:
+            raise HTTPException(406, f"'{accept}' matches none of {', '.join(_OFFERED)}")
+        if media_type == _JSON:
+            return await run_sync(_table, application, body.query)
+        stack, pieces = await run_sync(_begin, application, body.query, media_type)
+        return StreamingResponse(
+            _stream(stack, pieces), media_type=media_type, headers={"Vary": "Accept"}
         )
 
     return routes
 
 
-def _plain(value: object) -> Any:
-    """A database value as a JSON value."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if math.isfinite(value) else str(value)
-        case Decimal():
-            if not value.is_finite():
-                return str(value)
-            return int(value) if value == value.to_integral_value() else float(value)
-        case datetime() | date() | time():
-            return value.isoformat().replace("+00:00", "Z")
-        case bytes() | bytearray() | memoryview():
-            return _text(bytes(value))
-        case list() | tuple():
-            return [_plain(each) for each in value]
-        case Mapping():
-            return {str(name): _plain(each) for name, each in value.items()}
-        case _:
-            return str(value)
+def _table(application: Application, query: str) -> Response:
+    table = application.sql(query)
+    return JSONResponse(
+        {
+            "columns": list(table.columns),
+            "rows": [[json_value(value) for value in row] for row in table.rows],
+            "truncated": table.truncated,
+        },
+        headers={"Vary": "Accept"},
+    )
 
 
-def _text(value: bytes) -> str:
+def _begin(
+    application: Application, query: str, media_type: str
+) -> tuple[ExitStack, Iterator[bytes]]:
+    """Start the query, so that its faults are told before the answer begins."""
+    with ExitStack() as stack:
+        pieces = PIECES[media_type](stack.enter_context(application.sql_stream(query)))
+        first = next(pieces)
+        return stack.pop_all(), _all(first, pieces)
+
+
+def _all(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from others
+
+
+async def _stream(stack: ExitStack, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The pieces, each made in a thread; a fault breaks the connection off before its end."""
     try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return base64.b64encode(value).decode()
+        while (piece := await run_sync(next, pieces, None)) is not None:
+            yield piece
+    finally:
+        with anyio.CancelScope(shield=True):
+            await run_sync(stack.close)

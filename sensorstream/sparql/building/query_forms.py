@@ -19,7 +19,6 @@ from sensorstream.sparql.algebra import (
     And,
     Ask,
     Construct,
-    Dataset,
     Describe,
     Distinct,
     Exists,
@@ -35,7 +34,6 @@ from sensorstream.sparql.algebra import (
     Query,
     Reduced,
     Registration,
-    ReportClause,
     Select,
     Slice,
     TriplePattern,
@@ -43,7 +41,7 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.building.patterns import joined
-from sensorstream.sparql.building.streams import StreamBuilder
+from sensorstream.sparql.building.streams import Clauses, StreamBuilder
 from sensorstream.sparql.building.term_builder import Triples
 from sensorstream.sparql.walk import aggregates, replaced, variables, visible
 
@@ -74,8 +72,7 @@ class _Form:
     kind: type[Select] | type[Ask] | type[Construct] | type[Describe]
     where: Pattern
     modifiers: _Modifiers
-    dataset: Dataset
-    report: ReportClause | None
+    clauses: Clauses
     clause: _SelectClause | None = None
     extra: Any = None
 
@@ -97,27 +94,35 @@ class QueryBuilder(StreamBuilder):
             made = Describe(terms, pattern)
         else:
             made = form.kind(pattern)
-        dataset = replace(form.dataset, windows=tuple(self._windows.values()))
-        return Query(made, dataset, registration, form.report, self.run_time_base())
+        clauses = form.clauses
+        dataset = replace(clauses.dataset, windows=tuple(self._windows.values()))
+        return Query(
+            made,
+            dataset,
+            registration,
+            clauses.report,
+            self.run_time_base(),
+            clauses.valid_time,
+        )
 
     # Forms
 
     def select_query(self, children: list[Any]) -> _Form:
-        clause, (dataset, report), where, modifiers = children
-        return _Form(Select, where.whole, modifiers, dataset, report, clause)
+        clause, clauses, where, modifiers = children
+        return _Form(Select, where.whole, modifiers, clauses, clause)
 
     def sub_select(self, children: list[Any]) -> Pattern:
         clause, where, modifiers, values = children
         return self._modified(where.whole, modifiers, values, clause)
 
     def construct(self, children: list[Any]) -> _Form:
-        template, (dataset, report), where, modifiers = children
-        return _Form(Construct, where.whole, modifiers, dataset, report, extra=template)
+        template, clauses, where, modifiers = children
+        return _Form(Construct, where.whole, modifiers, clauses, extra=template)
 
     def construct_where(self, children: list[Any]) -> _Form:
-        (dataset, report), template, modifiers = children
+        clauses, template, modifiers = children
         where = self.block(template)
-        return _Form(Construct, where, modifiers, dataset, report, extra=template)
+        return _Form(Construct, where, modifiers, clauses, extra=template)
 
     def template(self, children: list[Triples]) -> tuple[TriplePattern, ...]:
         triples = children[0].patterns if children else ()
@@ -125,16 +130,16 @@ class QueryBuilder(StreamBuilder):
         return triples
 
     def describe_query(self, children: list[Any]) -> _Form:
-        split = next(number for number, child in enumerate(children) if _is_clauses(child))
+        split = next(number for number, child in enumerate(children) if isinstance(child, Clauses))
         terms = () if isinstance(children[0], Token) else tuple(children[:split])
-        dataset, report = children[split]
+        clauses = children[split]
         *where, modifiers = children[split + 1 :]
         pattern = where[0].whole if where else BGP()
-        return _Form(Describe, pattern, modifiers, dataset, report, extra=terms)
+        return _Form(Describe, pattern, modifiers, clauses, extra=terms)
 
     def ask_query(self, children: list[Any]) -> _Form:
-        (dataset, report), where, modifiers = children
-        return _Form(Ask, where.whole, modifiers, dataset, report)
+        clauses, where, modifiers = children
+        return _Form(Ask, where.whole, modifiers, clauses)
 
     # Clauses
 
@@ -306,7 +311,3 @@ def _ungrouped(expression: object) -> set[Variable]:
 
 def _key(variable: Variable) -> tuple[str, Variable]:
     return "key", variable
-
-
-def _is_clauses(child: object) -> bool:
-    return isinstance(child, tuple) and len(child) == 2 and isinstance(child[0], Dataset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -26,6 +26,7 @@ from sensorstream.sparql.algebra import (
     Relation,
     ReportClause,
     ReportKind,
+    ValidTime,
     Window,
     WindowDefinition,
     WindowKind,
@@ -52,6 +53,15 @@ _UNITS: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Clauses:
+    """What stands between the form of a query and its WHERE, but for the windows."""
+
+    dataset: Dataset
+    report: ReportClause | None
+    valid_time: ValidTime | None
+
+
 class StreamBuilder(PatternBuilder):
     """The grammar rules that plain SPARQL does not have, and FROM, which windows extend."""
 
@@ -64,14 +74,34 @@ class StreamBuilder(PatternBuilder):
     # Dataset
 
     @v_args(meta=True)
-    def clauses(self, meta: Meta, children: list[Any]) -> tuple[Dataset, ReportClause | None]:
+    def clauses(self, meta: Meta, children: list[Any]) -> Clauses:
         reports = [child for child in children if isinstance(child, ReportClause)]
         if len(reports) > 1:
             self.fail(meta.start_pos, "a query reports in one way: expected one REPORT or STREAM")
-        graphs = [child for child in children if not isinstance(child, ReportClause)]
+        times = [child for child in children if isinstance(child, ValidTime)]
+        if len(times) > 1:
+            self.fail_at(times[-1], "a query has one valid time: expected one AT or DURING")
+        graphs = [child for child in children if isinstance(child, tuple)]
         default = tuple(iri for kind, iri in graphs if kind == "default")
         named = tuple(iri for kind, iri in graphs if kind == "named")
-        return Dataset(default, named), reports[0] if reports else None
+        return Clauses(
+            Dataset(default, named), reports[0] if reports else None, times[0] if times else None
+        )
+
+    @v_args(meta=True)
+    def valid_at(self, meta: Meta, children: list[Literal]) -> ValidTime:
+        return self.at(meta.start_pos, ValidTime(self._time(meta.start_pos, children[0])))
+
+    @v_args(meta=True)
+    def valid_during(self, meta: Meta, children: list[Any]) -> ValidTime:
+        start, _, end = children
+        times = (self._time(meta.start_pos, each) for each in (start, end))
+        return self.at(meta.start_pos, ValidTime(*times))
+
+    def _time(self, offset: int, literal: Literal) -> str:
+        if literal.language:
+            self.fail(offset, f"{literal.n3} is not a time: leave the language out")
+        return literal.lexical
 
     def from_default(self, children: list[IRI]) -> tuple[str, IRI]:
         return "default", children[0]

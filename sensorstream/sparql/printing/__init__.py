@@ -8,9 +8,11 @@ literals in their N-Triples form, each compound expression in brackets.
 from sensorstream.sparql.printing.patterns import expression_text, pattern_text
 from sensorstream.sparql.printing.query_forms import query_text
 from sensorstream.sparql.printing.term_text import node_text, path_text
+from sensorstream.sparql.printing.tree import algebra_lines
 from sensorstream.sparql.printing.updates import operation_text, update_text
 
 __all__ = [
+    "algebra_lines",
     "expression_text",
     "node_text",
     "operation_text",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 
-from sensorstream.model.terms import IRI
+from sensorstream.model.terms import IRI, Literal
 from sensorstream.sparql.algebra import (
     BGP,
     Ask,
@@ -19,6 +19,7 @@ from sensorstream.sparql.algebra import (
     ReportClause,
     ReportKind,
     Select,
+    ValidTime,
     WindowDefinition,
     WindowKind,
     WindowUnit,
@@ -47,6 +48,8 @@ def _lines(query: Query) -> Iterator[str]:
     clauses = [*dataset_lines(query.dataset)]
     if query.report is not None:
         clauses.append(report_text(query.report))
+    if query.valid_time is not None:
+        clauses.append(valid_time_text(query.valid_time))
     if isinstance(form, Select):
         parts = modified(form.pattern)
         yield select_text(parts)
@@ -116,6 +119,12 @@ def duration_text(length: timedelta) -> str:
     """An ``xsd:dayTimeDuration`` in seconds, such as ``PT90S``."""
     microseconds = length // timedelta(microseconds=1)
     return f"PT{Decimal(microseconds).scaleb(-6).normalize():f}S"
+
+
+def valid_time_text(time: ValidTime) -> str:
+    """``AT "start"`` or ``DURING "start"/"end"``."""
+    start = Literal(time.start).n3
+    return f"AT {start}" if time.end is None else f"DURING {start}/{Literal(time.end).n3}"
 
 
 def registration_text(registration: Registration) -> str:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import httpx
+import pyarrow as pa
 import pytest
 
 
@@ -22,6 +24,36 @@ def test_every_kind_of_value_has_a_form_in_json(
         [1, "nan", "NaN", ["2026-03-01T12:00:00Z"], "2026-03-01", {"k": 1}, "/w==", "ü"],
     ]
     assert answer["truncated"] is True
+
+
+def test_csv_and_arrow_come_where_they_are_preferred(client: httpx.Client) -> None:
+    body = {"query": "select 1 as n"}
+    answer = client.post("/sql", json=body, headers={"Accept": "text/csv"})
+    assert (answer.headers["content-type"], answer.text) == ("text/csv; charset=utf-8", "n\n1\n")
+    arrow = "application/vnd.apache.arrow.stream"
+    answer = client.post("/sql", json=body, headers={"Accept": f"{arrow}, */*;q=0.1"})
+    assert answer.headers["content-type"] == arrow
+    assert pa.ipc.open_stream(answer.content).read_all().to_pylist() == [{"n": "1"}]
+    answer = client.post("/sql", json=body, headers={"Accept": "image/png"})
+    assert (answer.status_code, answer.json()["status"]) == (406, 406)
+
+
+def test_a_fault_before_the_first_row_is_a_problem_in_each_format(
+    client: httpx.Client, application: Any
+) -> None:
+    for accept in ("application/json", "text/csv", "application/vnd.apache.arrow.stream"):
+        answer = client.post("/sql", json={"query": "select broken"}, headers={"Accept": accept})
+        assert (answer.status_code, answer.json()["position"]["column"]) == (400, 8)
+
+
+def test_a_fault_among_the_rows_breaks_the_answer_off(
+    client: httpx.Client, application: Any, eventually: Callable[[Callable[[], object]], None]
+) -> None:
+    body = {"query": "select 1, fails later"}
+    closed = application.streams_closed
+    with pytest.raises(httpx.RemoteProtocolError):
+        client.post("/sql", json=body, headers={"Accept": "text/csv"})
+    eventually(lambda: application.streams_closed == closed + 1)
 
 
 def test_a_bad_query_is_told_with_its_place(client: httpx.Client) -> None:

@@ -1,0 +1,174 @@
+"""What is known of an individual now: from the window, and of the rest what history said last."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeVar
+
+from sqlalchemy import Engine
+
+from sensorstream.engine.engine import Engine as StreamEngine
+from sensorstream.errors import QueryError, Unavailable, UnknownIndividual
+from sensorstream.history.latest import Latest, last_members, latest_values
+from sensorstream.kb.graph import Origin
+from sensorstream.model.events import Provenance
+from sensorstream.model.terms import IRI, BlankNode, Subject
+from sensorstream.model.vocabulary import RDF_TYPE
+
+_FIRST_OF_HISTORY: Final = (2**63 - 1, 2**63 - 1)
+_CURSOR: Final = re.compile(r"history:(-?[0-9]{1,19}):([0-9]{1,19})|window:(.*)", re.DOTALL)
+
+
+_Seen = TypeVar("_Seen")
+
+
+class Settled(Protocol):
+    """Calls a function between two messages, when all is stored; :meth:`.Pipeline.settled`."""
+
+    def __call__(self, read: Callable[[], _Seen], /) -> Future[_Seen]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KnownIndividual:
+    """An individual and the latest values of each of its properties."""
+
+    name: Subject
+    in_window: bool
+    values: tuple[Latest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownIndividuals:
+    """A page of individuals; ``after`` is where the next one begins, None if there is none."""
+
+    individuals: tuple[KnownIndividual, ...]
+    after: str | None
+
+
+class Individuals:
+    """Asks the window first, and history for what is not there. Thread-safe."""
+
+    def __init__(
+        self, engine: StreamEngine, settled: Settled, database: Engine, timeout: float
+    ) -> None:
+        """``timeout``: seconds that each of the two may take."""
+        self._engine = engine
+        self._settled = settled
+        self._database = database
+        self._timeout = timeout
+
+    def individual(self, name: str) -> KnownIndividual:
+        """One individual, in the window or in history.
+
+        Raises:
+            UnknownIndividual: it is in neither.
+            Unavailable: the window cannot be read now.
+            HistoryError: history cannot be read.
+        """
+        subject: Subject = BlankNode(name) if name.startswith("_:") else IRI(name)
+        live = self._read(lambda: self._live([subject]))
+        known = self._known([subject], live)[0]
+        if not known.values and not known.in_window:
+            raise UnknownIndividual(f"neither the window nor history has <{name}>")
+        return known
+
+    def latest(self, class_: str, limit: int, after: str = "") -> KnownIndividuals:
+        """A page of the individuals of a class, asserted or inferred.
+
+        First those in the window, by name; then those that are not, who had it last first.
+
+        Raises:
+            QueryError: ``after`` is not one that a page gave.
+            Unavailable: the window cannot be read now.
+            HistoryError: history cannot be read.
+        """
+        cursor = _CURSOR.fullmatch(after or "window:")
+        if cursor is None:
+            raise QueryError("'after' is not the one that the page before gave")
+        name = IRI(class_)
+        if cursor[3] is not None:
+            names, live = self._read(lambda: self._members(name, cursor[3], limit + 1))
+            if len(names) > limit:
+                shown = names[:limit]
+                return KnownIndividuals(self._known(shown, live), f"window:{shown[-1]}")
+            before = _FIRST_OF_HISTORY
+        else:
+            names, live, before = [], {}, (int(cursor[1]), int(cursor[2]))
+        if max(map(abs, before)) >= 2**63:
+            raise QueryError("'after' is not the one that the page before gave")
+        wanted = limit - len(names)
+        found = last_members(self._database, name, before, wanted + 1, self._timeout)
+        page = found[:wanted]
+        others = [each.name for each in page]
+        there = self._read(lambda: self._live(others)) if others else {}
+        # Those that have the class in the window stand on the pages before.
+        gone = [
+            each
+            for each in others
+            if not any(one.triple[1:] == (RDF_TYPE, name) for one in there.get(each, ()))
+        ]
+        end = page[-1] if page else None
+        last = before if end is None else (end.valid_to, end.number)
+        return KnownIndividuals(
+            (*self._known(names, live), *self._known(gone, there)),
+            f"history:{last[0]}:{last[1]}" if len(found) > wanted else None,
+        )
+
+    def _read(self, read: Callable[[], _Seen]) -> _Seen:
+        try:
+            return self._settled(read).result(self._timeout)
+        except TimeoutError:
+            raise Unavailable(
+                "the server is busy and the window cannot be read: ask again later"
+            ) from None
+
+    def _members(
+        self, name: IRI, after: str, limit: int
+    ) -> tuple[list[Subject], dict[Subject, list[Latest]]]:
+        window = self._engine.window
+        members = (each for each, _, _ in self._engine.kb.match(None, RDF_TYPE, name))
+        names = heapq.nsmallest(
+            limit, (each for each in members if each in window and each > after)
+        )
+        return names, self._live(names)
+
+    def _live(self, names: Sequence[Subject]) -> dict[Subject, list[Latest]]:
+        """The values of those that are in the window."""
+        found: dict[Subject, list[Latest]] = {}
+        kb = self._engine.kb
+        for name in names:
+            individual = self._engine.window.get(name)
+            if individual is None:
+                continue
+            derived = Provenance(individual.message, individual.time)
+            values = found[name] = []
+            for triple in kb.match(name, None, None):
+                origins = kb.origins(triple)
+                if Origin.WINDOW in origins:
+                    said = individual.statements.get(triple, derived)
+                    values.append(Latest(triple, said, None, inferred=False))
+                if Origin.INFERRED in origins:
+                    values.append(Latest(triple, derived, None, inferred=True))
+        return found
+
+    def _known(
+        self, names: Sequence[Subject], live: dict[Subject, list[Latest]]
+    ) -> tuple[KnownIndividual, ...]:
+        """The live values, and history's of the other properties."""
+        if not names:
+            return ()
+        kept = latest_values(self._database, names, self._timeout)
+        return tuple(
+            KnownIndividual(name, name in live, _merged(live.get(name, []), kept.get(name, [])))
+            for name in names
+        )
+
+
+def _merged(live: Sequence[Latest], kept: Sequence[Latest]) -> tuple[Latest, ...]:
+    has = {each.triple[1] for each in live}
+    values = (*live, *(each for each in kept if each.triple[1] not in has))
+    return tuple(sorted(values, key=lambda each: (each.triple[1:], each.inferred)))

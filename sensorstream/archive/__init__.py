@@ -1,0 +1,1 @@
+"""What left PostgreSQL: the history's old partitions, as Parquet files that answer SQL."""

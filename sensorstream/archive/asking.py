@@ -1,0 +1,174 @@
+"""SQL over the archive, by DuckDB in this process: without Spark, Java or a server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Timer
+from typing import Final
+
+import duckdb
+import pyarrow as pa
+
+from sensorstream.archive.files import pattern
+from sensorstream.archive.layout import TABLES
+from sensorstream.archive.manifest import Part, State, kept_parts
+from sensorstream.archive.relations import LIVE_VIEWS, definitions
+from sensorstream.errors import ArchiveError, QueryError
+from sensorstream.history.read_only_sql import SqlResult
+from sensorstream.model.schema import Schema
+from sensorstream.model.timeline import Timeline
+
+_BATCH: Final = 10_000
+# What is no setting but decides what a text means is as in PostgreSQL.
+_DIALECT: Final = """
+set TimeZone = 'UTC';
+set integer_division = true;
+set default_null_order = 'nulls_last_on_asc_first_on_desc';
+"""
+_MISSING: Final = re.compile(rf"Table with name \"?({'|'.join(LIVE_VIEWS)})\"? does not exist")
+
+
+def run_archive_sql(
+    url: str,
+    folder: Path,
+    text: str,
+    *,
+    schema: Schema,
+    timeline: Timeline,
+    memory: int,
+    timeout: float,
+    row_limit: int,
+) -> SqlResult:
+    """Answer one SQL query over the archive; its tables are the views of ``history``.
+
+    Args:
+        url: the history's URL: its manifest says which files count.
+        folder: the archive's folder.
+        text: one SELECT, in the SQL of DuckDB.
+        schema: that of the ontology, for the views.
+        timeline: that of the history.
+        memory: MiB it may use.
+        timeout: seconds it may take.
+        row_limit: the most rows returned.
+
+    Raises:
+        QueryError: DuckDB refuses the text, or it needs too much time or memory.
+        ArchiveError: a file is missing or damaged.
+        HistoryError: the manifest cannot be read.
+    """
+    parts = kept_parts(url, State.ARCHIVED)
+    with closing(open_archive(parts, folder, schema, timeline, memory)) as connection:
+        return ask(connection, text, timeout=timeout, row_limit=row_limit)
+
+
+def open_archive(
+    parts: Sequence[Part], folder: Path, schema: Schema, timeline: Timeline, memory: int
+) -> duckdb.DuckDBPyConnection:
+    """A DuckDB in memory that has the views of history over some parts, and sees nothing else.
+
+    It opens no other file, loads no extension, and its settings are locked.
+
+    Raises:
+        ArchiveError: a file is missing or damaged.
+    """
+    files = {table: [part.file(folder, table) for part in parts] for table in TABLES}
+    for several in files.values():
+        for file in several:
+            if not file.exists():
+                raise ArchiveError(
+                    f"{file} is missing: expected the files that the archive's manifest lists"
+                )
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "memory_limit": f"{memory}MiB",
+            "temp_directory": "",
+            "allow_community_extensions": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        },
+    )
+    try:
+        paths = [str(each) for several in files.values() for each in several]
+        connection.execute(_DIALECT)
+        connection.execute("set allowed_paths = $1", [paths])
+        connection.execute("set enable_external_access = false")
+        patterns = {table: list(map(pattern, several)) for table, several in files.items()}
+        for statement in definitions(patterns, schema, timeline):
+            connection.execute(statement)
+        connection.execute("set search_path = 'history'")
+        connection.execute("set lock_configuration = true")
+    except duckdb.Error as error:
+        connection.close()
+        raise ArchiveError(f"cannot open the archive in {folder}: {error}") from error
+    return connection
+
+
+def ask(
+    connection: duckdb.DuckDBPyConnection,
+    text: str,
+    *,
+    timeout: float,
+    row_limit: int,
+    parameters: Mapping[str, object] | None = None,
+) -> SqlResult:
+    """Answer one SELECT.
+
+    Raises:
+        QueryError: it is no SELECT, is refused, or needs too much time or memory.
+        ArchiveError: a file is missing or damaged.
+    """
+    with _explained(), _limited(connection, timeout):
+        statements = connection.extract_statements(text)
+        # A COPY could write over the archive's files, which DuckDB may open.
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise QueryError("expected one SELECT")
+        reader = connection.sql(text, params=parameters).to_arrow_reader(_BATCH)
+        rows = list(_rows(reader, row_limit + 1))
+    return SqlResult(
+        tuple(reader.schema.names), tuple(rows[:row_limit]), truncated=len(rows) > row_limit
+    )
+
+
+def _rows(reader: pa.RecordBatchReader, limit: int) -> Iterator[tuple[object, ...]]:
+    for batch in reader:
+        taken = batch.slice(0, limit)
+        limit -= taken.num_rows
+        yield from zip(*(each.to_pylist() for each in taken.columns), strict=True)
+        if limit <= 0:
+            return
+
+
+@contextmanager
+def _limited(connection: duckdb.DuckDBPyConnection, timeout: float) -> Iterator[None]:
+    timer = Timer(timeout, connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.InterruptException as error:
+        raise QueryError("the query took longer than history.statement_timeout") from error
+    except duckdb.OutOfMemoryException as error:
+        raise QueryError("the query needs more memory than archive.memory") from error
+    except duckdb.IOException as error:
+        raise ArchiveError(
+            f"the archive cannot be read; if it has just changed, ask again: {error}"
+        ) from error
+    except duckdb.Error as error:
+        missing = _MISSING.search(str(error))
+        if missing is not None:
+            raise QueryError(
+                f"{missing[1]} are never archived: ask PostgreSQL, with --on history"
+            ) from error
+        raise QueryError(str(error)) from error

@@ -1,0 +1,345 @@
+"""Erases an individual from everything that is kept: journal, history, alerts, archive.
+
+The archive's files are written again first, without its rows. Then one transaction deletes its rows
+in PostgreSQL and puts the new files in the place of the old ones, which are deleted afterwards. A
+kill before the end of that transaction changes nothing; the next run deletes the spare files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import duckdb
+
+from sensorstream.archive.files import digest, flush_and_name, part_name, pattern
+from sensorstream.archive.layout import STATEMENTS, STAYS, TABLES
+from sensorstream.archive.manifest import Held, Part, State, begin, changing, parts, record
+from sensorstream.archive.moving import Say, sweep
+from sensorstream.engine.checkpoint import text_of
+from sensorstream.errors import ArchiveError, HistoryError
+from sensorstream.history.database import connect, translating
+from sensorstream.history.store import PostgresStore
+from sensorstream.history.terms import Kind, TermKey, look_up
+from sensorstream.model.events import Message
+from sensorstream.model.terms import IRI
+from sensorstream.model.timeline import Timeline
+
+if TYPE_CHECKING:
+    from psycopg2 import extensions
+
+_NO_TERM: Final = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """How many rows of each place named the individual."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def erase(
+    url: str,
+    folder: Path,
+    name: IRI,
+    timeline: Timeline,
+    mapped: Callable[[Message], bool],
+    *,
+    dry: bool = False,
+    say: Say = lambda _: None,
+) -> Erased:
+    """Erase an individual; no server may run.
+
+    Its stays and their statements go, with those of the blank nodes that it owned; the statements
+    of others with it as object; the messages that told any of these or that name it; the alerts
+    and deliveries that these messages raised or that name it; and the terms that nothing has any
+    more. A message that names others too goes as a whole; what it said of them stays in history.
+
+    Args:
+        url: the history's URL, of its writer.
+        folder: the archive's folder.
+        name: the individual.
+        timeline: that of the history.
+        mapped: whether the mapping rules make a statement about the individual of a message; for
+            messages whose statements are not in history.
+        dry: count only.
+        say: is told each step.
+
+    Raises:
+        HistoryError: a server runs, the database failed, or the individual is still in the window
+            or in the part of the journal that a restart needs.
+        ArchiveError: a file cannot be read or written. Nothing was erased.
+    """
+    with (
+        translating("cannot erase"),
+        PostgresStore.open(url, timeline) as store,
+        closing(connect(url, application="sensorstream erase")) as connection,
+        changing(connection),
+    ):
+        sweep(connection, folder)
+        old = _checkpoints(store, name)
+        with connection, connection.cursor() as cursor:
+            archived = parts(cursor, State.ARCHIVED)
+        say("reading the archive")
+        held = _Held.read(archived, folder, name)
+        say("reading history and journal")
+        with connection, connection.cursor() as cursor:
+            _mark(cursor, name, held, mapped, store)
+            counts = _count(cursor)
+            counts |= {
+                "archived statements": sum(each[0] for each in held.rows.values()),
+                "archived stays": sum(each[1] for each in held.rows.values()),
+                "checkpoints": len(old),
+            }
+            if dry:
+                connection.rollback()
+                return Erased(counts)
+            new = _rewrite(url, folder, held, say)
+            say("erasing")
+            _delete(cursor)
+            for before, after in new:
+                record(cursor, replace(before, state=State.DELETED))
+                record(cursor, after)
+            cursor.execute("delete from store.checkpoints where seq = any(%s)", (old,))
+            cursor.execute("update store.progress set removals = removals + 1")
+        sweep(connection, folder)
+    return Erased(counts)
+
+
+def _checkpoints(store: PostgresStore, name: IRI) -> list[int]:
+    """The numbers of the checkpoints that name the individual; the newest one must not.
+
+    Raises:
+        HistoryError: the newest does, or the journal goes on after it.
+    """
+    kept = store.checkpoints()
+    if store.last_seq() > (kept[0][0] if kept else 0):
+        raise HistoryError(
+            "the last run of the server did not end cleanly, so a restart needs the journal: start "
+            "the server and stop it, then erase"
+        )
+    found = [seq for seq, content in kept if names(text_of(content), name)]
+    if kept and kept[0][0] in found:
+        raise HistoryError(
+            f"<{name}> is still in the window, or a continuous query or a rule remembers it: it "
+            "can be erased when it has left"
+        )
+    return found
+
+
+def names(text: str, name: str) -> bool:
+    """Whether a text names an IRI, and not only a longer one that begins like it."""
+    return re.search(rf"{re.escape(name)}(?![\w/#?=&%~:@-]|\.\w)", text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What the archive has of the individual: rows by part, stays and messages."""
+
+    name: IRI
+    archived: Sequence[Part]
+    rows: Mapping[int, tuple[int, int]]
+    stays: Sequence[int]
+    messages: Sequence[int]
+
+    @classmethod
+    def read(cls, archived: Sequence[Part], folder: Path, name: IRI) -> _Held:
+        stays: set[int] = set()
+        messages: set[int] = set()
+        with closing(duckdb.connect(":memory:")) as connection:
+            for part in archived:
+                query = "select stay, message from read_parquet($1) where name = $2"
+                for stay, message in _all(connection, query, part.file(folder, STAYS), name):
+                    stays.add(stay)
+                    messages.add(message)
+            found = cls(name, archived, {}, sorted(stays), [])
+            rows = {}
+            for part in archived:
+                query = f"select message from read_parquet($1) where {found.statements}"
+                told = _all(connection, query, part.file(folder, STATEMENTS))
+                messages |= {message for (message,) in told}
+                query = f"select stay from read_parquet($1) where {found.stayed}"
+                stayed = _all(connection, query, part.file(folder, STAYS))
+                if told or stayed:
+                    rows[part.id] = (len(told), len(stayed))
+        return replace(found, rows=rows, messages=sorted(messages))
+
+    @property
+    def statements(self) -> str:
+        """The condition of its statements, for DuckDB."""
+        name = _quoted(self.name)
+        return (
+            f"(subject = {name} or (object = {name} and kind = 'iri') or stay in ({self._stays}))"
+        )
+
+    @property
+    def stayed(self) -> str:
+        """The condition of its stays, for DuckDB."""
+        return f"(name = {_quoted(self.name)})"
+
+    @property
+    def _stays(self) -> str:
+        return ", ".join(map(str, self.stays)) or "null"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _all(
+    connection: duckdb.DuckDBPyConnection, query: str, path: Path, *more: str
+) -> list[tuple[int, ...]]:
+    try:
+        return connection.execute(query, [pattern(path), *more]).fetchall()
+    except duckdb.Error as error:
+        raise ArchiveError(f"cannot read {path}: {error}") from error
+
+
+def _mark(
+    cursor: extensions.cursor,
+    name: IRI,
+    held: _Held,
+    mapped: Callable[[Message], bool],
+    store: PostgresStore,
+) -> None:
+    """Put what is to go into temporary tables: stays, messages, alerts, terms."""
+    key = TermKey(Kind.IRI, name)
+    number = look_up(cursor, [key]).get(key, _NO_TERM)
+    cursor.execute(
+        "create temporary table gone_stays on commit drop as "
+        "select stay from store.stays where name = %(name)s "
+        "union select unnest(%(stays)s::bigint[]);"
+        "create temporary table gone_statements on commit drop as "
+        "select tableoid as partition, ctid as place, * from store.statements "
+        "where subject = %(name)s or object = %(name)s or stay in (select stay from gone_stays);"
+        "create temporary table gone_messages on commit drop as "
+        "select message as seq from gone_statements union "
+        "select message from store.stays where name = %(name)s union "
+        "select unnest(%(messages)s::bigint[])",
+        {"name": number, "stays": list(held.stays), "messages": list(held.messages)},
+    )
+    cursor.execute("select seq from gone_messages")
+    known = {seq for (seq,) in cursor.fetchall()}
+    more = [
+        each.seq
+        for each in store.replay(0)
+        if each.seq not in known
+        and (
+            names(each.message.content.decode("utf-8", "replace"), name)
+            or (each.kind == "message" and mapped(each.message))
+        )
+        and each.kind != "ontology"
+    ]
+    cursor.execute("insert into gone_messages select unnest(%s::bigint[])", (more,))
+    cursor.execute(
+        "select exists (select from gone_messages "
+        "where seq = (select max(seq) from store.messages))"
+    )
+    if cursor.fetchone() == (True,):
+        raise HistoryError(
+            "the last entry of the journal names it, and its number says where to go on counting: "
+            "erase after the next message"
+        )
+    cursor.execute("select id, text, key, message_id from store.alerts")
+    raised = [(id_, f"{text}\n{key}", message) for id_, text, key, message in cursor.fetchall()]
+    cursor.execute(
+        "create temporary table gone_alerts on commit drop as "
+        "select unnest(%s::text[]) as id union select a.id from store.alerts a "
+        "join gone_messages g on a.message_id = 'm' || g.seq",
+        ([id_ for id_, text, _ in raised if names(text, name)],),
+    )
+    cursor.execute(
+        "select id, report_data from store.deliveries where report_data like '%%' || %s || '%%'",
+        (name,),
+    )
+    reports = [id_ for id_, data in cursor.fetchall() if names(data, name)]
+    cursor.execute(
+        "create temporary table gone_deliveries on commit drop as "
+        "select unnest(%s::bigint[]) as id union "
+        "select d.id from store.deliveries d join gone_alerts a on a.id = d.alert_id",
+        (reports,),
+    )
+
+
+_PLACES: Final[Mapping[str, str]] = {
+    "statements": "select count(*) from gone_statements",
+    "stays": "select count(*) from store.stays where stay in (select stay from gone_stays)",
+    "messages": "select count(*) from store.messages where seq in (select seq from gone_messages)",
+    "alerts": "select count(*) from store.alerts where id in (select id from gone_alerts)",
+    "deliveries": "select count(*) from gone_deliveries",
+}
+
+
+def _count(cursor: extensions.cursor) -> dict[str, int]:
+    counts = {}
+    for place, query in _PLACES.items():
+        cursor.execute(query)
+        row = cursor.fetchone()
+        assert row is not None
+        counts[place] = int(row[0])
+    return counts
+
+
+def _delete(cursor: extensions.cursor) -> None:
+    cursor.execute(
+        "create temporary table gone_terms on commit drop as "
+        "select subject as id from gone_statements union select object from gone_statements union "
+        "select name from store.stays where stay in (select stay from gone_stays);"
+        "delete from store.statements s using gone_statements g "
+        "where s.tableoid = g.partition and s.ctid = g.place;"
+        "delete from store.stays where stay in (select stay from gone_stays);"
+        "delete from store.deliveries where id in (select id from gone_deliveries);"
+        "delete from store.alerts where id in (select id from gone_alerts);"
+        "delete from store.messages where seq in (select seq from gone_messages);"
+        "delete from store.terms t using gone_terms g where t.id = g.id "
+        "and not exists (select from store.statements s where s.subject = t.id) "
+        "and not exists (select from store.statements s where s.object = t.id) "
+        "and not exists (select from store.statements s where s.predicate = t.id) "
+        "and not exists (select from store.stays s where s.name = t.id) "
+        "and not exists (select from store.vocabulary v where v.term = t.id)"
+    )
+
+
+def _rewrite(url: str, folder: Path, held: _Held, say: Say) -> Iterable[tuple[Part, Part]]:
+    """Write the files that name the individual again, without it; each part and its successor."""
+    made = []
+    with closing(connect(url)) as connection, closing(duckdb.connect(":memory:")) as reader:
+        for part in held.archived:
+            if part.id not in held.rows:
+                continue
+            say(f"{part.name}: writing again")
+            with connection, connection.cursor() as cursor:
+                new = begin(cursor, part.name, part.ended_from, part.ended_before)
+            contents = {}
+            conditions = (held.statements, held.stayed)
+            for table, condition, fewer in zip(TABLES, conditions, held.rows[part.id], strict=True):
+                source, target = part.file(folder, table), new.file(folder, table)
+                if digest(source) != part.held[table.name].digest:
+                    raise ArchiveError(f"{source} is damaged: it does not hold what was archived")
+                _copy_without(reader, source, target, condition)
+                left = _all(reader, "select count(*) from read_parquet($1)", target)
+                if left != [(part.rows(table) - fewer,)]:
+                    raise ArchiveError(f"{target} does not hold what it should: check the disk")
+                contents[table.name] = Held(left[0][0], digest(target))
+            size = sum(file.stat().st_size for file in new.files(folder).values())
+            made.append((part, replace(new, state=State.ARCHIVED, held=contents, bytes=size)))
+    return made
+
+
+def _copy_without(
+    connection: duckdb.DuckDBPyConnection, source: Path, target: Path, condition: str
+) -> None:
+    part = part_name(target)
+    try:
+        connection.execute(
+            f"copy (select * from read_parquet({_quoted(pattern(source))}) "
+            f"where {condition} is not true) "
+            f"to {_quoted(str(part))} (format parquet, compression zstd)"
+        )
+    except duckdb.Error as error:
+        raise ArchiveError(f"cannot write {target}: {error}") from error
+    flush_and_name(part, target)

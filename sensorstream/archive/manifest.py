@@ -1,0 +1,149 @@
+"""The list of the archive's parts, which is kept in PostgreSQL: ``store.archives``.
+
+A part is what one partition of ``store.statements`` held, with the stays that ended in its span.
+Its state decides where its rows are, and changes in the transaction that moves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from psycopg2.extras import Json
+
+from sensorstream.archive.layout import TABLES, ArchivedTable
+from sensorstream.errors import ArchiveError
+from sensorstream.history.database import connect, translating
+
+if TYPE_CHECKING:
+    from psycopg2 import extensions
+
+_LOCK: Final = 0x53535741
+_COLUMNS: Final = "id, name, ended_from, ended_before, state, files, bytes"
+
+
+class State(Enum):
+    """Where the rows of a part are, and which of its files are there."""
+
+    WRITING = "writing"
+    """In PostgreSQL; files may be there, and mean nothing."""
+    ARCHIVED = "archived"
+    """In the files, and nowhere else."""
+    RESTORED = "restored"
+    """In PostgreSQL again; the files are deleted."""
+    DELETED = "deleted"
+    """Nowhere; the files are deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a file holds: the number of its rows, and the SHA-256 digest of its bytes."""
+
+    rows: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the archive: the statements with ``ended_from <= valid_to < ended_before``.
+
+    ``held`` says what its files hold, by the name of the table. ``bytes`` is the size of all.
+    """
+
+    id: int
+    name: str
+    ended_from: int
+    ended_before: int
+    state: State
+    held: Mapping[str, Held] = field(default_factory=dict)
+    bytes: int = 0
+
+    def rows(self, table: ArchivedTable) -> int:
+        """The number of rows of one of its files."""
+        return self.held[table.name].rows
+
+    def file(self, folder: Path, table: ArchivedTable) -> Path:
+        """One of its files, in the archive's folder."""
+        return folder / table.name / f"{self.name}.{self.id}.parquet"
+
+    def files(self, folder: Path) -> Mapping[ArchivedTable, Path]:
+        """All its files."""
+        return {table: self.file(folder, table) for table in TABLES}
+
+
+def parts(cursor: extensions.cursor, *states: State) -> Sequence[Part]:
+    """The parts in some states, by time."""
+    cursor.execute(
+        f"select {_COLUMNS} from store.archives where state = any(%s) order by ended_before, id",
+        ([each.value for each in states],),
+    )
+    return [
+        Part(
+            id_, name, low, high, State(state), {n: Held(*held) for n, held in files.items()}, size
+        )
+        for id_, name, low, high, state, files, size in cursor
+    ]
+
+
+def begin(cursor: extensions.cursor, name: str, low: int, high: int) -> Part:
+    """A new part, to be written."""
+    cursor.execute(
+        "insert into store.archives (name, ended_from, ended_before, state) "
+        "values (%s, %s, %s, %s) returning id",
+        (name, low, high, State.WRITING.value),
+    )
+    row = cursor.fetchone()
+    assert row is not None
+    return Part(row[0], name, low, high, State.WRITING)
+
+
+def record(cursor: extensions.cursor, part: Part) -> None:
+    """Set the state of a part, and what its files hold."""
+    cursor.execute(
+        "update store.archives set state = %s, files = %s, bytes = %s, changed_at = now() "
+        "where id = %s",
+        (
+            part.state.value,
+            Json({name: [each.rows, each.digest] for name, each in part.held.items()}),
+            part.bytes,
+            part.id,
+        ),
+    )
+
+
+@contextmanager
+def changing(connection: extensions.connection) -> Iterator[None]:
+    """Be the one process that changes the archive.
+
+    Raises:
+        ArchiveError: another process does.
+    """
+    with connection, connection.cursor() as cursor:
+        cursor.execute("select pg_try_advisory_lock(%s)", (_LOCK,))
+        if cursor.fetchone() != (True,):
+            raise ArchiveError("another process changes the archive: wait until it has finished")
+    try:
+        yield
+    finally:
+        if not connection.closed:
+            connection.rollback()
+            with connection, connection.cursor() as cursor:
+                cursor.execute("select pg_advisory_unlock(%s)", (_LOCK,))
+
+
+def kept_parts(url: str, *states: State) -> Sequence[Part]:
+    """The parts in some states of the history at ``url``, by time.
+
+    Raises:
+        HistoryError: the database cannot be read.
+    """
+    with (
+        translating("cannot read the archive's manifest"),
+        closing(connect(url)) as connection,
+        connection.cursor() as cursor,
+    ):
+        return parts(cursor, *states)

@@ -1,0 +1,141 @@
+"""The archive's files as the tables and views that history has, for DuckDB.
+
+A term has no number here: a column that holds the number of a term in PostgreSQL holds a text that
+names the term. It is the IRI, ``_:label``, or a literal in quotes with its datatype or language.
+Columns beside it have the term's parts, so no query joins the terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sensorstream.archive.layout import STATEMENTS, STAYS, ArchivedTable
+from sensorstream.history.views import HISTORY, View, terms_of, view_definitions
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI
+from sensorstream.model.timeline import Timeline
+
+LIVE_VIEWS: Final = frozenset({"messages", "alerts"})
+"""Views of what is never archived."""
+
+# Parts of a name: of a subject, and of an individual of a stay.
+_NAME: Final = """
+    {0},
+    {0} as {0}_written,
+    case when starts_with({0}, '_:') then 1 else 0 end as {0}_kind,
+    case when starts_with({0}, '_:') then substr({0}, 3) else {0} end as {0}_text"""
+
+_TABLES: Final[Mapping[ArchivedTable, str]] = {
+    STATEMENTS: f"""
+create view store.statements as select {_NAME.format("subject")},
+    predicate,
+    predicate as predicate_written,
+    0 as predicate_kind,
+    predicate as predicate_text,
+    case when kind = 'literal'
+        then '"' || object || '"' || coalesce('@' || language, '^^' || datatype)
+        else object end as object,
+    object as object_written,
+    case kind when 'iri' then 0 when 'blank' then 1 else 2 end as object_kind,
+    case when kind = 'blank' then substr(object, 3) else object end as object_text,
+    datatype as object_datatype,
+    language as object_language,
+    case when number is not null then try_cast(trim(object) as decimal(38, 19)) end
+        as object_number,
+    moment as object_moment,
+    number, valid_from, valid_to, stay, message, inferred
+from {{}}""",
+    STAYS: f"""
+create view store.stays as select {_NAME.format("name")},
+    stay, entered, time, expired_at, message
+from {{}}""",
+}
+
+_DUCKDB_TYPES: Final[Mapping[pa.DataType, str]] = {
+    pa.string(): "varchar",
+    pa.int64(): "bigint",
+    pa.float64(): "double",
+    pa.bool_(): "boolean",
+}
+
+
+def definitions(
+    files: Mapping[ArchivedTable, Sequence[str]], schema: Schema, timeline: Timeline
+) -> Iterator[str]:
+    """The statements that make the tables over some files, and the views of history over them.
+
+    ``files`` are patterns of paths, see :func:`.pattern`.
+    """
+    yield "create schema store"
+    yield f"create schema {HISTORY}"
+    for table, query in _TABLES.items():
+        yield query.format(_rows(table, files[table]))
+    for view in view_definitions(schema, timeline):
+        if view.name not in LIVE_VIEWS:
+            name = exp.table_(view.name, db=HISTORY, quoted=True).sql("duckdb")
+            yield f"create view {name} as {archived_query(view).sql('duckdb', identify=True)}"
+
+
+def _rows(table: ArchivedTable, files: Sequence[str]) -> str:
+    if files:
+        listed = ", ".join(exp.Literal.string(each).sql("duckdb") for each in files)
+        return f"read_parquet([{listed}])"
+    columns = ", ".join(
+        f"null::{_DUCKDB_TYPES.get(each.type, 'timestamptz')} as {each.name}"
+        for each in table.schema
+    )
+    return f"(select {columns} where false)"
+
+
+def archived_query(view: View) -> exp.Expr:
+    """The query of a view over the tables of this module."""
+    query = view.query.copy()
+    for select in list(query.find_all(exp.Select)):
+        _leave_out_terms(select)
+    terms = terms_of([view])
+
+    def told(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Anonymous) and node.expressions:
+            name = node.expressions[0]
+            if isinstance(name, exp.Literal) and IRI(name.this) in terms:
+                return exp.Literal.string(name.this)
+        if isinstance(node, exp.UnixToTime):
+            return exp.Anonymous(this="make_timestamptz", expressions=[node.this])
+        return node
+
+    return query.transform(told)
+
+
+def _leave_out_terms(select: exp.Select) -> None:
+    """Take a term's parts from the columns beside the one that names it, and drop the join."""
+    named: dict[str, exp.Column] = {}
+    kept = []
+    for join in select.args.get("joins") or []:
+        table, on = join.this, join.args.get("on")
+        if isinstance(table, exp.Table) and (table.db, table.name) == ("store", "terms"):
+            assert isinstance(on, exp.EQ)
+            own, other = on.left, on.right
+            assert isinstance(own, exp.Column)
+            assert isinstance(other, exp.Column)
+            assert (own.table, own.name) == (table.alias, "id")
+            named[table.alias] = other
+        else:
+            kept.append(join)
+    select.set("joins", kept)
+    for case in list(select.find_all(exp.Case)):
+        for alias, column in named.items():
+            if case.sql() == _written(alias):
+                case.replace(exp.column(f"{column.name}_written", column.table))
+    for column in list(select.find_all(exp.Column)):
+        if column.table in named:
+            source = named[column.table]
+            part = source.name if column.name == "id" else f"{source.name}_{column.name}"
+            column.replace(exp.column(part, source.table))
+
+
+def _written(alias: str) -> str:
+    return f"CASE WHEN {alias}.kind = 1 THEN '_:' || {alias}.text ELSE {alias}.text END"

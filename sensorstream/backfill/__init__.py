@@ -1,0 +1,1 @@
+"""Fills history from folders of XML, without journal and window."""

@@ -1,0 +1,160 @@
+"""Stores what documents say in history, once for each content; safe beside a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from itertools import chain, count
+from typing import TYPE_CHECKING, Final
+
+from psycopg2.extras import execute_values
+
+from sensorstream.backfill.mapping import Mapped
+from sensorstream.engine.archive import departure, statements_of
+from sensorstream.history.copying import Row, copy_command, copy_text
+from sensorstream.history.database import connect, translating
+from sensorstream.history.partitions import Partitions, partitions
+from sensorstream.history.rows import STATEMENT_COLUMNS, STAY_COLUMNS
+from sensorstream.history.terms import Dictionary, number_of, rounded
+from sensorstream.model.events import Departure, Ended
+from sensorstream.model.terms import Term
+from sensorstream.model.timeline import Timeline
+
+if TYPE_CHECKING:
+    from psycopg2 import extensions
+
+_COPY_STAYS: Final = copy_command("store.stays", STAY_COLUMNS)
+_COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
+# The engine numbers the stays that go straight to history -1, -2, ...: these begin further down.
+_FIRST_STAY: Final = 2**40
+
+
+class Filler:
+    """Writes documents into history; a context manager gives one, see :func:`filler`."""
+
+    def __init__(self, connection: extensions.connection, timeline: Timeline) -> None:
+        self._connection = connection
+        self._dictionary = Dictionary()
+        self._partitions = Partitions(timeline)
+        self._removals = -1
+
+    def unknown(self, digests: Sequence[bytes]) -> set[bytes]:
+        """Those of some digests whose contents are not in history yet."""
+        with self._connection as connection, connection.cursor() as cursor:
+            cursor.execute(
+                "select digest from store.backfilled where digest = any(%s)", (list(digests),)
+            )
+            return set(digests) - {bytes(digest) for (digest,) in cursor.fetchall()}
+
+    def store(self, documents: Sequence[Mapped]) -> int:
+        """Store what documents say, all or nothing; those that are there already are left out.
+
+        Returns:
+            How many were stored.
+        """
+        try:
+            with self._connection as connection, connection.cursor() as cursor:
+                stored = self._store(cursor, {each.digest: each for each in documents})
+        except BaseException:
+            # Terms and partitions that it made are not there.
+            self._forget()
+            raise
+        self._dictionary.settle()
+        return stored
+
+    def _store(self, cursor: extensions.cursor, documents: Mapping[bytes, Mapped]) -> int:
+        # A server that stores effects waits here, or this does: no term gets two numbers.
+        cursor.execute("select removals from store.progress for update")
+        removals = _one(cursor)
+        if removals != self._removals:
+            self._forget()
+        numbers = _new(cursor, documents.values())
+        cursor.execute(
+            "select coalesce(-min(stay), %(first)s) from store.stays where stay <= -%(first)s",
+            {"first": _FIRST_STAY},
+        )
+        stays = count(_one(cursor) + 1)
+        gone = [
+            (-numbers[digest], departure(event, *part, next(stays)))
+            for digest in numbers
+            for event in documents[digest].events
+            for part in statements_of(event).items()
+        ]
+        ended = [(message, each) for message, one in gone for each in one.ended()]
+        terms = self._dictionary.numbers(
+            cursor,
+            chain(
+                (one.individual.name for _, one in gone),
+                (term for _, each in ended for term in each.triple),
+            ),
+        )
+        before = len(partitions(cursor))
+        self._partitions.make(cursor, {each.valid_to for _, each in ended})
+        if len(partitions(cursor)) != before:
+            # The server must learn of them before it makes its own.
+            cursor.execute("update store.progress set removals = removals + 1 returning removals")
+            removals = _one(cursor)
+        self._removals = removals
+        cursor.copy_expert(
+            _COPY_STAYS, copy_text(_stay(message, one, terms) for message, one in gone)
+        )
+        cursor.copy_expert(
+            _COPY_STATEMENTS, copy_text(_statement(message, each, terms) for message, each in ended)
+        )
+        return len(numbers)
+
+    def _forget(self) -> None:
+        self._dictionary.forget()
+        self._partitions.forget()
+
+
+def _new(cursor: extensions.cursor, documents: Iterable[Mapped]) -> dict[bytes, int]:
+    """The numbers of those documents that are not stored yet."""
+    rows = execute_values(
+        cursor,
+        "insert into store.backfilled (digest, name) values %s "
+        "on conflict (digest) do nothing returning digest, id",
+        [(each.digest, each.name) for each in documents],
+        fetch=True,
+    )
+    return {bytes(digest): number for digest, number in rows}
+
+
+def _one(cursor: extensions.cursor) -> int:
+    row = cursor.fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _stay(message: int, departure: Departure, terms: Mapping[Term, int]) -> Row:
+    one = departure.individual
+    return one.stay, terms[one.name], one.entered, one.time, departure.expired_at, message
+
+
+def _statement(message: int, ended: Ended, terms: Mapping[Term, int]) -> Row:
+    subject, predicate, value = (terms[each] for each in ended.triple)
+    return (
+        subject,
+        predicate,
+        value,
+        ended.valid_from,
+        ended.valid_to,
+        ended.stay,
+        message,
+        rounded(number_of(ended.triple[2])),
+        ended.inferred,
+    )
+
+
+@contextmanager
+def filler(url: str, timeline: Timeline) -> Iterator[Filler]:
+    """Write into the history at ``url``.
+
+    Raises:
+        HistoryError: the database cannot be reached or written.
+    """
+    with (
+        translating("cannot fill history"),
+        closing(connect(url, application="sensorstream backfill")) as connection,
+    ):
+        yield Filler(connection, timeline)

@@ -1,0 +1,1 @@
+"""Questions in SPARQL to history: what is asked, of what, and the answer in a format."""

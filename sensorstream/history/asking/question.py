@@ -1,0 +1,147 @@
+"""A SPARQL query over history as it was asked: the text, its valid time, its graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sensorstream.errors import Position, QueryError, TermError
+from sensorstream.model.terms import IRI
+from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.sparql.algebra import Dataset, Query, ValidTime
+from sensorstream.sparql.answerable import check_answerable, check_graphs
+from sensorstream.sparql.parser import Parsed, read_query
+
+CACHE: Final = "cache"
+HISTORY: Final = "history"
+ALL: Final = "all"
+SPARK: Final = "spark"
+PLACES: Final = (CACHE, HISTORY, ALL, SPARK)
+"""What a SPARQL query may be asked of: the window with the static data; what left the window; both
+together; the same as history, answered by Spark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A query sees what held at an instant: ``valid_from <= at < valid_to``."""
+
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A query sees what held at any instant of ``[start, end)``."""
+
+    start: Instant
+    end: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A checked query.
+
+    ``time`` None: what ever held. ``parsed`` has the places of the query's parts, for errors.
+    """
+
+    query: Query
+    parsed: Parsed[Query]
+    time: Moment | Interval | None = None
+
+
+def read_question(
+    text: str,
+    timeline: Timeline,
+    *,
+    at: str | None = None,
+    during: str | None = None,
+    default_graphs: Sequence[str] = (),
+    named_graphs: Sequence[str] = (),
+) -> Question:
+    """Read a query over history.
+
+    Args:
+        text: SELECT, ASK, CONSTRUCT or DESCRIBE, perhaps with AT or DURING.
+        timeline: how times are written.
+        at: the same as AT in the text.
+        during: the same as DURING, as ``start/end``.
+        default_graphs: instead of FROM, as the SPARQL Protocol has it.
+        named_graphs: instead of FROM NAMED.
+
+    Raises:
+        QueryError: not SPARQL 1.1, or a part of it that history cannot answer, with the place; a
+            time that is not of the time line; more than one valid time.
+    """
+    parsed = read_query(text, start=Position("query", 1, 1))
+    check_answerable(parsed, history=True)
+    check_graphs(default_graphs, "default-graph-uri", history=True)
+    check_graphs(named_graphs, "named-graph-uri", history=True)
+    query = parsed.meaning
+    if default_graphs or named_graphs:
+        dataset = Dataset(tuple(map(IRI, default_graphs)), tuple(map(IRI, named_graphs)))
+        query = replace(query, dataset=dataset)
+    return Question(query, parsed, _valid_time(parsed, timeline, at, during))
+
+
+def check_no_time(at: str | None, during: str | None, place: str) -> None:
+    """Refuse a valid time where it cannot be asked for.
+
+    Raises:
+        QueryError: one is given.
+    """
+    for name, value in (("at", at), ("during", during)):
+        if value is not None:
+            raise QueryError(
+                f"{name}: {place} knows the present only: ask for another time on {HISTORY} or "
+                f"{ALL}, or leave {name} out"
+            )
+
+
+def _valid_time(
+    parsed: Parsed[Query], timeline: Timeline, at: str | None, during: str | None
+) -> Moment | Interval | None:
+    written = parsed.meaning.valid_time
+    given = [name for name, value in (("at", at), ("during", during)) if value is not None]
+    if len(given) == 2:
+        raise QueryError("expected 'at' or 'during', not both: a query has one valid time")
+    if written is None:
+        return _instants(_asked(at, during), timeline, lambda text: QueryError(text))
+    place = parsed.position(written)
+    if given:
+        raise QueryError(
+            f"the query says its valid time itself: leave '{given[0]}' out", position=place
+        )
+    return _instants(written, timeline, lambda text: QueryError(text, position=place))
+
+
+def _asked(at: str | None, during: str | None) -> ValidTime | None:
+    if at is not None:
+        return ValidTime(at)
+    if during is None:
+        return None
+    start, slash, end = during.partition("/")
+    if not slash or "/" in end:
+        raise QueryError(
+            f"during: '{during}' is no interval: expected two times with a slash between"
+        )
+    return ValidTime(start, end)
+
+
+def _instants(
+    time: ValidTime | None, timeline: Timeline, fault: Callable[[str], QueryError]
+) -> Moment | Interval | None:
+    if time is None:
+        return None
+    try:
+        start = timeline.instant(time.start)
+        end = None if time.end is None else timeline.instant(time.end)
+    except TermError as error:
+        raise fault(error.message) from None
+    if end is None:
+        return Moment(start)
+    if end <= start:
+        raise fault(
+            f"DURING: '{time.end}' is not after '{time.start}': expected an interval, or AT for a "
+            "moment"
+        )
+    return Interval(start, end)

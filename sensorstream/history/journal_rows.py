@@ -1,0 +1,50 @@
+"""Reads rows of the journal: any process may, beside the one that writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import closing
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from sensorstream.history.database import connect, translating
+
+JournalRow: TypeAlias = tuple[
+    int, str, str, datetime, int, bytes, str | None, str, bool, str | None
+]
+"""seq, id, source, received_at, received, content, status, kind, degraded, origin."""
+
+_AT_A_TIME: Final = 500
+
+
+def journal_rows(
+    url: str, after: int, upto: int | None = None, kinds: Collection[str] = ()
+) -> Iterator[JournalRow]:
+    """The entries above ``after``, up to ``upto`` if it is given, in order, a batch at a time.
+
+    ``kinds`` chooses some kinds of entries; empty: all.
+
+    Raises:
+        HistoryError: the journal cannot be read.
+    """
+    conditions = ["seq > %s"]
+    values: list[object] = [after]
+    if upto is not None:
+        conditions.append("seq <= %s")
+        values.append(upto)
+    if kinds:
+        conditions.append("kind = any(%s)")
+        values.append(list(kinds))
+    with (
+        closing(connect(url, application="sensorstream replay")) as connection,
+        translating("cannot read the journal"),
+        connection.cursor("replay") as cursor,
+    ):
+        cursor.itersize = _AT_A_TIME
+        cursor.execute(
+            "select seq, id, source, received_at, received, content, status, kind, degraded, "
+            f"origin from store.messages where {' and '.join(conditions)} order by seq",
+            values,
+        )
+        for seq, name, source, received_at, received, content, *rest in cursor:
+            yield (seq, name, source, received_at, received, bytes(content), *rest)

@@ -1,0 +1,176 @@
+"""The partitions of ``store.statements``: ranges of ``valid_to``, made when they are first needed.
+
+A partition begins and ends at a multiple of the time line's unit: a day (UTC) on the dateTime
+line, 65,536 on the integer line (as seconds, 18 hours). How wide a new one is follows from the one
+next to it: half as wide if that one is full (512 MB, some five million statements), else twice as
+wide. So a day of much traffic has a partition of its own, and slow traffic shares one, at most 32
+units on the dateTime line.
+
+Times come from messages and may be any. Sparse partitions are therefore few: once there are
+:data:`_MOST_SPARSE`, a new partition between two others takes the whole gap between them, and one
+outside of all others is twice as wide as the last, without limit. (No DEFAULT partition: it would
+have to be searched, under a lock, whenever a partition is added.)
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from psycopg2 import extensions, sql
+
+from sensorstream.model.timeline import Instant, Timeline
+
+FIRST: Final = -(2**63)
+END: Final = 2**63
+"""Instants are at least FIRST and below END; PostgreSQL calls these MINVALUE and MAXVALUE."""
+
+_UNIT: Final = {Timeline.INTEGER: 2**16, Timeline.DATETIME: 86_400_000_000}
+_WIDEST: Final = {Timeline.INTEGER: END, Timeline.DATETIME: 32 * 86_400_000_000}
+_FULL: Final = 512 * 2**20
+_MOST_SPARSE: Final = 64
+# Further than any partition.
+_FAR: Final = 2**65
+_BOUNDS: Final = re.compile(
+    r"FOR VALUES FROM \((?:'(?P<low>-?\d+)'|MINVALUE)\) TO \((?:'(?P<high>-?\d+)'|MAXVALUE)\)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The statements with ``low <= valid_to < high``."""
+
+    low: int
+    high: int
+
+    @property
+    def name(self) -> str:
+        """Its table, in schema ``store``."""
+        return f"statements_{_digits(self.low)}_{_digits(self.high)}"
+
+
+class Partitions:
+    """What the writer knows of the partitions there are."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._there: list[Partition] | None = None
+
+    def forget(self) -> None:
+        """Read the catalog again before the next use."""
+        self._there = None
+
+    def make(self, cursor: extensions.cursor, instants: Iterable[Instant]) -> None:
+        """Make the partitions that some instants need and that are not there.
+
+        Readers go on meanwhile: attaching an empty table waits for no query.
+        """
+        if self._there is None:
+            self._there = partitions(cursor)
+        missing = sorted({each for each in instants if not _holds(self._there, each)})
+        if not missing:
+            return
+        full = _full(cursor)
+        for instant in missing:
+            if not _holds(self._there, instant):
+                new = new_partition(instant, self._there, full, self._timeline)
+                _create(cursor, new)
+                self._there = sorted([*self._there, new], key=lambda each: each.low)
+
+
+def partitions(cursor: extensions.cursor) -> list[Partition]:
+    """All partitions of ``store.statements``, in order."""
+    cursor.execute(
+        "select pg_get_expr(c.relpartbound, c.oid) from pg_inherits i "
+        "join pg_class c on c.oid = i.inhrelid "
+        "where i.inhparent = 'store.statements'::regclass"
+    )
+    found = []
+    for (bounds,) in cursor.fetchall():
+        match = _BOUNDS.fullmatch(bounds)
+        if match is not None:
+            found.append(Partition(int(match["low"] or FIRST), int(match["high"] or END)))
+    return sorted(found, key=lambda each: each.low)
+
+
+def new_partition(
+    instant: Instant,
+    there: Sequence[Partition],
+    full: frozenset[str],
+    timeline: Timeline,
+) -> Partition:
+    """The partition to make for an instant that none of those ``there`` (in order) holds.
+
+    ``full``: the names of those that hold enough statements.
+    """
+    unit = _UNIT[timeline]
+    position = bisect_right([each.low for each in there], instant)
+    low = there[position - 1].high if position else FIRST
+    high = there[position].low if position < len(there) else END
+    crowded = sum(each.name not in full for each in there) >= _MOST_SPARSE
+    if crowded and low > FIRST and high < END:
+        return Partition(low, high)
+    width = unit
+    if there:
+        before = instant - low if position else _FAR
+        after = high - instant if position < len(there) else _FAR
+        nearest = there[position - 1] if before <= after else there[position]
+        width = max(nearest.high - nearest.low, unit)
+        width = width // 2 if nearest.name in full else width * 2
+    if not crowded:
+        width = min(width, _WIDEST[timeline])
+    while True:
+        width = max(unit, _unit_multiple(width, unit))
+        start = instant // width * width
+        if width == unit or (start >= low and start + width <= high):
+            return Partition(max(start, low), min(start + width, high))
+        width //= 2
+
+
+def _unit_multiple(width: int, unit: int) -> int:
+    """The greatest power of two of units that is not wider."""
+    units = max(width // unit, 1)
+    return unit << (units.bit_length() - 1)
+
+
+def _holds(there: Sequence[Partition], instant: Instant) -> bool:
+    position = bisect_right([each.low for each in there], instant)
+    return position > 0 and instant < there[position - 1].high
+
+
+def _full(cursor: extensions.cursor) -> frozenset[str]:
+    cursor.execute(
+        "select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid "
+        "where i.inhparent = 'store.statements'::regclass and pg_relation_size(c.oid) >= %s",
+        (_FULL,),
+    )
+    return frozenset(name for (name,) in cursor.fetchall())
+
+
+def _create(cursor: extensions.cursor, new: Partition) -> None:
+    # CREATE TABLE ... PARTITION OF would wait for every query that runs, and the next queries for
+    # it; ATTACH lets them go on.
+    table = sql.Identifier("store", new.name)
+    cursor.execute(
+        sql.SQL("create table {} (like store.statements including defaults)").format(table)
+    )
+    cursor.execute(
+        sql.SQL(
+            "alter table store.statements attach partition {} for values from ({}) to ({})"
+        ).format(
+            table,
+            sql.SQL("minvalue") if new.low == FIRST else sql.Literal(new.low),
+            sql.SQL("maxvalue") if new.high == END else sql.Literal(new.high),
+        )
+    )
+
+
+def _digits(bound: int) -> str:
+    if bound == FIRST:
+        return "first"
+    if bound == END:
+        return "end"
+    return str(bound).replace("-", "m")

@@ -1,0 +1,102 @@
+"""Solution modifiers: order, projection, DISTINCT, LIMIT and OFFSET (SPARQL 1.1, section 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sensorstream.history.sparql.comparisons import order_keys
+from sensorstream.history.sparql.expressions import value_of
+from sensorstream.history.sparql.fragments import named, null
+from sensorstream.history.sparql.relations import (
+    Layout,
+    Relation,
+    from_,
+    own_columns,
+    selected,
+)
+from sensorstream.sparql.algebra import OrderCondition
+
+if TYPE_CHECKING:
+    from sensorstream.history.sparql.patterns import Compiler, Place
+
+
+def ordered(
+    compiler: Compiler, below: Relation, conditions: Iterable[OrderCondition], place: Place
+) -> Relation:
+    """The relation with columns that it is to be ordered by."""
+    alias = compiler.names.fresh("r")
+    frame = compiler.frame(place, (below, alias))
+    columns = own_columns(replace(below, order=()), alias)
+    order = []
+    for each in conditions:
+        for key in order_keys(frame.light(value_of(each.expression, frame)), frame):
+            name = compiler.names.fresh("o")
+            columns.append(named(key, name))
+            order.append((name, each.descending))
+    tree = frame.attach(from_(selected(columns), below.under(alias)))
+    return replace(below, tree=tree, order=tuple(order))
+
+
+def projected(compiler: Compiler, below: Relation, names: Sequence[str]) -> Relation:
+    """Only these variables; one that is never bound is a column of nulls."""
+    alias = compiler.names.fresh("r")
+    layouts = {
+        name: below.layouts.get(name, Layout(compiler.names.column(name), True, False, False))
+        for name in names
+    }
+    columns: list[exp.Expr] = []
+    for name, layout in layouts.items():
+        if name in below.layouts:
+            columns += [exp.column(each, alias) for each in layout.columns]
+        else:
+            columns.append(named(null("BIGINT"), layout.column))
+    columns += [exp.column(name, alias) for name, _ in below.order]
+    tree = from_(selected(columns), below.under(alias))
+    kept = below.layouts.keys() <= layouts.keys()
+    unique = below.unique and kept
+    return replace(below, tree=tree, layouts=layouts, unique=unique, is_unit=False)
+
+
+def distinct(compiler: Compiler, below: Relation) -> Relation:
+    """Each solution once; of those that differ in their order only, the first."""
+    alias = compiler.names.fresh("r")
+    own = own_columns(replace(below, order=()), alias)
+    first = [
+        named((exp.Max if descending else exp.Min)(this=exp.column(name, alias)), name)
+        for name, descending in below.order
+    ]
+    tree = from_(selected([*own, *first]), below.under(alias))
+    if first and own:
+        tree.set("group", exp.Group(expressions=[each.copy() for each in own]))
+    elif own:
+        tree.set("distinct", exp.Distinct())
+    else:
+        tree.set("limit", exp.Limit(expression=exp.Literal.number(1)))
+    order = below.order if own else ()
+    return replace(below, tree=tree, unique=True, pending=False, order=order, is_unit=False)
+
+
+def sliced(compiler: Compiler, below: Relation, offset: int, limit: int | None) -> Relation:
+    """Some solutions, by their place in the order."""
+    alias = compiler.names.fresh("r")
+    tree = from_(selected(own_columns(below, alias)), below.under(alias))
+    order_by(tree, below, alias)
+    if limit is not None:
+        tree.set("limit", exp.Limit(expression=exp.Literal.number(limit)))
+    if offset:
+        tree.set("offset", exp.Offset(expression=exp.Literal.number(offset)))
+    return replace(below, tree=tree, is_unit=False)
+
+
+def order_by(tree: exp.Select, relation: Relation, alias: str) -> None:
+    """Set the ORDER BY of a select to the order of a relation below it."""
+    if relation.order:
+        keys = [
+            exp.Ordered(this=exp.column(name, alias), desc=descending, nulls_first=not descending)
+            for name, descending in relation.order
+        ]
+        tree.set("order", exp.Order(expressions=keys))

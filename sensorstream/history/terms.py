@@ -1,0 +1,203 @@
+"""The dictionary of RDF terms: every term has one number, given by the writer."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import IntEnum
+from itertools import count
+from typing import Final
+
+from psycopg2 import extensions
+
+from sensorstream.errors import TermError
+from sensorstream.history.copying import Row, copy_command, copy_text
+from sensorstream.model.datatypes import NUMERIC_TYPES, XSD_DATE_TIME, XSD_DATE_TIME_STAMP
+from sensorstream.model.terms import BlankNode, Literal, Term
+
+TERM_COLUMNS: Final = ("id", "number", "moment", "kind", "text", "datatype", "language")
+
+_TIMES: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
+# As long as Python reads an integer, and far below what "numeric" takes.
+_LONGEST_NUMBER: Final = 4300
+# Two generations of them: some 100 MB at most.
+_REMEMBERED: Final = 100_000
+# A text that is longer hardly comes again, and would make the memory's size unknown.
+_LONGEST_REMEMBERED: Final = 200
+_ASKED_AT_ONCE: Final = 10_000
+_COPY: Final = copy_command("store.terms", TERM_COLUMNS)
+_unstorable: Final = re.compile("[\x00\ud800-\udfff]").search
+
+
+class Kind(IntEnum):
+    """``store.terms.kind``."""
+
+    IRI = 0
+    BLANK = 1
+    LITERAL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TermKey:
+    """A term as it stands in ``store.terms``; the label of a blank node without ``_:``."""
+
+    kind: Kind
+    text: str
+    datatype: str | None = None
+    language: str | None = None
+
+
+def term_key(term: Term) -> TermKey:
+    """The term's columns. What PostgreSQL's text cannot hold (NUL, lone surrogates) is U+FFFD."""
+    if isinstance(term, Literal):
+        return TermKey(Kind.LITERAL, _storable(term.lexical), term.datatype, term.language)
+    if isinstance(term, BlankNode):
+        return TermKey(Kind.BLANK, _storable(term.removeprefix("_:")))
+    return TermKey(Kind.IRI, _storable(term))
+
+
+def number_of(term: Term) -> Decimal | int | float | None:
+    """The exact value of a numeric literal; None for other terms and invalid literals.
+
+    Also None for a number of more than 4300 characters: only its text is kept.
+    """
+    if not isinstance(term, Literal) or term.datatype not in NUMERIC_TYPES:
+        return None
+    if len(term.lexical) > _LONGEST_NUMBER:
+        return None
+    try:
+        value = term.value
+    except TermError:
+        # A rule may store a literal that is not valid for its datatype: its text is kept.
+        return None
+    return value if isinstance(value, int | float | Decimal) else None
+
+
+def rounded(number: Decimal | int | float | None) -> float | None:
+    """The double next to a number; infinite beyond the greatest."""
+    if number is None:
+        return None
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _moment_of(term: Term) -> datetime | None:
+    if not isinstance(term, Literal) or term.datatype not in _TIMES:
+        return None
+    try:
+        value = term.value
+    except TermError:
+        return None
+    return value if isinstance(value, datetime) else None
+
+
+class Dictionary:
+    """The numbers of terms, as the writer sees them.
+
+    All calls belong to a transaction that has locked the row of ``store.progress``, so that no term
+    gets two numbers. The newest numbers are remembered once :meth:`settle` has said that the
+    transaction is stored.
+    """
+
+    def __init__(self) -> None:
+        self._young: dict[Term, int] = {}
+        self._old: dict[Term, int] = {}
+        self._unsettled: dict[Term, int] = {}
+
+    def forget(self) -> None:
+        """Remember nothing: numbers were removed, or a transaction failed."""
+        self._young, self._old, self._unsettled = {}, {}, {}
+
+    def settle(self) -> None:
+        """The transaction is stored."""
+        self._young |= self._unsettled
+        self._unsettled = {}
+        if len(self._young) > _REMEMBERED:
+            self._old, self._young = self._young, {}
+
+    def numbers(self, cursor: extensions.cursor, terms: Iterable[Term]) -> Mapping[Term, int]:
+        """The number of each term; one that the table does not hold yet is put into it."""
+        found: dict[Term, int] = {}
+        asked: list[Term] = []
+        for term in dict.fromkeys(terms):
+            number = self._young.get(term)
+            if number is None:
+                number = self._old.get(term)
+                if number is not None:
+                    self._unsettled[term] = number
+            if number is None:
+                asked.append(term)
+            else:
+                found[term] = number
+        if asked:
+            for term, number in zip(asked, _look_up_or_add(cursor, asked), strict=True):
+                found[term] = number
+                if len(term) <= _LONGEST_REMEMBERED:
+                    self._unsettled[term] = number
+        return found
+
+
+def look_up(cursor: extensions.cursor, keys: Sequence[TermKey]) -> dict[TermKey, int]:
+    """The numbers of those terms that the table holds."""
+    found: dict[TermKey, int] = {}
+    for start in range(0, len(keys), _ASKED_AT_ONCE):
+        part = keys[start : start + _ASKED_AT_ONCE]
+        # With LIMIT the planner goes through the index, term by term, and never reads the whole
+        # table.
+        cursor.execute(
+            "select a.place, t.id "
+            "from unnest(%s::smallint[], %s::text[], %s::text[], %s::text[]) with ordinality "
+            "as a (kind, text, datatype, language, place) cross join lateral ("
+            "select id from store.terms t where t.text = a.text and t.kind = a.kind "
+            "and t.datatype is not distinct from a.datatype "
+            "and t.language is not distinct from a.language limit 1) t",
+            (
+                [each.kind.value for each in part],
+                [each.text for each in part],
+                [each.datatype for each in part],
+                [each.language for each in part],
+            ),
+        )
+        found |= {part[place - 1]: number for place, number in cursor.fetchall()}
+    return found
+
+
+def _look_up_or_add(cursor: extensions.cursor, terms: Sequence[Term]) -> list[int]:
+    keys = [term_key(each) for each in terms]
+    found = look_up(cursor, list(dict.fromkeys(keys)))
+    new = {key: term for key, term in zip(keys, terms, strict=True) if key not in found}
+    if new:
+        cursor.execute(
+            "update store.progress set last_term = last_term + %s returning last_term", (len(new),)
+        )
+        row = cursor.fetchone()
+        assert row is not None
+        found |= zip(new, count(row[0] - len(new) + 1), strict=False)
+        cursor.copy_expert(_COPY, copy_text(term_rows(new, found)))
+    return [found[key] for key in keys]
+
+
+def term_rows(new: Mapping[TermKey, Term], numbers: Mapping[TermKey, int]) -> Iterator[Row]:
+    """Rows of ``store.terms``, in the order of :data:`TERM_COLUMNS`."""
+    for key, term in new.items():
+        yield (
+            numbers[key],
+            number_of(term),
+            _moment_of(term),
+            key.kind.value,
+            key.text,
+            key.datatype,
+            key.language,
+        )
+
+
+def _storable(text: str) -> str:
+    if _unstorable(text) is None:
+        return text
+    return re.sub("[\x00\ud800-\udfff]", "\ufffd", text)

@@ -1,0 +1,106 @@
+"""``GET /individuals/{iri}`` and ``GET /latest``: the latest values of individuals."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import quote, unquote
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from sensorstream.alerts.cloudevents import plain_time
+from sensorstream.app.application import Application
+from sensorstream.app.individuals import KnownIndividual
+from sensorstream.history.latest import Latest
+from sensorstream.model.terms import BlankNode, Literal
+
+PATH = "/individuals"
+
+
+class ValueBody(BaseModel):
+    """A value; times are application times."""
+
+    value: str
+    kind: str = Field(description="iri, blank or literal")
+    datatype: str | None = Field(default=None, description="of a literal")
+    language: str | None = None
+    valid_from: int | str
+    valid_to: int | str | None = Field(description="null: it still holds, in the window")
+    message_id: str
+    inferred: bool
+
+
+class KnownBody(BaseModel):
+    """An individual: of each property the values it has, or had last."""
+
+    iri: str
+    in_window: bool
+    properties: dict[str, list[ValueBody]]
+
+
+class LatestBody(BaseModel):
+    """A page of the individuals of a class; ``next`` is the path of the next page, if any."""
+
+    individuals: list[KnownBody]
+    after: str | None = Field(description="where the next page begins, if any")
+    next: str | None
+
+
+def router(application: Application) -> APIRouter:
+    """The resource of individuals."""
+    routes = APIRouter(tags=["individuals"])
+
+    def told(known: KnownIndividual) -> KnownBody:
+        properties: dict[str, list[ValueBody]] = {}
+        for each in known.values:
+            properties.setdefault(each.triple[1], []).append(value(each))
+        return KnownBody(iri=known.name, in_window=known.in_window, properties=properties)
+
+    def value(each: Latest) -> ValueBody:
+        line = application.timeline
+        return ValueBody(
+            **_plain(each),
+            valid_from=plain_time(each.provenance.time, line),
+            valid_to=None if each.valid_to is None else plain_time(each.valid_to, line),
+            message_id=each.provenance.message,
+            inferred=each.inferred,
+        )
+
+    @routes.get(f"{PATH}/{{iri}}", summary="The latest values of an individual")
+    def individual(iri: str) -> KnownBody:
+        """Of each property the values that it has in the window, else those it had last.
+
+        The IRI is percent-encoded, slashes included.
+        """
+        return told(application.individuals.individual(unquote(iri)))
+
+    @routes.get("/latest", summary="The latest values of a class")
+    def latest(
+        class_: Annotated[str, Query(alias="class", min_length=1, description="its IRI")],
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        after: Annotated[str, Query(description="as in `next`")] = "",
+    ) -> LatestBody:
+        """The individuals that are, or were, of a class, asserted or inferred.
+
+        First those in the window, by name; then those in history, who left last first.
+        """
+        page = application.individuals.latest(class_, limit, after)
+        following = None
+        if page.after is not None:
+            told_class, told_after = quote(class_, safe=""), quote(page.after, safe="")
+            following = f"/latest?class={told_class}&limit={limit}&after={told_after}"
+        return LatestBody(
+            individuals=[told(each) for each in page.individuals],
+            after=page.after,
+            next=following,
+        )
+
+    return routes
+
+
+def _plain(latest: Latest) -> dict[str, Any]:
+    term = latest.triple[2]
+    if isinstance(term, Literal):
+        told = {"datatype": term.datatype, "language": term.language}
+        return {"value": term.lexical, "kind": "literal", **told}
+    return {"value": str(term), "kind": "blank" if isinstance(term, BlankNode) else "iri"}

@@ -1,0 +1,154 @@
+"""A Python data source for Structured Streaming: the journal's entries by key.
+
+A row is some entries of one key, not one entry: what Spark does for a row costs more than what the
+engine does for a message. The offset is the number of an entry.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
+from pyspark.sql.types import StructType
+
+from sensorstream.errors import HistoryError
+from sensorstream.history.database import connect, translating
+from sensorstream.history.journal_rows import JournalRow, journal_rows
+from sensorstream.streaming.chunk import pack
+from sensorstream.streaming.routing import CONTROLS, key_reader
+
+FORMAT: Final = "sensorstream-journal"
+SCHEMA: Final = "key string, first bigint, controls bigint, entries binary"
+_ARROW: Final = pa.schema(
+    [
+        ("key", pa.string()),
+        ("first", pa.int64()),
+        ("controls", pa.int64()),
+        ("entries", pa.binary()),
+    ]
+)
+_LEAST: Final = 500
+"""Entries that are worth a partition of their own."""
+_AT_A_TIME: Final = 5_000
+"""Entries that a partition holds in memory."""
+
+
+@dataclass
+class SeqRange(InputPartition):  # type: ignore[misc]
+    """The entries with ``after < seq <= upto``; ``controls``: the last control entry to know."""
+
+    after: int
+    upto: int
+    controls: int
+
+
+class JournalSource(DataSource):  # type: ignore[misc]
+    """Options: ``url`` of the history, ``key``, ``prefixes``, ``depth``, ``batch``, ``parts``.
+
+    ``prefixes`` is a dictionary, pickled and in hexadecimal digits.
+    """
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        self.options = options
+
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> JournalReader:  # noqa: N802 - Spark's name
+        return JournalReader(dict(self.options))
+
+
+class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
+    """Planned in a Python process of the driver, run in those of the executors."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self._options = options
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        return {"seq": 0, "controls": 0}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        return ReadMaxRows(int(self._options["batch"]))
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
+        """The last entry of the next batch.
+
+        Raises:
+            HistoryError: the journal cannot be read, or it is not the one that was read before.
+        """
+        with (
+            closing(connect(self._options["url"], application="sensorstream stream")) as connection,
+            translating("cannot read the journal"),
+            connection.cursor() as cursor,
+        ):
+            cursor.execute("select coalesce(max(seq), 0) from store.messages")
+            (last,) = cursor.fetchone() or (0,)
+            if last < start["seq"]:
+                raise HistoryError(
+                    f"the journal ends at entry {last}, but the pipeline has processed entry "
+                    f"{start['seq']}: pipeline.folder belongs to another history; expected a "
+                    "folder of its own"
+                )
+            if isinstance(limit, ReadMaxRows):
+                last = min(last, start["seq"] + limit.max_rows)
+            cursor.execute(
+                "select max(seq) from store.messages "
+                "where seq > %s and seq <= %s and kind = any(%s)",
+                (start["seq"], last, list(CONTROLS)),
+            )
+            (control,) = cursor.fetchone() or (None,)
+        return {"seq": last, "controls": control or start["controls"]}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """Ranges of entries; more entries give more ranges."""
+        first, last = start["seq"], end["seq"]
+        parts = max(1, min(int(self._options["parts"]), (last - first) // _LEAST))
+        bounds = [first + (last - first) * n // parts for n in range(parts + 1)]
+        return [
+            SeqRange(low, high, end["controls"]) for low, high in pairwise(bounds) if high > low
+        ]
+
+    def read(self, partition: SeqRange) -> Iterator[pa.RecordBatch]:
+        """The entries of a range by key, in order for each key."""
+        prefixes = pickle.loads(bytes.fromhex(self._options["prefixes"]))
+        key_of = key_reader(self._options["key"], prefixes, int(self._options["depth"]))
+        groups: dict[str, list[JournalRow]] = {}
+        held = 0
+        for row in journal_rows(self._options["url"], partition.after, partition.upto):
+            _, _, source, _, _, content, _, kind, *_ = row
+            groups.setdefault(key_of(kind, source, content), []).append(row)
+            held += 1
+            if held == _AT_A_TIME:
+                yield _batch(groups, partition.controls)
+                groups, held = {}, 0
+        if groups:
+            yield _batch(groups, partition.controls)
+
+    def commit(self, end: Any) -> None:
+        """Nothing: the journal is kept."""
+
+    def stop(self) -> None:
+        """Nothing is open."""
+
+
+def _batch(groups: dict[str, list[JournalRow]], controls: int) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array(list(groups), pa.string()),
+            pa.array([each[0][0] for each in groups.values()], pa.int64()),
+            pa.array([controls] * len(groups), pa.int64()),
+            pa.array([pack(each) for each in groups.values()], pa.binary()),
+        ],
+        schema=_ARROW,
+    )

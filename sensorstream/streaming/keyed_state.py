@@ -1,0 +1,90 @@
+"""The stateful operator: a key's entries go to its engine, and Spark keeps what rebuilds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+# PySpark imports it late, in a worker, and there its absence is told as "str() failed".
+import google.protobuf  # noqa: F401
+from pyspark import TaskContext
+from pyspark.sql import Row
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from sensorstream.streaming.host_client import HostClient
+from sensorstream.streaming.work import HostTask, Place, Work
+
+OUTPUT: Final = "key string, effects binary"
+
+
+class KeyedState(StatefulProcessor):  # type: ignore[misc]
+    """The state of a key: its place, the last checkpoint of its engine, and the entries since.
+
+    A batch costs its entries: it appends them to the list, and every so often a checkpoint
+    replaces the list.
+    """
+
+    def __init__(self, folder: str, task: HostTask) -> None:
+        """``folder`` is for the sockets of the hosts."""
+        self._folder = folder
+        self._task = task
+        self._client: HostClient | None = None
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Called by Spark in each task."""
+        self._place = handle.getValueState("place", "first bigint, last bigint, since bigint")
+        self._checkpoint = handle.getValueState("checkpoint", "last bigint, state binary")
+        self._entries = handle.getListState("entries", "entries binary")
+
+    def handleInputRows(  # noqa: N802 - Spark's name
+        self,
+        key: Any,
+        rows: Iterator[Row],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[Row]:
+        """Called by Spark for each key that has entries in the batch."""
+        client = self._host()
+        (name,) = key
+        given = list(rows)
+        chunks = [bytes(each.entries) for each in given]
+        controls = max(each.controls for each in given)
+        found = self._place.get()
+        place = None if found is None else Place(*found)
+        done = client.work(Work(name, place, controls, chunks))
+        if done is None:
+            checkpoint = self._checkpoint.get()
+            done = client.work(
+                Work(
+                    name,
+                    place,
+                    controls,
+                    chunks,
+                    rebuild=True,
+                    checkpoint=None
+                    if checkpoint is None
+                    else (checkpoint[0], bytes(checkpoint[1])),
+                    kept=[bytes(each) for (each,) in self._entries.get()],
+                )
+            )
+        assert done is not None, "it was given all that it may ask for"
+        if done.checkpoint is None:
+            self._entries.appendValue((done.entries,))
+        else:
+            self._checkpoint.update((done.place.last, done.checkpoint))
+            self._entries.clear()
+        self._place.update((done.place.first, done.place.last, done.place.since))
+        yield Row(key=name, effects=done.effects)
+
+    def close(self) -> None:
+        """Called by Spark at the end of each task."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _host(self) -> HostClient:
+        if self._client is None:
+            task = TaskContext.get()
+            assert task is not None, "Spark calls this in a task"
+            self._client = HostClient(Path(self._folder), task.partitionId(), self._task)
+        return self._client

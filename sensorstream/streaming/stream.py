@@ -1,0 +1,190 @@
+"""Runs the pipeline: one query of Structured Streaming from the journal to the history."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sensorstream.app.wiring import read_rules
+from sensorstream.errors import HistoryError, SettingsError, SparkError
+from sensorstream.extras import require
+from sensorstream.history.database import engine as database_engine
+from sensorstream.history.store import PostgresStore, Writes
+from sensorstream.history.views import install_views
+from sensorstream.journal.takeover import PutOntology
+from sensorstream.model.schema import Schema
+from sensorstream.settings import Settings
+from sensorstream.spark.session import spark_session
+from sensorstream.streaming.engine_host import deployment_of
+from sensorstream.streaming.routing import key_reader
+from sensorstream.streaming.sink import HistorySink
+from sensorstream.streaming.work import HostTask
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+_CONFIGURATION: Final[Mapping[str, str]] = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    # A batch writes its own changes to the folder, not the whole state.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+}
+_MARK: Final = "sensorstream.json"
+Told = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A pipeline that runs."""
+
+    store: PostgresStore
+    query: StreamingQuery
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until it has ended; False if it runs after so many seconds.
+
+        Raises:
+            SparkError: it has failed.
+        """
+        from pyspark.errors import PySparkException
+
+        try:
+            return bool(self.query.awaitTermination(seconds))
+        except PySparkException as error:
+            raise SparkError(f"the pipeline failed: {_cause(str(error))}") from error
+
+
+@contextmanager
+def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running]:
+    """Start Spark and the pipeline, over the history at ``url``; it ends with the block.
+
+    Args:
+        settings: those of the deployment; every executor must find its files in the same places.
+        url: every executor must reach it.
+        told: gets the number of entries of each batch that is stored, and its last entry.
+
+    Raises:
+        SettingsError, LanguageError, OntologyError: the deployment is not valid; or
+            ``pipeline.folder`` was made with another key.
+        HistoryError: the history cannot be used, or another process writes to it.
+        SparkError: Spark does not start.
+        MissingExtra: the extra "spark" is not installed.
+    """
+    require("spark", "the pipeline on Spark")
+    with ExitStack() as stack:
+        store = PostgresStore.open(url, settings.time.timeline, Writes.EFFECTS)
+        stack.callback(store.close)
+        task = _task(settings, url, store)
+        deployment = deployment_of(task)
+        prefixes = prefixes_of(settings)
+        key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
+        folder = settings.pipeline.folder
+        _check_folder(folder, settings, store)
+        _show_views(url, settings, deployment.ontology.schema)
+        spark = stack.enter_context(spark_session(settings.spark.master, _CONFIGURATION))
+        sockets = stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-"))
+        query = _start(spark, settings, task, sockets, HistorySink(store, told), prefixes)
+        stack.callback(query.stop)
+        yield Running(store, query)
+
+
+def prefixes_of(settings: Settings) -> dict[str, str]:
+    """The prefixes of the rule files, which the XPath of the key may use."""
+    files = read_rules(settings.rules.files)
+    return {each.name: each.iri for file in files for each in file.prefixes if each.name}
+
+
+def _task(settings: Settings, url: str, store: PostgresStore) -> HostTask:
+    put = store.last_accepted(PutOntology.kind, store.last_seq())
+    ontology = None if put is None else (put.content, put.source)
+    return HostTask(settings, url, ontology, secrets.token_bytes(32))
+
+
+def _show_views(url: str, settings: Settings, schema: Schema) -> None:
+    database = database_engine(url, pool_size=1)
+    try:
+        install_views(database, schema, settings.time.timeline)
+    finally:
+        database.dispose()
+
+
+def _check_folder(folder: Path, settings: Settings, store: PostgresStore) -> None:
+    """Check that the state in the folder, if there is any, is of this pipeline.
+
+    Raises:
+        SettingsError: it was made with another key.
+        HistoryError: there is none, and the journal's first entries were deleted.
+    """
+    mark, key = folder / _MARK, {"key": settings.pipeline.key}
+    if mark.is_file():
+        found = json.loads(mark.read_text(encoding="utf-8"))
+        if found != key:
+            raise SettingsError(
+                f"pipeline.key: {folder} holds the engines of the keys '{found.get('key')}', not "
+                f"'{settings.pipeline.key}': expected the same key, or another pipeline.folder "
+                "(the journal is then processed again from its beginning)"
+            )
+        return
+    if not store.whole():
+        raise HistoryError(
+            f"{folder} holds no state of a pipeline, and the journal does not hold all its "
+            "entries any more: restore the folder, or start with an empty database"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    mark.write_text(json.dumps(key), encoding="utf-8")
+
+
+def _start(
+    spark: SparkSession,
+    settings: Settings,
+    task: HostTask,
+    sockets: str,
+    sink: HistorySink,
+    prefixes: Mapping[str, str],
+) -> StreamingQuery:
+    from sensorstream.streaming.journal_source import FORMAT, JournalSource
+    from sensorstream.streaming.keyed_state import OUTPUT, KeyedState
+
+    cores = spark.sparkContext.defaultParallelism
+    spark.conf.set("spark.sql.shuffle.partitions", str(cores))
+    spark.dataSource.register(JournalSource)
+    entries = (
+        spark.readStream.format(FORMAT)
+        .options(
+            url=task.url,
+            key=settings.pipeline.key,
+            prefixes=pickle.dumps(dict(prefixes)).hex(),
+            depth=str(settings.server.max_depth),
+            batch=str(settings.pipeline.batch),
+            parts=str(cores),
+        )
+        .load()
+    )
+    effects = entries.groupBy("key").transformWithState(
+        statefulProcessor=KeyedState(sockets, task),
+        outputStructType=OUTPUT,
+        outputMode="append",
+        timeMode="none",
+    )
+    return (
+        effects.writeStream.foreachBatch(sink)
+        .option("checkpointLocation", str(settings.pipeline.folder))
+        .outputMode("append")
+        .start()
+    )
+
+
+def _cause(told: str) -> str:
+    """The last line of Spark's report that names an error."""
+    lines = [line.strip() for line in told.splitlines() if "Error: " in line]
+    return lines[-1] if lines else told.strip().partition("\n")[0]

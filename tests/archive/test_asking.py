@@ -1,0 +1,139 @@
+"""The archive answers SQL as PostgreSQL does, and opens nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sensorstream.archive.asking import open_archive, run_archive_sql
+from sensorstream.archive.manifest import State, kept_parts
+from sensorstream.archive.moving import archive
+from sensorstream.errors import ArchiveError, QueryError
+from sensorstream.history.read_only_sql import SqlResult, run_sql
+from sensorstream.history.views import view_definitions
+from sensorstream.model.schema import Schema
+from tests.archive.conftest import EX, LINE
+from tests.archive.test_archiving import END
+
+QUESTIONS = (
+    "select iri, value, valid_from, valid_to, message_id, inferred from x where value > 5",
+    f"select subject, object from statements where predicate = '{EX}hasName' and language = 'en'",
+    "select class, count(*) from individuals group by class",
+    "select h.iri, r.value from human h join has_location r on r.iri = h.iri where h.x > 3",
+    "select count(*), 7 / 2, -7 / 2 from human where time > '2014-08-02T00:00:00Z'",
+    "select value from speed order by value desc limit 40",
+    f"select object from statements where subject = '{EX}human-7' and not superseded",
+    "select count(*) from statements where starts_with(subject, '_:')",
+)
+
+
+def ask(url: str, folder: Path, text: str, schema: Schema, **limits: float) -> SqlResult:
+    told = {"memory": 256, "timeout": 30.0, "row_limit": 100_000, **limits}
+    return run_archive_sql(
+        url,
+        folder,
+        text,
+        schema=schema,
+        timeline=LINE,
+        memory=int(told["memory"]),
+        timeout=told["timeout"],
+        row_limit=int(told["row_limit"]),
+    )
+
+
+def plain(found: SqlResult) -> list[str]:
+    """Rows as texts: only the class of a number or of a time zone may differ."""
+    return [
+        str([str(float(c)) if isinstance(c, float) else str(c) for c in row]) for row in found.rows
+    ]
+
+
+def test_every_view_shows_what_postgresql_showed(
+    history: str, archived: Path, schema: Schema
+) -> None:
+    views = [
+        each.name
+        for each in view_definitions(schema, LINE)
+        if each.name not in ("messages", "alerts")
+    ]
+    texts = [f'select * from "{name}"' for name in views]
+    before = [run_sql(history, text, timeout=30, row_limit=10**6) for text in texts]
+    archive(history, archived, END, LINE)
+    for text, told in zip(texts, before, strict=True):
+        found = ask(history, archived, text, schema)
+        assert found.columns == told.columns, text
+        assert sorted(plain(found)) == sorted(plain(told)), text
+
+
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_questions_have_the_answers_of_postgresql(
+    text: str, history: str, archived: Path, schema: Schema
+) -> None:
+    before = run_sql(history, text, timeout=30, row_limit=10**6)
+    archive(history, archived, END, LINE)
+    found = ask(history, archived, text, schema)
+    assert sorted(plain(found)) == sorted(plain(before))
+    assert found.rows
+
+
+def test_an_empty_archive_has_all_views_without_rows(
+    history: str, archived: Path, schema: Schema
+) -> None:
+    assert ask(history, archived, "select * from human", schema).rows == ()
+
+
+def test_missing_rows_are_told(history: str, archived: Path, schema: Schema) -> None:
+    archive(history, archived, END, LINE)
+    found = ask(history, archived, "select * from statements", schema, row_limit=7)
+    assert (len(found.rows), found.truncated) == (7, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("select", "syntax error|SELECT clause without selection list"),
+        ("select * from nowhere", "nowhere"),
+        ("select 1; select 2", "expected one SELECT"),
+        ("", "expected one SELECT"),
+        ("copy (select 1) to '{file}'", "expected one SELECT"),
+        ("delete from store.stays", "expected one SELECT"),
+        ("set memory_limit = '99GB'", "expected one SELECT"),
+        ("attach '/tmp/other.db'", "expected one SELECT"),
+        ("install httpfs", "expected one SELECT"),
+        ("select * from read_csv('/etc/passwd')", "Cannot access file"),
+        ("select * from read_text('{folder}/../secret')", "Cannot access file"),
+        ("select * from query('copy (select 1) to ''{file}''')", "SELECT"),
+        ("select * from alerts", "never archived: ask PostgreSQL, with --on history"),
+    ],
+)
+def test_what_is_no_question_to_the_archive_is_refused(
+    text: str, told: str, history: str, archived: Path, schema: Schema
+) -> None:
+    part, *_ = archive(history, archived, END, LINE)
+    (archived.parent / "secret").write_text("secret")
+    files = {path: path.read_bytes() for path in archived.rglob("*.parquet")}
+    (file, *_) = files
+    with pytest.raises(QueryError, match=told):
+        ask(history, archived, text.format(file=file, folder=archived), schema)
+    assert {path: path.read_bytes() for path in archived.rglob("*.parquet")} == files
+    assert part.bytes
+
+
+def test_time_and_memory_are_limited(history: str, archived: Path, schema: Schema) -> None:
+    archive(history, archived, END, LINE)
+    endless = "select count(*) from range(100000000000) a, range(1000) b where a.range % 7 = 3"
+    with pytest.raises(QueryError, match=r"longer than history\.statement_timeout"):
+        ask(history, archived, endless, schema, timeout=0.3)
+    large = "select a.range from range(100000000) a order by random()"
+    with pytest.raises(QueryError, match=r"more memory than archive\.memory"):
+        ask(history, archived, large, schema, memory=64)
+
+
+def test_a_file_that_is_gone_is_told(history: str, archived: Path, schema: Schema) -> None:
+    archive(history, archived, END, LINE)
+    parts = kept_parts(history, State.ARCHIVED)
+    for path in archived.rglob("*.parquet"):
+        path.unlink()
+    with pytest.raises(ArchiveError, match="is missing: expected"):
+        open_archive(parts, archived, schema, LINE, 256)

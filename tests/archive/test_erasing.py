@@ -1,0 +1,175 @@
+"""An erased individual is named nowhere any more, and nothing else has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+from sensorstream.archive.erasing import erase, names
+from sensorstream.archive.layout import TABLES
+from sensorstream.archive.manifest import State, kept_parts
+from sensorstream.archive.moving import archive
+from sensorstream.engine.checkpoint import dump, text_of
+from sensorstream.engine.engine import EngineState
+from sensorstream.engine.notices import Notices
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import HistoryError
+from sensorstream.history.store import PostgresStore
+from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.model.events import Alert, Individual, Message, Provenance
+from sensorstream.model.terms import IRI
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.rules.memory import RuleMemory
+from sensorstream.window.state import Counters, PaneState, WindowState
+from tests.archive.conftest import DAY, EX, LINE, START, fill
+from tests.archive.test_archiving import count, rows
+
+GONE = IRI(f"{EX}human-1")
+# 40 individuals have four stays each; those of human-1 are 1, 41, 81, 121.
+_LAST = 25
+
+
+def state(name: IRI) -> EngineState:
+    """An engine's state with one individual in its window."""
+    one = Individual(name, 500, 1, 1, 1, "m1", {(name, RDF_TYPE, GONE): Provenance("m1", 1)})
+    if name != GONE:
+        one.statements.clear()
+    window = WindowState(Counters(), (one,), {}, (PaneState(names=(name,)),))
+    return EngineState(window, RuleMemory(), Notices())
+
+
+@pytest.fixture
+def url(history: str, archived: Path) -> str:
+    """A history whose first day is archived, with alerts and messages that name the individual."""
+    with PostgresStore.open(history, LINE) as store:
+        texts = (
+            f"<a about='{EX}human-12'/>",
+            f"<a about='{GONE}'/>",
+            "<mapped/>",
+            "<other/>",
+            "<last/>",
+        )
+        seqs = range(21, 21 + len(texts))
+        store.append(
+            [
+                Record(n, Message(f"m{n}", text.encode(), n, "rest"), START)
+                for n, text in zip(seqs, texts, strict=True)
+            ]
+        )
+        alerts = (
+            Alert("a1", "r", "rule", "info", f"<{GONE}> is here", "", 1, "m24"),
+            Alert("a2", "r", "rule", "info", f"<{EX}human-12> is here", f"{EX}human-12", 1, "m24"),
+        )
+        statuses = tuple(MessageStatus(n, Status.REJECTED) for n in seqs)
+        store.commit(Effects(_LAST, (), (), alerts, statuses, START))
+        store.save_checkpoint(20, dump(state(GONE)))
+        store.save_checkpoint(_LAST, dump(state(IRI(f"{EX}human-12"))))
+    archive(history, archived, LINE.of(START) + DAY, LINE)
+    assert kept_parts(history, State.ARCHIVED)
+    return history
+
+
+def mapped(message: Message) -> bool:
+    return message.content == b"<mapped/>"
+
+
+def statements_left(url: str, folder: Path) -> Mapping[str, list[str]]:
+    """All statements and stays, of PostgreSQL and of the archive, as texts."""
+    stored = rows(
+        url,
+        "select s.text, p.text, o.text, valid_from, valid_to, stay, message "
+        "from store.statements x join store.terms s on s.id = x.subject "
+        "join store.terms p on p.id = x.predicate join store.terms o on o.id = x.object",
+    )
+    archived: list[Sequence[object]] = []
+    for part in kept_parts(url, State.ARCHIVED):
+        for row in parquet.read_table(part.file(folder, TABLES[0])).drop(["moment"]).to_pylist():
+            archived.append(
+                [
+                    row["subject"].removeprefix("_:"),
+                    row["predicate"],
+                    row["object"].removeprefix("_:") if row["kind"] == "blank" else row["object"],
+                    *(row[each] for each in ("valid_from", "valid_to", "stay", "message")),
+                ]
+            )
+    return {"all": sorted(str(list(each)) for each in [*stored, *archived])}
+
+
+def everything(url: str, folder: Path) -> str:
+    """All texts that are kept anywhere."""
+    found = [
+        text_of(bytes(content))
+        for (content,) in rows(url, "select state from store.checkpoints")
+        if isinstance(content, memoryview)
+    ]
+    for table in ("terms", "messages", "alerts", "deliveries"):
+        found.append(str(rows(url, f"select t::text from store.{table} t")))
+    for path in folder.rglob("*.parquet"):
+        found.append(str(parquet.read_table(path).to_pydict()))
+    found += [
+        bytes(content).decode("utf-8", "replace")
+        for (content,) in rows(url, "select content from store.messages")
+        if isinstance(content, memoryview)
+    ]
+    return "\n".join(found)
+
+
+def test_nothing_names_it_any_more_and_the_rest_is_as_before(url: str, archived: Path) -> None:
+    before = statements_left(url, archived)["all"]
+    assert names(everything(url, archived), GONE)
+    stays = [str(n) for n in (1, 41, 81, 121)]
+    told = erase(url, archived, GONE, LINE, mapped, dry=True).counts
+    assert statements_left(url, archived)["all"] == before
+    assert erase(url, archived, GONE, LINE, mapped).counts == told
+    assert not names(everything(url, archived), GONE)
+    left = statements_left(url, archived)["all"]
+    assert left == [each for each in before if each.split(", ")[-2] not in stays]
+    assert told["statements"] + told["archived statements"] == 4 * 11
+    assert told["stays"] + told["archived stays"] == 4
+    assert told["archived stays"] > 0
+    kept = [seq for (seq,) in rows(url, "select seq from store.messages order by seq")]
+    assert kept[-3:] == [21, 24, 25]
+    assert rows(url, "select id from store.alerts") == [("a2",)]
+    assert count(url, archived)[1] == 160 - 4
+    again = erase(url, archived, GONE, LINE, mapped).counts
+    assert set(again.values()) == {0}
+
+
+def test_one_that_is_still_in_the_window_is_not_erased(url: str, archived: Path) -> None:
+    before = everything(url, archived)
+    with pytest.raises(HistoryError, match="is still in the window"):
+        erase(url, archived, IRI(f"{EX}human-12"), LINE, mapped)
+    assert everything(url, archived) == before
+
+
+def test_a_restart_must_not_need_the_journal(url: str, archived: Path) -> None:
+    with PostgresStore.open(url, LINE) as store:
+        fill(store, range(161, 163), _LAST + 1, messages=1)
+    with pytest.raises(HistoryError, match="start the server and stop it, then erase"):
+        erase(url, archived, GONE, LINE, mapped)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (f'"{GONE}"', True),
+        (f"at <{GONE}>.", True),
+        (f"{GONE}.", True),
+        (f"{GONE}2", False),
+        (f"{GONE}/room", False),
+        (f"{GONE}.5", False),
+    ],
+)
+def test_a_longer_name_is_another_one(text: str, named: bool) -> None:
+    assert names(text, GONE) is named
+
+
+def test_a_running_server_is_in_the_way(url: str, archived: Path) -> None:
+    with (
+        PostgresStore.open(url, LINE),
+        pytest.raises(HistoryError, match="another process writes"),
+    ):
+        erase(url, archived, GONE, LINE, mapped)

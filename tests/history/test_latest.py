@@ -1,0 +1,148 @@
+"""The latest values against their definition, on random histories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+import psycopg2
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from sensorstream.engine.outcome import Status
+from sensorstream.history.database import engine
+from sensorstream.history.latest import Latest, Member, last_members, latest_values
+from sensorstream.history.store import PostgresStore
+from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.events import Ended, Message, Provenance
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
+
+NOW = datetime(2014, 8, 1, tzinfo=UTC)
+EX = "http://example.org/"
+SUBJECTS: Sequence[Subject] = (IRI(f"{EX}a"), IRI(f"{EX}b"), BlankNode("_:c"))
+CLASS = IRI(f"{EX}Human")
+PROPERTIES = (RDF_TYPE, IRI(f"{EX}p"), IRI(f"{EX}q"))
+VALUES: Sequence[Term] = (
+    CLASS,
+    Literal("1", XSD_INTEGER),
+    Literal("1"),
+    Literal("one", language="en"),
+    IRI(f"{EX}a"),
+    BlankNode("_:c"),
+)
+FIRST = (2**63 - 1, 2**63 - 1)
+
+# Far apart, too: in several partitions.
+ends = st.one_of(st.integers(1, 5), st.sampled_from([200_000, 10_000_000]))
+statements = st.builds(
+    lambda subject, predicate, value, end, inferred: Ended(
+        1, subject, (subject, predicate, value), Provenance("m1", 0), end, inferred
+    ),
+    st.sampled_from(SUBJECTS),
+    st.sampled_from(PROPERTIES),
+    st.sampled_from(VALUES),
+    ends,
+    st.booleans(),
+)
+
+
+@pytest.fixture
+def database(url: str, store: PostgresStore) -> Iterator[Engine]:
+    opened = engine(url)
+    yield opened
+    opened.dispose()
+
+
+def fill(url: str, store: PostgresStore, ended: Sequence[Ended]) -> None:
+    """A history of nothing but some statements."""
+    connection = psycopg2.connect(url)
+    with connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.statements")
+    connection.close()
+    seq = store.last_seq() + 1
+    store.append([Record(seq, Message(f"m{seq}", b"", seq, "rest"), NOW)])
+    statuses = (MessageStatus(seq, Status.ACCEPTED),)
+    store.commit(Effects(seq, (), tuple(ended), (), statuses, NOW))
+
+
+def by_definition(name: Subject, ended: Sequence[Ended]) -> set[tuple[Triple, int, bool]]:
+    own = [each for each in ended if each.triple[0] == name]
+    return {
+        (each.triple, each.valid_to, each.inferred)
+        for each in own
+        if each.valid_to == max(e.valid_to for e in own if e.triple[1] == each.triple[1])
+    }
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(ended=st.lists(statements, max_size=30))
+def test_the_latest_values_are_those_that_ended_last(
+    url: str, store: PostgresStore, database: Engine, ended: list[Ended]
+) -> None:
+    fill(url, store, ended)
+    found = latest_values(database, [*SUBJECTS, IRI(f"{EX}nobody")], 30)
+    for name in SUBJECTS:
+        known = found.get(name, [])
+        told = {(each.triple, each.valid_to, each.inferred) for each in known}
+        assert told == by_definition(name, ended)
+        assert all(each.provenance == Provenance("m1", 0) for each in known)
+    assert IRI(f"{EX}nobody") not in found
+
+    members = [
+        (max(e.valid_to for e in own), name)
+        for name in SUBJECTS
+        if (own := [e for e in ended if e.triple == (name, RDF_TYPE, CLASS)])
+    ]
+    pages: list[Member] = []
+    before = FIRST
+    while page := last_members(database, CLASS, before, 2, 30):
+        pages += page
+        before = (page[-1].valid_to, page[-1].number)
+    assert sorted((each.valid_to, each.name) for each in pages) == sorted(members)
+    assert [each.valid_to for each in pages] == sorted((e for e, _ in members), reverse=True)
+
+
+def test_many_former_values_are_not_read(url: str, store: PostgresStore, database: Engine) -> None:
+    name, predicate = SUBJECTS[0], PROPERTIES[1]
+    former = [
+        Ended(1, name, (name, predicate, VALUES[n % 2 + 1]), Provenance("m1", n), n + 1)
+        for n in range(20_000)
+    ]
+    other = Ended(1, name, (name, PROPERTIES[2], VALUES[0]), Provenance("m1", 5), 6)
+    fill(url, store, [*former, other])
+    connection = psycopg2.connect(url)
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute("analyze store.statements")
+        cursor.execute("select pg_stat_force_next_flush()")
+        cursor.execute(READ)
+        before = cursor.fetchone()
+        found = latest_values(database, [name], 30)
+        database.dispose()
+        rows_read = 0
+        for _ in range(200):
+            cursor.execute("select pg_stat_clear_snapshot()")
+            cursor.execute("select pg_sleep(0.05)")
+            cursor.execute(READ)
+            after = cursor.fetchone()
+            assert before is not None
+            assert after is not None
+            rows_read = after[0] - before[0]
+            if rows_read:
+                break
+    connection.close()
+    assert found[name] == [
+        Latest(former[-1].triple, Provenance("m1", 19_999), 20_000, inferred=False),
+        Latest(other.triple, Provenance("m1", 5), 6, inferred=False),
+    ]
+    assert 0 < rows_read < 50
+
+
+READ = """
+select coalesce(sum(coalesce(idx_tup_fetch, 0) + coalesce(seq_tup_read, 0)), 0)
+from pg_stat_user_tables where relname like 'statements%'
+"""

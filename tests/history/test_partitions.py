@@ -1,0 +1,120 @@
+"""Partitions cover every instant once, at whole units, and stay few."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import psycopg2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sensorstream.history.partitions import (
+    END,
+    FIRST,
+    Partition,
+    Partitions,
+    new_partition,
+    partitions,
+)
+from sensorstream.history.store import PostgresStore
+from sensorstream.model.timeline import Timeline
+
+UNITS = {Timeline.INTEGER: 65_536, Timeline.DATETIME: 86_400_000_000}
+DAY = UNITS[Timeline.DATETIME]
+
+
+def made(
+    instants: Sequence[int], timeline: Timeline, full: frozenset[str] = frozenset()
+) -> list[Partition]:
+    """The partitions after each instant has asked for its own."""
+    there: list[Partition] = []
+    for instant in instants:
+        if not any(each.low <= instant < each.high for each in there):
+            there.append(new_partition(instant, there, full, timeline))
+            there.sort(key=lambda each: each.low)
+    return there
+
+
+@given(
+    st.sampled_from(Timeline),
+    st.lists(
+        st.integers(FIRST, END - 1) | st.integers(-(10**12), 10**12) | st.just(FIRST), max_size=60
+    ),
+    st.integers(0, 3),
+)
+def test_every_instant_has_one_partition(
+    timeline: Timeline, instants: list[int], dense: int
+) -> None:
+    there: list[Partition] = []
+    for number, instant in enumerate(instants):
+        if not any(each.low <= instant < each.high for each in there):
+            full = frozenset(each.name for each in there if hash(each.low) % 4 < dense)
+            there.append(new_partition(instant, there, full, timeline))
+            there.sort(key=lambda each: each.low)
+        holding = [each for each in there if each.low <= instant < each.high]
+        assert len(holding) == 1, number
+    assert all(one.high <= other.low for one, other in pairwise(there))
+    unit = UNITS[timeline]
+    for each in there:
+        assert each.low % unit == 0 or each.low == FIRST
+        assert each.high % unit == 0 or each.high == END
+
+
+def test_a_day_of_much_traffic_has_a_partition_of_its_own() -> None:
+    there: list[Partition] = []
+    for day in range(10):
+        full = frozenset(each.name for each in there)
+        there.append(new_partition(day * DAY + 5, there, full, Timeline.DATETIME))
+    assert there == [Partition(day * DAY, (day + 1) * DAY) for day in range(10)]
+
+
+def test_slow_traffic_shares_a_partition_of_a_month_at_most() -> None:
+    there = made([day * DAY for day in range(365)], Timeline.DATETIME)
+    assert len(there) < 20
+    assert max(each.high - each.low for each in there) == 32 * DAY
+
+
+@pytest.mark.parametrize("timeline", Timeline)
+@pytest.mark.parametrize("order", ["forwards", "backwards", "scattered"])
+def test_ten_thousand_different_days_make_few_partitions(timeline: Timeline, order: str) -> None:
+    unit = UNITS[timeline]
+    days = [number * 365 for number in range(-5_000, 5_000)]
+    if order == "backwards":
+        days.reverse()
+    if order == "scattered":
+        days = [days[number * 7919 % 10_000] for number in range(10_000)]
+    there = made([day * unit for day in days], timeline)
+    assert len(there) < 400
+
+
+def test_what_the_catalog_says_is_what_was_made(store: PostgresStore, url: str) -> None:
+    instants = [FIRST, -70_000, 0, 5, 65_536, 10**15, END - 1]
+    connection = psycopg2.connect(url)
+    with connection, connection.cursor() as cursor:
+        known = Partitions(Timeline.INTEGER)
+        known.make(cursor, instants)
+        known.make(cursor, instants)
+        there = partitions(cursor)
+        for number, instant in enumerate(instants):
+            cursor.execute(
+                "insert into store.statements values (1, 2, 3, 0, %s, %s, 1, null, false)",
+                (instant, number),
+            )
+    connection.close()
+    assert all(sum(each.low <= x < each.high for each in there) == 1 for x in instants)
+
+
+def test_a_new_partition_waits_for_no_query(store: PostgresStore, url: str) -> None:
+    reader, writer = psycopg2.connect(url), psycopg2.connect(url)
+    with reader.cursor() as reading, writer.cursor() as writing:
+        Partitions(Timeline.INTEGER).make(writing, [5])
+        writer.commit()
+        reading.execute("select count(*) from store.statements")
+        writing.execute("set lock_timeout = '1s'")
+        Partitions(Timeline.INTEGER).make(writing, [10**9])
+        writer.commit()
+        assert len(partitions(reading)) == 2
+    reader.close()
+    writer.close()

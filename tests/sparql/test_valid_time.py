@@ -1,0 +1,111 @@
+"""AT and DURING: the valid time of a query over history."""
+
+from __future__ import annotations
+
+import pytest
+
+from sensorstream.errors import Position, QueryError, UnsupportedQuery
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.vocabulary import GRAPH_PERSISTENT
+from sensorstream.sparql.algebra import Query, ValidTime
+from sensorstream.sparql.answerable import check_answerable, check_graphs
+from sensorstream.sparql.parser import Parsed, parse_query, read_query
+from sensorstream.sparql.printing import query_text
+from sensorstream.streams.event_lines import SECOND, instant_of
+from sensorstream.streams.processor import StreamProcessor
+
+MOMENT = "2014-08-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("clause", "time"),
+    [
+        (f'AT "{MOMENT}"', ValidTime(MOMENT)),
+        (f'at "{MOMENT}"^^<http://www.w3.org/2001/XMLSchema#dateTime>', ValidTime(MOMENT)),
+        ("AT 50", ValidTime("50")),
+        ("AT -50", ValidTime("-50")),
+        ("AT '''5\\t0'''", ValidTime("5\t0")),
+        ('DURING "2014-08-01"/"2014-08-02"', ValidTime("2014-08-01", "2014-08-02")),
+        ("DURING 0/100", ValidTime("0", "100")),
+        ("During -9 / -1", ValidTime("-9", "-1")),
+        ("DURING 5/5", ValidTime("5", "5")),
+    ],
+)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "SELECT ?s {} WHERE {{ ?s ?p ?o }} GROUP BY ?s",
+        "SELECT * FROM <urn:g> {} FROM NAMED <urn:h> {{ ?s ?p ?o }}",
+        "CONSTRUCT {{ ?s ?p ?o }} {} WHERE {{ ?s ?p ?o }}",
+        "CONSTRUCT {} WHERE {{ ?s ?p ?o }}",
+        "DESCRIBE <urn:a> ?b {}",
+        "DESCRIBE * {} {{ ?b ?p ?o }} LIMIT 1",
+        "ASK {} {{ ?s ?p ?o }}",
+    ],
+)
+def test_a_query_of_any_form_may_say_its_valid_time(
+    form: str, clause: str, time: ValidTime
+) -> None:
+    query = parse_query(form.format(clause))
+    assert query.valid_time == time
+    assert parse_query(query_text(query)) == query
+
+
+def test_the_words_of_valid_time_are_still_names_with_a_mark() -> None:
+    text = "PREFIX at: <urn:at:> PREFIX during: <urn:d:> SELECT ?at { ?at at:at during:during }"
+    assert parse_query(text).valid_time is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ASK AT 5 AT 6 {}", "query:1:10: a query has one valid time: expected one AT or DURING"),
+        ("ASK AT 5 DURING 1/2 {}", "query:1:10: a query has one valid time"),
+        ("ASK AT {}", "query:1:8: unexpected '{': expected a text, a number or a number with"),
+        ("ASK DURING 5 {}", "query:1:14: unexpected '{': expected '/'"),
+        ('ASK DURING "a" "b" {}', "query:1:16: unexpected '\"b\"': expected"),
+        ("ASK {} AT 5", "query:1:8: unexpected 'AT': expected"),
+        ("ASK { { SELECT ?s AT 5 { ?s ?p ?o } } }", "query:1:19: unexpected 'AT': expected"),
+        ('ASK AT "5"@en {}', 'query:1:5: "5"@en is not a time: leave the language out'),
+        ("ASK AT ?now {}", "query:1:8: unexpected '?now'"),
+    ],
+)
+def test_a_wrong_valid_time_is_an_error_with_its_place(text: str, said: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse_query(text)
+    assert str(caught.value).startswith(said)
+
+
+def test_the_cache_refuses_a_valid_time_and_says_who_knows_it() -> None:
+    parsed = read("SELECT *\nAT 5 { ?s ?p ?o }")
+    with pytest.raises(QueryError, match=r'^query:2:1: AT "5": only history knows .*on=history'):
+        check_answerable(parsed, message_graphs=True)
+    check_answerable(parsed, history=True)
+
+
+def test_only_history_has_the_graph_of_what_left_the_window() -> None:
+    parsed = read(f"ASK {{ GRAPH {GRAPH_PERSISTENT.n3} {{ ?s ?p ?o }} }}")
+    with pytest.raises(QueryError, match=r"1:13: GRAPH: there is no graph .*ask it \(on=history\)"):
+        check_answerable(parsed, message_graphs=True)
+    check_answerable(parsed, history=True)
+    check_graphs([GRAPH_PERSISTENT], "default-graph-uri", history=True)
+    with pytest.raises(QueryError, match="named-graph-uri"):
+        check_graphs([GRAPH_PERSISTENT], "named-graph-uri")
+
+
+def test_history_keeps_no_graphs_of_messages() -> None:
+    with pytest.raises(QueryError, match="there is no graph <urn:message>"):
+        check_answerable(read("ASK { GRAPH <urn:message> { ?s ?p ?o } }"), history=True)
+    with pytest.raises(QueryError, match="default-graph-uri: there is no graph <urn:message>"):
+        check_graphs(["urn:message"], "default-graph-uri", history=True)
+
+
+def test_a_continuous_query_follows_the_present() -> None:
+    processor = StreamProcessor(TripleIndex(), instant=instant_of, second=SECOND)
+    query = parse_query("SELECT * DURING 1/2 { ?s ?p ?o }")
+    with pytest.raises(UnsupportedQuery, match=r'^DURING "1"/"2": a continuous query follows the'):
+        processor.check("q", query)
+
+
+def read(text: str) -> Parsed[Query]:
+    return read_query(text, start=Position("query", 1, 1))

@@ -1,0 +1,211 @@
+"""Engines by key say what one engine says whose window is partitioned by the same key."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as profile
+from hypothesis import strategies as st
+
+from sensorstream.app.exchange import Exchange
+from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.history.journal_rows import JournalRow
+from sensorstream.history.store import record_of
+from sensorstream.journal.effects import effects_of, merged
+from sensorstream.journal.entry import Target
+from sensorstream.journal.kinds import replay
+from sensorstream.journal.records import Effects, Record
+from sensorstream.settings import Settings
+from sensorstream.streaming import engine_host
+from sensorstream.streaming.chunk import pack
+from sensorstream.streaming.engine_host import EngineHost
+from sensorstream.streaming.routing import CONTROLS, key_reader
+from sensorstream.streaming.work import Done, Place, Work
+from tests.streaming.conftest import START, seen
+
+SOURCES: Final = ("north", "south", "")
+
+_MESSAGES = st.tuples(
+    st.sampled_from(SOURCES),
+    st.integers(0, 4),
+    st.lists(st.tuples(st.integers(0, 8), st.integers(0, 100)), min_size=0, max_size=3),
+)
+_STREAMS = st.lists(st.lists(_MESSAGES, min_size=1, max_size=6), min_size=1, max_size=6)
+
+
+def rows_of(batches: Sequence[Sequence[Any]]) -> list[list[JournalRow]]:
+    """The journal of a drawn stream, by batches.
+
+    Times never go back: a server calls late what is late over all sources, a key what is late
+    in its own.
+    """
+    seq, time, found = 0, 10, []
+    for batch in batches:
+        rows: list[JournalRow] = []
+        for source, step, people in batch:
+            seq, time = seq + 1, time + step
+            content = seen(source or "other", time, *people) if people else b"<not xml"
+            rows.append((seq, f"m{seq}", source, START, seq, content, None, "message", False, ""))
+        found.append(rows)
+    return found
+
+
+class Keys:
+    """What Spark does: entries by key, and the state of each key between the batches."""
+
+    def __init__(self, deployment: Deployment, url: str = "") -> None:
+        self._deployment, self._url = deployment, url
+        self._state: dict[str, tuple[Place, tuple[int, bytes] | None, list[bytes]]] = {}
+        self._key_of = key_reader("source", {}, 64)
+        self.host = EngineHost(self._deployment, self._url)
+
+    def lose_engines(self) -> None:
+        """The process of the engines ends, and another begins."""
+        self.host.close()
+        self.host = EngineHost(self._deployment, self._url)
+
+    def take(self, rows: Iterable[JournalRow], *, commit: bool = True) -> list[Effects]:
+        """The effects of a batch; without ``commit``, Spark forgets that it has happened."""
+        groups: dict[str, list[JournalRow]] = {}
+        for row in rows:
+            groups.setdefault(self._key_of(row[7], row[2], row[5]), []).append(row)
+        effects: list[Effects] = []
+        for key, its in groups.items():
+            place, checkpoint, kept = self._state.get(key, (None, None, []))
+            work = Work(key, place, 0, [pack(its[1::2]), pack(its[::2])])
+            done = self.host.work(work)
+            if done is None:
+                again = replace(work, rebuild=True, checkpoint=checkpoint, kept=kept)
+                done = self.host.work(again)
+            assert isinstance(done, Done)
+            effects += pickle.loads(done.effects)
+            if commit and done.checkpoint is not None:
+                self._state[key] = (done.place, (done.place.last, done.checkpoint), [])
+            elif commit:
+                self._state[key] = (done.place, checkpoint, [*kept, done.entries])
+        return effects
+
+
+def of_one_engine(deployment: Deployment, records: Sequence[Record]) -> Effects:
+    """The effects that a server with one engine stores."""
+    machine = build_machine(deployment, perf_counter)
+    exchange = Exchange(machine.engine, machine.mapper, deployment)
+    target = Target(machine.engine, machine.mapper, exchange)
+    outcomes = [replay(each, target, ()) for each in records]
+    machine.engine.close()
+    return effects_of(records, outcomes)
+
+
+def told(effects: Effects) -> dict[str, object]:
+    """All that effects say."""
+    return {
+        "departures": sorted(
+            (
+                repr(each.individual.name),
+                each.individual.stay,
+                each.individual.entered,
+                each.individual.time,
+                each.expired_at,
+                repr(each.individual.statements),
+                sorted(map(repr, each.inferred)),
+            )
+            for each in effects.departures
+        ),
+        "ended": sorted(map(repr, effects.ended)),
+        "alerts": sorted(map(repr, effects.alerts)),
+        "statuses": effects.statuses,
+        "watermark": effects.watermark,
+    }
+
+
+@pytest.fixture(scope="module")
+def frugal(settings: Settings) -> Deployment:
+    """Checkpoints come often."""
+    often = replace(settings.history, checkpoint_every=4)
+    return read_deployment(replace(settings, history=often))
+
+
+@profile(max_examples=25, deadline=None)
+@given(batches=_STREAMS, lost=st.sets(st.integers(0, 5)), repeated=st.sets(st.integers(0, 5)))
+def test_keys_together_say_what_one_engine_says(
+    frugal: Deployment, batches: Any, lost: set[int], repeated: set[int]
+) -> None:
+    journal = rows_of(batches)
+    keys = Keys(frugal)
+    parts: list[Effects] = []
+    for number, rows in enumerate(journal):
+        if number in lost:
+            keys.lose_engines()
+        if number in repeated:
+            keys.take(rows, commit=False)
+        parts += keys.take(rows)
+    keys.host.close()
+    expected = of_one_engine(frugal, [record_of(row) for rows in journal for row in rows])
+    # The first few messages of a kind are told once by a server, and once by each key.
+    assert told(_without_notices(merged(parts))) == told(_without_notices(expected))
+
+
+def _without_notices(effects: Effects) -> Effects:
+    return replace(effects, alerts=tuple(a for a in effects.alerts if a.kind == "rule"))
+
+
+@profile(max_examples=10, deadline=None)
+@given(batches=_STREAMS, lost=st.sets(st.integers(0, 5)))
+def test_stays_have_numbers_of_their_own_that_a_repetition_gives_again(
+    frugal: Deployment, batches: Any, lost: set[int]
+) -> None:
+    def stays(lost: set[int]) -> list[int]:
+        keys, found = Keys(frugal), []
+        for number, rows in enumerate(rows_of(batches)):
+            if number in lost:
+                keys.lose_engines()
+            effects = keys.take(rows)
+            found += [d.individual.stay for each in effects for d in each.departures]
+        keys.host.close()
+        return found
+
+    numbers = stays(set())
+    assert len(set(numbers)) == len(numbers)
+    assert stays(lost) == numbers
+
+
+def test_a_batch_that_was_not_committed_is_done_again_from_the_state(frugal: Deployment) -> None:
+    first, second = rows_of([[("north", 1, [(1, 80)])], [("north", 1, [(2, 90)])]])
+    keys = Keys(frugal)
+    keys.take(first)
+    before = keys.take(second, commit=False)
+    assert keys.take(second) == before
+    keys.host.close()
+
+
+def test_at_most_so_many_engines_are_held(frugal: Deployment, monkeypatch: Any) -> None:
+    monkeypatch.setattr(engine_host, "_MOST_ENGINES", 2)
+    keys = Keys(frugal)
+    parts: list[Effects] = []
+    batches = [[(f"s{n}", 1, [(1, 71 + turn)]) for n in range(5)] for turn in range(3)]
+    journal = rows_of(batches)
+    for rows in journal:
+        parts += keys.take(rows)
+        assert len(keys.host._engines) <= 2
+    keys.host.close()
+    expected = of_one_engine(frugal, [record_of(row) for rows in journal for row in rows])
+    assert len(merged(parts).alerts) == len(expected.alerts) > 0
+
+
+def test_the_kinds_of_control_entries_are_those_of_the_journal() -> None:
+    from sensorstream.journal.registration import RegisterQuery, RemoveQuery
+
+    assert (RegisterQuery.kind, RemoveQuery.kind) == CONTROLS
+
+
+def test_effects_are_merged_in_the_order_of_the_journal(record: Callable[..., Record]) -> None:
+    parts = [Effects(n, (), (), (), (), START) for n in (3, 1, 2)]
+    assert merged(parts) == Effects(3, (), (), (), (), START)
+    with pytest.raises(ValueError, match="at least one"):
+        merged([])

@@ -1,0 +1,45 @@
+"""What ``--source`` accepts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sensorstream.endpoints import FolderInput, KafkaInput
+from sensorstream.errors import SettingsError
+from sensorstream.settings import Settings
+from sensorstream.streaming.sources import read_by_now, with_source
+
+
+def test_the_journal_needs_no_input(settings: Settings) -> None:
+    assert with_source(settings, "journal").inputs == ()
+
+
+def test_a_folder_is_an_input_that_ends_when_its_files_are_taken(
+    settings: Settings, tmp_path: Path
+) -> None:
+    found = with_source(settings, f"folder:{tmp_path}")
+    (one,) = found.inputs
+    assert isinstance(one.options, FolderInput)
+    assert one.options.path == tmp_path
+    assert found.pipeline.runner == "spark"
+    (tmp_path / "a.xml").write_text("<a/>")
+    assert not read_by_now(found)
+    (tmp_path / "a.xml").unlink()
+    assert read_by_now(found)
+
+
+def test_a_topic_is_an_input_without_an_end(settings: Settings) -> None:
+    found = with_source(settings, "kafka:127.0.0.1:9092/seen")
+    (one,) = found.inputs
+    assert isinstance(one.options, KafkaInput)
+    assert (one.options.brokers, one.options.topics) == (("127.0.0.1:9092",), ("seen",))
+    with pytest.raises(SettingsError, match="a topic has no end"):
+        read_by_now(found)
+
+
+@pytest.mark.parametrize("text", ["", "folder", "folder:", "kafka:here:1", "kafka:/t", "mqtt:x"])
+def test_another_text_is_refused(settings: Settings, text: str) -> None:
+    with pytest.raises(SettingsError, match="expected journal, folder:DIR or kafka"):
+        with_source(settings, text)
