@@ -164,6 +164,7 @@ class Content:
                     if isinstance(node, BlankNode) and self.owners.get(node) == name:
                         self._disown(node, record)
         record.departures.append(individual)
+        self.past.forget(individual.stay, record)
 
     def _depart_empty(self, individual: Individual, record: Recorder) -> None:
         if not individual.statements:

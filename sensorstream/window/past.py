@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -41,10 +40,10 @@ class PastState:
 
 @dataclass(slots=True)
 class _Stay:
-    """Of one stay: updates in order of time, those of one time in order of arrival."""
+    """Of one stay, by their numbers."""
 
-    updates: list[Update] = field(default_factory=list)
-    ended: list[Ended] = field(default_factory=list)
+    updates: dict[int, Update] = field(default_factory=dict)
+    ended: dict[int, Ended] = field(default_factory=dict)
 
 
 class Past:
@@ -55,70 +54,73 @@ class Past:
     comes too late to be put into its place. O(1) per update that comes in order.
     """
 
-    __slots__ = ("_ended", "_stays", "_updates")
+    __slots__ = ("_ended", "_number", "_stays", "_updates")
 
     def __init__(self, state: PastState | None = None) -> None:
-        self._updates: deque[Update] = deque()
-        self._ended: deque[Ended] = deque()
+        # By numbers that count up: the oldest is the first.
+        self._updates: dict[int, Update] = {}
+        self._ended: dict[int, Ended] = {}
         self._stays: dict[int, _Stay] = {}
-        if state is not None:
-            for update in state.updates:
-                self._add_update(update)
-            for each in state.ended:
-                self._add_ended(each)
+        self._number = 0
+        for each in () if state is None else (*state.updates, *state.ended):
+            self._add(each)
 
     def state(self) -> PastState:
         """What the constructor needs to make the same again."""
-        return PastState(tuple(self._updates), tuple(self._ended))
+        return PastState(tuple(self._updates.values()), tuple(self._ended.values()))
 
     def note_update(self, update: Update, record: Recorder) -> None:
         """Remember an update."""
-        self._add_update(update)
-        record.undo.append(partial(self._drop_update, update))
+        record.undo.append(partial(self._drop, self._add(update), update))
 
     def note_ended(self, ended: Ended, record: Recorder) -> None:
         """Remember what has ended while its individual stayed, and hand it out."""
         record.ended.append(ended)
-        self._add_ended(ended)
-        record.undo.append(partial(self._drop_ended, ended))
+        record.undo.append(partial(self._drop, self._add(ended), ended))
 
     def revoke(self, ended: Ended, record: Recorder) -> None:
         """Take back what was handed out."""
         record.revoked.append(ended)
-        place = self._ended.index(ended)
-        self._drop_ended(ended)
-        record.undo.append(partial(self._put_back, place, ended))
+        every = self._stays[ended.stay].ended
+        self._remove(next(n for n, each in every.items() if each == ended), ended, record)
+
+    def forget(self, stay: int, record: Recorder) -> None:
+        """A stay is over: nothing can come late for it any more."""
+        of_stay = self._stays.get(stay)
+        if of_stay is not None:
+            for number, each in (*of_stay.updates.items(), *of_stay.ended.items()):
+                self._remove(number, each, record)
 
     def next_update(self, stay: int, pair: tuple[Subject, IRI], time: Instant) -> Update | None:
         """The first update of a property of a stay after a time."""
         of_stay = self._stays.get(stay)
-        updates = () if of_stay is None else of_stay.updates
-        return next((u for u in updates if u.time > time and pair in u.replaced), None)
+        every = () if of_stay is None else of_stay.updates.values()
+        later = (each for each in every if each.time > time and pair in each.replaced)
+        # Of several at one time the last one that came is in force.
+        return min(reversed(list(later)), key=lambda each: each.time, default=None)
 
     def ends_after(self, stay: int, time: Instant) -> bool:
         """Whether something of a stay has ended after a time."""
         of_stay = self._stays.get(stay)
-        return of_stay is not None and any(each.valid_to > time for each in of_stay.ended)
+        return of_stay is not None and any(each.valid_to > time for each in of_stay.ended.values())
 
     def ended_at(self, stay: int, time: Instant) -> list[Ended]:
         """The intervals of a stay that are over, and that a time lies in."""
         of_stay = self._stays.get(stay)
-        every = () if of_stay is None else of_stay.ended
+        every = () if of_stay is None else of_stay.ended.values()
         return [each for each in every if each.valid_from <= time < each.valid_to]
 
     def trim(self, individuals: Mapping[Subject, Individual], record: Recorder) -> None:
         """Forget the oldest of what is too much."""
         most = min(_MOST, _LEAST + _EACH * len(individuals))
         while len(self._updates) > most:
-            update = self._updates[0]
+            number, update = next(iter(self._updates.items()))
             self._settle(individuals.get(update.name), update.stay, update.time, record)
-            self._drop_update(update)
-            record.undo.append(partial(self._add_update, update, first=True))
+            self._remove(number, update, record)
         while len(self._ended) > most * _VALUES:
-            ended = self._ended[0]
+            number, ended = next(iter(self._ended.items()))
             self._settle(individuals.get(ended.name), ended.stay, ended.valid_to, record)
-            self._drop_ended(ended)
-            record.undo.append(partial(self._put_back, 0, ended))
+            self._remove(number, ended, record)
 
     @staticmethod
     def _settle(individual: Individual | None, stay: int, time: Instant, record: Recorder) -> None:
@@ -128,43 +130,37 @@ class Past:
             record.undo.append(partial(setattr, individual, "settled", individual.settled))
             individual.settled = time
 
-    def _add_update(self, update: Update, *, first: bool = False) -> None:
-        updates = self._stays.setdefault(update.stay, _Stay()).updates
-        place = len(updates)
-        if first:
-            self._updates.appendleft(update)
-            while place and updates[place - 1].time >= update.time:
-                place -= 1
+    def _add(self, each: Update | Ended) -> int:
+        self._number += 1
+        self._put(self._number, each)
+        return self._number
+
+    def _remove(self, number: int, each: Update | Ended, record: Recorder) -> None:
+        self._drop(number, each)
+        record.undo.append(partial(self._put_back, number, each))
+
+    def _put(self, number: int, each: Update | Ended) -> None:
+        of_stay = self._stays.setdefault(each.stay, _Stay())
+        if isinstance(each, Update):
+            self._updates[number] = of_stay.updates[number] = each
         else:
-            self._updates.append(update)
-            while place and updates[place - 1].time > update.time:
-                place -= 1
-        updates.insert(place, update)
+            self._ended[number] = of_stay.ended[number] = each
 
-    def _drop_update(self, update: Update) -> None:
-        if self._updates[-1] is update:
-            self._updates.pop()
+    def _put_back(self, number: int, each: Update | Ended) -> None:
+        self._put(number, each)
+        of_stay = self._stays[each.stay]
+        if isinstance(each, Update):
+            self._updates = dict(sorted(self._updates.items()))
+            of_stay.updates = dict(sorted(of_stay.updates.items()))
         else:
-            self._updates.remove(update)
-        self._stays[update.stay].updates.remove(update)
-        self._clear(update.stay)
+            self._ended = dict(sorted(self._ended.items()))
+            of_stay.ended = dict(sorted(of_stay.ended.items()))
 
-    def _add_ended(self, ended: Ended) -> None:
-        self._put_back(len(self._ended), ended)
-
-    def _put_back(self, place: int, ended: Ended) -> None:
-        self._ended.insert(place, ended)
-        self._stays.setdefault(ended.stay, _Stay()).ended.append(ended)
-
-    def _drop_ended(self, ended: Ended) -> None:
-        if self._ended[-1] is ended:
-            self._ended.pop()
+    def _drop(self, number: int, each: Update | Ended) -> None:
+        of_stay = self._stays[each.stay]
+        if isinstance(each, Update):
+            del self._updates[number], of_stay.updates[number]
         else:
-            self._ended.remove(ended)
-        self._stays[ended.stay].ended.remove(ended)
-        self._clear(ended.stay)
-
-    def _clear(self, stay: int) -> None:
-        of_stay = self._stays[stay]
+            del self._ended[number], of_stay.ended[number]
         if not of_stay.updates and not of_stay.ended:
-            del self._stays[stay]
+            del self._stays[each.stay]
