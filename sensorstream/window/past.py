@@ -62,8 +62,11 @@ class Past:
         self._ended: dict[int, Ended] = {}
         self._stays: dict[int, _Stay] = {}
         self._number = 0
-        for each in () if state is None else (*state.updates, *state.ended):
-            self._add(each)
+        if state is not None:
+            for update in state.updates:
+                self._add(update)
+            for ended in state.ended:
+                self._add(ended)
 
     def state(self) -> PastState:
         """What the constructor needs to make the same again."""
@@ -88,8 +91,10 @@ class Past:
         """A stay is over: nothing can come late for it any more."""
         of_stay = self._stays.get(stay)
         if of_stay is not None:
-            for number, each in (*of_stay.updates.items(), *of_stay.ended.items()):
-                self._remove(number, each, record)
+            for number, update in list(of_stay.updates.items()):
+                self._remove(number, update, record)
+            for number, ended in list(of_stay.ended.items()):
+                self._remove(number, ended, record)
 
     def next_update(self, stay: int, pair: tuple[Subject, IRI], time: Instant) -> Update | None:
         """The first update of a property of a stay after a time."""
