@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
 from typing import Final
 
@@ -208,11 +208,12 @@ class NewOntology(NewReasoner):
     def take_over(self, message: Message) -> Outcome:
         """Put it in force; see :meth:`.Engine.adopt`."""
         new = self.deployment
-        self._engine.adopt(self.aside, new.rules, new.filters, new.shedding)
+        self._engine.adopt(self.aside, new.rules, new.filters, new.shedding, message.id)
         self._exchange.mapper.plan = new.mapping
         self._exchange.deployment = new
         self._exchange.put = OntologyText(message.content, message.source, message.id)
-        return self._engine.accepted(message)
+        # Since when it is in force: application time.
+        return replace(self._engine.accepted(message), time=self._engine.window.now)
 
 
 def _aside(deployment: Deployment) -> Aside:

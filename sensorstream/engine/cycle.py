@@ -7,13 +7,14 @@ Here messages come in the order in which they are to be taken; who puts them int
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from sensorstream.engine.admission import Admission
 from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.filters import Filter
+from sensorstream.engine.inferences import Inferences, latest_message
 from sensorstream.engine.intake import Verdicts, admit
 from sensorstream.engine.live_queries import LiveQueries, QueryTerms
 from sensorstream.engine.notices import Notices
@@ -30,7 +31,7 @@ from sensorstream.errors import (
     SettingsError,
 )
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.events import Alert, Delta, Departure, Message, net_delta
+from sensorstream.model.events import Alert, Delta, Departure, Individual, Message, net_delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.aside import Aside
@@ -87,6 +88,7 @@ class Cycle:
         self.notices = Notices()
         self.shedder = shedder
         self.admission = Admission()
+        self.inferences = Inferences()
         self.archived = 0
         self.reasoner = reasoner
         self._rules = RuleIndex(rules)
@@ -152,13 +154,17 @@ class Cycle:
             self._counter,
             timings,
             self.admission,
+            self.inferences,
+            arrived.message.id,
         )
         try:
             outcome = self._react(arrived, run, timings, closing)
         except Exception as error:
             run.take_back()
             self.queries.take_back()
+            self.inferences.settle()
             return error
+        self.inferences.settle()
         self._tell_queries(run, heard)
         return outcome
 
@@ -205,7 +211,13 @@ class Cycle:
             self.queries.take_in(run.said, run.visible, now, received)
 
     def with_queries(self, outcome: Outcome) -> Outcome:
-        """The outcome with what queries have reported, and those that a fault has stopped."""
+        """The outcome with what queries have reported, and those that a fault has stopped.
+
+        Inferred statements that hold no more are told with it, too.
+        """
+        ended = self.inferences.take_ended()
+        if ended:
+            outcome = replace(outcome, ended=(*outcome.ended, *ended))
         stopped = self._stopped(outcome.message)
         reports = self.queries.take_reports()
         if not stopped and not reports:
@@ -293,6 +305,7 @@ class Cycle:
             replies=result.replies,
             departures=tuple(run.departures),
             ended=tuple(run.ended),
+            revoked=tuple(run.revoked),
             phases=timings,
             warnings=(*left_out, *verdicts.warnings(), *result.warnings),
             archived=tuple(verdicts.departures),
@@ -348,7 +361,9 @@ class Cycle:
     def degrade(self, reason: str) -> None:
         """Go on with the plain profile, as if the reasoner had failed."""
         if isinstance(self.reasoner, ResilientReasoner):
-            self.kb.apply(Origin.INFERRED, self.reasoner.degrade(self.kb, reason))
+            inferred = self.reasoner.degrade(self.kb, reason)
+            self.kb.apply(Origin.INFERRED, inferred)
+            self._follow(inferred, latest_message(self.window))
 
     def adopt(
         self,
@@ -356,18 +371,20 @@ class Cycle:
         rules: Sequence[CompiledRule],
         filters: Sequence[Filter],
         shedding: Shedding | None,
+        cause: str,
     ) -> None:
         """Exchange ontology, reasoner, rules, filters and policies between two messages.
 
         Static and inferred graph become those of ``aside``; window and memories stay. No rule
         runs: new axioms count from the next message on. Messages that wait were mapped already.
+        ``cause`` is the id of the journal's entry.
 
         Raises:
             Inconsistent: the window contradicts the new ontology; nothing was changed.
             ReasonerError: the new reasoner failed; the same.
         """
         aside.follow(self.kb.triples(Origin.WINDOW))
-        self._exchange(aside)
+        self._exchange(aside, cause)
         self._rules = RuleIndex(rules)
         self.evaluator.prepare(rule.queries for rule in rules)
         self._filters = tuple(filters)
@@ -400,7 +417,7 @@ class Cycle:
         for triple, (_, graphs) in change.graphs.items():
             self.kb.place(triple, graphs)
         aside.follow(self.kb.triples(Origin.WINDOW))
-        self._exchange(aside)
+        self._exchange(aside, message.id, change.departures)
         outcome = Outcome(
             message,
             Status.ACCEPTED,
@@ -410,17 +427,26 @@ class Cycle:
         )
         return self.with_queries(outcome)
 
-    def _exchange(self, aside: Aside) -> None:
+    def _exchange(self, aside: Aside, cause: str, left: Iterable[Individual] = ()) -> None:
+        now = self.window.now or 0
+        changes: dict[Origin, Delta] = {}
         for origin in (Origin.STATIC, Origin.STATIC_INFERRED, Origin.INFERRED):
             wanted = dict.fromkeys(aside.kb.triples(origin))
             held = dict.fromkeys(self.kb.triples(origin))
             added = tuple(triple for triple in wanted if triple not in held)
             removed = tuple(triple for triple in held if triple not in wanted)
-            self.kb.apply(origin, Delta(0, added, removed))
+            changes[origin] = Delta(now, added, removed)
+            self.kb.apply(origin, changes[origin])
+        self._follow(changes[Origin.INFERRED], cause, left)
         self.reasoner.close()
         self.reasoner = aside.reasoner
         # Or a query that begins now would see the change twice, and a restart would lose it.
         self.queries.settle()
+
+    def _follow(self, inferred: Delta, cause: str, left: Iterable[Individual] = ()) -> None:
+        now = self.window.now or 0
+        self.inferences.follow(replace(inferred, time=now), self.window, self.kb, cause, left=left)
+        self.inferences.settle()
 
 
 def _by_message(window: Window) -> list[list[Triple]]:

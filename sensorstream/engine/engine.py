@@ -21,6 +21,7 @@ from sensorstream.engine.archive import archived
 from sensorstream.engine.arrival import Arrived, Unmapped
 from sensorstream.engine.cycle import Cycle, outcome_of
 from sensorstream.engine.filters import Filter
+from sensorstream.engine.inferences import InferredState
 from sensorstream.engine.live_queries import QueriesState, QueryTerms
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
@@ -60,6 +61,8 @@ class EngineState:
     """Why the plain profile stands in for the reasoner; "" while it does not."""
     queries: QueriesState | None = None
     """The continuous queries; None in a state that is older than they."""
+    inferred: tuple[InferredState, ...] | None = None
+    """Since when what is inferred holds; None in a state that is older than this field."""
 
 
 def _no_time() -> float:
@@ -435,6 +438,7 @@ class Engine:
             LoadState() if self._cycle.shedder is None else self._cycle.shedder.at_rest(),
             self.degraded,
             self.queries.state(),
+            self._cycle.inferences.state(),
         )
 
     def restore(self, state: EngineState) -> None:
@@ -459,6 +463,7 @@ class Engine:
                     self.kb.place(triple, said.graph_names)
         if delta:
             self.kb.apply(Origin.INFERRED, self._cycle.reasoner.react(self.kb, delta))
+        self._cycle.inferences.restore(state.inferred, self.window, self.kb)
         if state.queries is not None:
             self.queries.restore(state.queries)
 
@@ -482,6 +487,7 @@ class Engine:
         rules: Sequence[CompiledRule],
         filters: Sequence[Filter],
         shedding: Shedding | None,
+        cause: str,
     ) -> None:
         """Exchange ontology, reasoner, rules, filters and policies between two messages.
 
@@ -491,7 +497,7 @@ class Engine:
             Inconsistent: the window contradicts the new ontology; nothing was changed.
             ReasonerError: the new reasoner failed; the same.
         """
-        self._cycle.adopt(aside, rules, filters, shedding)
+        self._cycle.adopt(aside, rules, filters, shedding, cause)
 
     def readmit(self, message: Message, aside: Aside) -> Outcome:
         """Exchange a reasoner that failed for a new one; see :meth:`.Cycle.readmit`."""

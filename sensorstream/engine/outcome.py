@@ -63,7 +63,8 @@ class Outcome:
     """One message's way through the engine.
 
     ``individuals`` are those that the message describes, ``departures`` those it pushed out of the
-    window, ``ended`` single statements that hold no more. A rejected message has its reason in
+    window, ``ended`` single statements that hold no more, ``revoked`` such of earlier messages
+    whose interval a late update has proved wrong. A rejected message has its reason in
     ``rejection`` and changed nothing. ``archived`` are individuals that went straight to history.
     ``released`` says what became of earlier messages that waited until this one came; ``forced``
     of them, because too many waited.
@@ -80,6 +81,7 @@ class Outcome:
     replies: tuple[str, ...] = ()
     departures: tuple[Departure, ...] = ()
     ended: tuple[Ended, ...] = ()
+    revoked: tuple[Ended, ...] = ()
     phases: Timings = field(default_factory=Timings, compare=False)
     warnings: tuple[str, ...] = ()
     rejection: SensorStreamError | None = None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sensorstream.engine.admission import Admission
+from sensorstream.engine.inferences import Inferences
 from sensorstream.engine.outcome import Timings
 from sensorstream.errors import ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
@@ -16,7 +17,6 @@ from sensorstream.model.events import (
     Ended,
     Event,
     Individual,
-    Provenance,
     net_delta,
 )
 from sensorstream.model.terms import BlankNode, Triple
@@ -35,7 +35,7 @@ class _Step:
 
     changes: list[WindowChange]
     delta: Delta
-    reasoned: bool = False
+    inferred: Delta | None = None
 
 
 class MessageRun:
@@ -50,11 +50,15 @@ class MessageRun:
         counter: Callable[[], float],
         timings: Timings,
         admission: Admission,
+        inferences: Inferences,
+        message: str,
     ) -> None:
+        """``message`` is the id of the message at hand."""
         self.kb = knowledge
         self.evaluator = evaluator
         self.departures: list[Departure] = []
         self.ended: list[Ended] = []
+        self.revoked: list[Ended] = []
         self.said: list[Event] = []
         """What the message itself said, as far as it entered the window."""
         self.visible: list[Delta] = []
@@ -64,6 +68,8 @@ class MessageRun:
         self._counter = counter
         self._timings = timings
         self._admission = admission
+        self._inferences = inferences
+        self._message = message
         self._steps: list[_Step] = []
 
     def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
@@ -95,14 +101,9 @@ class MessageRun:
         now = self._window.now or 0
         for change in changes:
             self.ended.extend(change.ended)
+            self.revoked.extend(change.revoked)
             for individual in change.departures:
-                known = self._inferred(individual)
-                self.departures.append(Departure(individual, now, known))
-                since = Provenance(individual.message, individual.time)
-                self.ended += (
-                    Ended(individual.stay, individual.name, each, since, now, inferred=True)
-                    for each in known
-                )
+                self.departures.append(Departure(individual, now, self._inferred(individual)))
         step.delta = net_delta(now, [change.delta for change in changes])
         visible = self.kb.apply(Origin.WINDOW, step.delta)
         for change in changes:
@@ -110,9 +111,9 @@ class MessageRun:
                 self.kb.place(triple, graphs)
         moved = self._counter()
         self._timings.t_w += moved - start
-        inferred = self._reasoner.react(self.kb, step.delta)
-        step.reasoned = True
+        step.inferred = inferred = self._reasoner.react(self.kb, step.delta)
         derived = self.kb.apply(Origin.INFERRED, inferred)
+        self._follow(inferred, changes)
         self._timings.t_i += self._counter() - moved
         effect = net_delta(now, (visible, derived))
         self.visible.append(effect)
@@ -120,6 +121,8 @@ class MessageRun:
 
     def take_back(self) -> None:
         """Leave the knowledge base as it was before the message."""
+        self._inferences.take_back()
+        inferred: list[Delta] = []
         for step in reversed(self._steps):
             for change in reversed(step.changes):
                 self._window.undo(change)
@@ -127,10 +130,28 @@ class MessageRun:
                     self.kb.place(triple, graphs)
             inverse = step.delta.inverse()
             self.kb.apply(Origin.WINDOW, inverse)
-            if step.reasoned:
-                self.kb.apply(Origin.INFERRED, self._react_surely(inverse))
+            if step.inferred is not None:
+                back = self._react_surely(inverse)
+                self.kb.apply(Origin.INFERRED, back)
+                inferred = [step.inferred, *inferred, back]
         self._steps.clear()
+        # Nothing is left of it, unless the reasoner was given up meanwhile.
+        self._follow(net_delta(self._window.now or 0, inferred), ())
         self.evaluator.settle()
+
+    def _follow(self, inferred: Delta, changes: Sequence[WindowChange]) -> None:
+        self._inferences.follow(
+            replace(inferred, time=self._window.now or 0),
+            self._window,
+            self.kb,
+            self._message,
+            moved=(
+                triple
+                for change in changes
+                for triple in (*change.delta.added, *change.delta.removed)
+            ),
+            left=(each for change in changes for each in change.departures),
+        )
 
     def _react_surely(self, delta: Delta) -> Delta:
         """React even if the reasoner's process has to be started again for it."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from itertools import chain
 from typing import Any
 
 from sensorstream.engine.live_queries import QueryReport
-from sensorstream.engine.outcome import Outcome
+from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Contradiction, Inconsistent
-from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
+from sensorstream.journal.records import (
+    Effects,
+    MessageStatus,
+    OntologyVersion,
+    Record,
+    Settled,
+)
+from sensorstream.journal.takeover import PutOntology
 from sensorstream.model.events import Departure, Ended
 
 
@@ -22,12 +30,13 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
     """
     every = [each for outcome in outcomes for each in in_order(outcome)]
     departures: list[Departure] = []
-    ended: list[Ended] = []
+    said: list[Ended] = []
     for each in every:
         gone = (*each.departures, *each.archived)
         departures += gone
-        ended += each.ended
-        ended += (statement for departure in gone for statement in departure.ended())
+        said += each.ended
+        said += (statement for departure in gone for statement in departure.ended())
+    ended, revoked = _net(said, [s for each in every for s in each.revoked])
     return Effects(
         watermark=records[-1].seq,
         departures=tuple(departures),
@@ -49,8 +58,30 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
             for outcome in outcomes
             for each in outcome.released
         ),
+        revoked=tuple(revoked),
+        ontologies=tuple(
+            OntologyVersion(record.seq, outcome.time, record.message.content, record.message.source)
+            for record, outcome in zip(records, outcomes, strict=True)
+            if record.kind == PutOntology.kind and outcome.status is Status.ACCEPTED
+        ),
         reports=tuple(r for each in every for r in each.reports),
     )
+
+
+def _net(
+    ended: Sequence[Ended], revoked: Sequence[Ended]
+) -> tuple[Sequence[Ended], Sequence[Ended]]:
+    """What is to be stored, and what is to be deleted: what the group itself revokes is neither."""
+    if not revoked:
+        return ended, revoked
+    wrong = Counter(revoked)
+    kept = []
+    for each in ended:
+        if wrong[each] > 0:
+            wrong[each] -= 1
+        else:
+            kept.append(each)
+    return kept, list(wrong.elements())
 
 
 def merged(parts: Sequence[Effects]) -> Effects:

@@ -145,6 +145,8 @@ class Individual:
     arrival: int
     message: str
     statements: dict[Triple, Provenance] = field(default_factory=dict)
+    settled: Instant | None = None
+    """Of updates from before this time it is not known any more which others came after them."""
 
 
 @dataclass(frozen=True, slots=True)

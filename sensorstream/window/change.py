@@ -26,6 +26,8 @@ class WindowChange:
     delta: Delta
     departures: tuple[Individual, ...]
     ended: tuple[Ended, ...]
+    revoked: tuple[Ended, ...] = ()
+    """Single statements that left earlier, and whose interval is another one."""
     graphs: Mapping[Triple, GraphChange] = field(default_factory=dict)
     """The named graphs that a triple had before and has now, where they are others."""
     undo_log: list[Undo] = field(default_factory=list, repr=False)
@@ -34,12 +36,13 @@ class WindowChange:
 class Recorder:
     """Collects one change while it happens."""
 
-    __slots__ = ("departures", "ended", "graphs", "undo", "weights")
+    __slots__ = ("departures", "ended", "graphs", "revoked", "undo", "weights")
 
     def __init__(self) -> None:
         self.weights: dict[Triple, int] = {}
         self.departures: list[Individual] = []
         self.ended: list[Ended] = []
+        self.revoked: list[Ended] = []
         self.undo: list[Undo] = []
         self.graphs: dict[Triple, GraphChange] = {}
 
@@ -65,6 +68,7 @@ class Recorder:
             ),
             tuple(self.departures),
             tuple(self.ended),
+            tuple(self.revoked),
             self.graphs,
             self.undo,
         )

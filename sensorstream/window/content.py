@@ -6,7 +6,7 @@ not decided here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -15,7 +15,9 @@ from sensorstream.model.events import Ended, Event, Individual, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.change import Recorder
+from sensorstream.window.late import Latecomer
 from sensorstream.window.ownership import owners_of
+from sensorstream.window.past import Past, Update
 from sensorstream.window.state import Counters
 
 _NO_GRAPHS: Final[Mapping[Triple, tuple[IRI, ...]]] = {}
@@ -24,12 +26,13 @@ _NO_GRAPHS: Final[Mapping[Triple, tuple[IRI, ...]]] = {}
 class Content:
     """One for all partitions of a window: names are unique, stays and arrivals count through."""
 
-    __slots__ = ("counters", "individuals", "owners")
+    __slots__ = ("counters", "individuals", "owners", "past")
 
     def __init__(self) -> None:
         self.counters = Counters()
         self.individuals: dict[Subject, Individual] = {}
         self.owners: dict[BlankNode, Subject] = {}
+        self.past = Past()
 
     def owner(self, subject: Subject) -> Subject:
         """The individual a subject's triples belong to: itself, or a blank node's owner."""
@@ -44,6 +47,7 @@ class Content:
         record.undo.append(partial(self._rewind, now, counters.arrivals, counters.stays))
         if now is None or time > now:
             counters.now = now = time
+        self.past.trim(self.individuals, record)
         return now
 
     def enter(self, event: Event, record: Recorder) -> list[Individual]:
@@ -53,16 +57,31 @@ class Content:
             The individuals that are new or have become younger.
         """
         owners = owners_of(event, self.owners)
+        names = dict.fromkeys(owners.values())
         renewed = [
             individual
-            for name in dict.fromkeys(owners.values())
+            for name in names
             if (individual := self._appear(name, event, record)) is not None
         ]
         ended = len(record.ended)
-        outdated = self._replace(event, record) if event.replaces else frozenset()
+        late: set[Subject] = set()
+        if self.counters.now is not None and event.time < self.counters.now:
+            # It may be the latest of its individual, and yet a rule has removed something since.
+            late = names.keys() - {
+                each.name for each in renewed if not self.past.ends_after(each.stay, event.time)
+            }
+        placed = self._place_late(event, owners, late, record) if late else {}
+        if event.replaces:
+            self._replace(event, late, record)
+            for name in names:
+                stay = self.individuals[name].stay
+                update = Update(stay, name, event.time, event.message, event.replaces)
+                self.past.note_update(update, record)
         provenance = plain = Provenance(event.message, event.time)
         graphs = event.named_graphs() if event.graphs else _NO_GRAPHS
         for triple in event.triples:
+            if triple in placed:
+                continue
             subject = triple[0]
             individual = self.individuals[owners[subject]]
             if isinstance(subject, BlankNode) and subject != individual.name:
@@ -77,16 +96,11 @@ class Content:
                         individual, triple, known, event, provenance.graph_names, record
                     )
                 continue
-            if triple in outdated:
-                record.ended.append(
-                    Ended(individual.stay, individual.name, triple, provenance, event.time)
-                )
-            else:
-                individual.statements[triple] = provenance
-                record.undo.append(partial(individual.statements.__delitem__, triple))
-                record.weigh(triple, 1)
-                if provenance.graphs:
-                    record.place(triple, (), provenance.graph_names)
+            individual.statements[triple] = provenance
+            record.undo.append(partial(individual.statements.__delitem__, triple))
+            record.weigh(triple, 1)
+            if provenance.graphs:
+                record.place(triple, (), provenance.graph_names)
         for old in record.ended[ended:]:
             if (bereft := self.individuals.get(old.name)) is not None:
                 self._depart_empty(bereft, record)
@@ -150,6 +164,7 @@ class Content:
                     if isinstance(node, BlankNode) and self.owners.get(node) == name:
                         self._disown(node, record)
         record.departures.append(individual)
+        self.past.forget(individual.stay, record)
 
     def _depart_empty(self, individual: Individual, record: Recorder) -> None:
         if not individual.statements:
@@ -187,30 +202,43 @@ class Content:
             return None
         return known
 
-    def _replace(self, event: Event, record: Recorder) -> frozenset[Triple]:
-        """Supersede the old values of an update.
+    def _place_late(
+        self,
+        event: Event,
+        owners: Mapping[Subject, Subject],
+        late: Container[Subject],
+        record: Recorder,
+    ) -> dict[Triple, None]:
+        """Put what an event says of those it comes late for into their past.
 
         Returns:
-            The event's own triples that a later event has replaced already.
+            What of it must not enter the window.
         """
-        outdated: set[Triple] = set()
+        said: dict[Subject, list[Triple]] = {}
+        for triple in event.triples:
+            if (name := owners[triple[0]]) in late:
+                said.setdefault(name, []).append(triple)
+        placed: dict[Triple, None] = {}
+        for name, its in said.items():
+            one = self.individuals[name]
+            latecomer = Latecomer(one, event, self.past, record, self.supersede)
+            placed.update(latecomer.place(its))
+        return placed
+
+    def _replace(self, event: Event, late: Container[Subject], record: Recorder) -> None:
+        """Supersede the old values of an update, except of those it comes late for."""
         replaced: dict[Subject, set[IRI]] = {}
         # In an order of its own: a set has another one in every process.
         for name, predicate in sorted(event.replaces):
             replaced.setdefault(name, set()).add(predicate)
         for name, predicates in replaced.items():
             individual = self.individuals.get(self.owner(name))
-            if individual is None:
+            if individual is None or individual.name in late:
                 continue
             new = [t for t in event.triples if t[0] == name and t[1] in predicates]
-            for triple, said in list(individual.statements.items()):
-                if triple[0] != name or triple[1] not in predicates or triple in new:
-                    continue
-                if said.time > event.time:
-                    outdated.update(t for t in new if t[1] == triple[1])
-                else:
+            for triple in list(individual.statements):
+                if triple[0] == name and triple[1] in predicates and triple not in new:
                     self.supersede(individual, triple, event.time, record)
-        return frozenset(outdated)
 
     def _take_out(
         self, individual: Individual, triple: Triple, time: Instant, record: Recorder
@@ -220,9 +248,8 @@ class Content:
         record.weigh(triple, -1)
         if said.graphs:
             record.place(triple, said.graph_names, ())
-        record.ended.append(
-            Ended(individual.stay, individual.name, triple, said, max(time, said.time))
-        )
+        ended = Ended(individual.stay, individual.name, triple, said, max(time, said.time))
+        self.past.note_ended(ended, record)
 
     @staticmethod
     def _place_again(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sensorstream.model.events import Event, Individual
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.window.past import PastState
 from sensorstream.window.spec import Partition
 
 
@@ -48,3 +49,4 @@ class WindowState:
     panes: tuple[PaneState, ...]
     partition: Partition | None = None
     ages: Mapping[Triple, tuple[Instant, int]] = field(default_factory=dict)
+    past: PastState = field(default_factory=PastState)

@@ -19,6 +19,7 @@ from sensorstream.window.content import Content
 from sensorstream.window.ownership import owners_of
 from sensorstream.window.pane import E, Pane
 from sensorstream.window.partition import key_of, part, regroup
+from sensorstream.window.past import Past
 from sensorstream.window.spec import Kind, Partition, WindowSpec
 from sensorstream.window.state import PaneState, WindowState
 
@@ -130,6 +131,7 @@ class SteppingWindow(ABC, Generic[E]):
             ),
             self.partition,
             self._ages(),
+            content.past.state(),
         )
 
     def restore(self, state: WindowState) -> None:
@@ -142,6 +144,7 @@ class SteppingWindow(ABC, Generic[E]):
         content.counters = replace(state.counters)
         content.individuals = {each.name: each for each in state.individuals}
         content.owners = dict(state.owners)
+        content.past = Past(state.past)
         self._whole, self._panes, self._homes = Pane(), {}, {}
         same = state.partition == self.partition
         for each in state.panes if same else regroup(state, self.partition):

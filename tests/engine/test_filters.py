@@ -199,7 +199,7 @@ def test_a_new_ontology_changes_at_once_which_classes_are_below_the_filters(
         ontology = ONTOLOGY.replace("subClassOf :Sensor", f"subClassOf {above}")
         then = deploy(ontology, RULES, filters=filters)
         aside = Aside(then.ontology.triples, reasoner_of(then))
-        engine.adopt(aside, then.rules, then.filters, then.shedding)
+        engine.adopt(aside, then.rules, then.filters, then.shedding, "m0")
         assert len(send(engine, number, sensor(f"b{number}", number, 20)).filtered) == filtered
 
 

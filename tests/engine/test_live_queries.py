@@ -231,7 +231,7 @@ def test_an_engine_restored_after_an_exchange_reports_as_one_that_went_on(
         RULES,
     )
     aside = Aside(new.ontology.triples, reasoner_of(new))
-    engine.adopt(aside, new.rules, new.filters, new.shedding)
+    engine.adopt(aside, new.rules, new.filters, new.shedding, "m0")
     again = start(new)
     again.restore(load(dump(engine.state())))
     # It begins after the exchange: what it finds is no news.

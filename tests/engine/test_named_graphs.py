@@ -15,6 +15,7 @@ from sensorstream.app.wiring import read_deployment
 from sensorstream.engine.admission import Admission
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import EngineState
+from sensorstream.engine.inferences import Inferences
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Status, Timings
 from sensorstream.engine.run import MessageRun
@@ -64,6 +65,8 @@ class Store:
             lambda: 0.0,
             Timings(),
             Admission(),
+            Inferences(),
+            event.message,
         )
         run.apply(event, ())
         return run

@@ -424,7 +424,7 @@ def test_a_new_ontology_changes_the_policies_and_not_the_load(deploy: Deploy, st
     ontology = f"{ONTOLOGY} :Person rdfs:subClassOf :Fire ."
     then = deploy(ontology, RULES, shedding=spec, policies=policies)
     aside = Aside(then.ontology.triples, reasoner_of(then))
-    engine.adopt(aside, then.rules, then.filters, then.shedding)
+    engine.adopt(aside, then.rules, then.filters, then.shedding, "m0")
     assert engine.state().load == before
     assert len(before.summaries) == 1
     assert send(engine, 9, 100, "<p id='9' t='9' v='1'/>").shed == ()

@@ -8,12 +8,12 @@ appears again (``docs/decisions/001-expired-individuals-start-anew.md``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from sensorstream.model.events import Event
-from sensorstream.model.terms import BlankNode, Subject, Triple
+from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.ownership import owners_of
 from sensorstream.window.spec import Elements, Kind, Partition, WindowSpec
@@ -46,6 +46,8 @@ class ReferenceWindow:
         self.departed: list[Subject] = []
         self._now = now
         self._arrivals = 0
+        # Who was updated, which property, when.
+        self._updates: list[tuple[Subject, Subject, IRI, Instant]] = []
         self.entered = 0
         self._numbers: dict[Unit, int] = {}
 
@@ -148,31 +150,73 @@ class ReferenceWindow:
         for event in ready:
             owners = owners_of(event, self._owners())
             outdated = self._update(event)
-            held = {said.triple for said in self._valid()}
+            held = {said.triple for said in self._valid() if said.time <= event.time}
+            held_since = {said.triple for said in self._valid()} - held
             arrivals = {o: self._arrivals + n for n, o in enumerate(dict.fromkeys(owners.values()))}
+            over = {
+                triple
+                for triple in event.triples
+                if triple in held_since
+                or (triple not in held and self._is_over(triple, owners, event, outdated))
+            }
             for number, triple in enumerate(event.triples):
                 owner = owners[triple[0]]
                 arrival = arrivals[owner]
                 if self.spec.elements is Elements.TRIPLES:
                     arrival = self._arrivals + number
-                if triple in held or triple not in outdated:
+                if triple not in over:
                     self.stream.append(_Said(triple, event.time, arrival, owner))
+            self._updates += (
+                (owners.get(subject, subject), subject, predicate, event.time)
+                for subject, predicate in event.replaces
+            )
             self._arrivals += len(event.triples)
 
     def _update(self, event: Event) -> set[Triple]:
-        """Take out what an event replaces; returns what was replaced by a later one already."""
+        """Take out what an event replaces; where a later one has replaced it, nothing.
+
+        Returns:
+            The event's own triples beside which a newer value is held.
+        """
         outdated: set[Triple] = set()
         for subject, predicate in event.replaces:
             new = {t for t in event.triples if t[:2] == (subject, predicate)}
+            if self._replaced_after(subject, predicate, event.time):
+                continue
             for said in self._valid():
-                first = next((s for s in self._valid() if s.triple == said.triple), None)
-                if first is None or said.triple[:2] != (subject, predicate) or said.triple in new:
+                if said.replaced or said.triple[:2] != (subject, predicate):
                     continue
-                if first.time > event.time:
-                    outdated |= new
+                times = [each.time for each in self._valid() if each.triple == said.triple]
+                if said.triple in new:
+                    continue
+                if min(times) <= event.time:
+                    self._remove(said)
                 else:
-                    self._remove(first)
+                    outdated |= new
         return outdated
+
+    def _is_over(
+        self,
+        triple: Triple,
+        owners: Mapping[Subject, Subject],
+        event: Event,
+        outdated: Set[Triple],
+    ) -> bool:
+        """Whether a later event has replaced what an event says, or the reference to it."""
+        subject, predicate, _ = triple
+        if triple in outdated or self._replaced_after(subject, predicate, event.time):
+            return True
+        references = [t for t in event.triples if t[2] == subject and t != triple]
+        if not isinstance(subject, BlankNode) or owners[subject] == subject or not references:
+            return False
+        held = any(said.triple[2] == subject for said in self._valid())
+        return not held and all(self._is_over(t, owners, event, outdated) for t in references)
+
+    def _replaced_after(self, subject: Subject, predicate: IRI, time: Instant) -> bool:
+        return any(
+            (about, updated) == (subject, predicate) and at > time
+            for _, about, updated, at in self._updates
+        )
 
     def _remove(self, gone: _Said) -> None:
         for said in self._valid():
@@ -189,6 +233,7 @@ class ReferenceWindow:
         self.stream = [said for said in self.stream if self._unit(said) in chosen]
         after = {said.owner for said in self.stream}
         self.departed.extend(name for name in before if name not in after)
+        self._updates = [each for each in self._updates if each[0] in after]
         self.content = {said.triple for said in self._valid()}
 
     def _valid(self) -> list[_Said]:

@@ -1,0 +1,224 @@
+"""Since when each inferred statement holds, and whose stay it belongs to.
+
+The reasoner says what begins and what ceases to be inferred; here that becomes intervals of
+application time, for history. An inferred statement belongs to the stay of the individual that is
+its subject (of a blank node, to its owner's), or to no stay, number 0, while that is not in the
+window. Where the subject enters or leaves, the interval ends and another one begins. What begins
+and ends at the same instant is not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.events import Delta, Ended, Individual, Provenance
+from sensorstream.model.terms import IRI, BlankNode, Subject, Term, Triple
+from sensorstream.model.timeline import Instant
+from sensorstream.window.window import Window
+
+_INFERRED: Final = int(Origin.INFERRED)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The beginning of an interval that is not over: whose it is, and what caused it, when."""
+
+    stay: int
+    name: Subject
+    provenance: Provenance
+
+
+@dataclass(frozen=True, slots=True)
+class InferredState:
+    """What is inferred of one subject since one moment, as (property, value), for a checkpoint."""
+
+    subject: Subject
+    stay: int
+    name: Subject
+    message: str
+    time: Instant
+    values: tuple[tuple[IRI, Term], ...]
+
+
+class Inferences:
+    """The beginnings of all that is inferred now; ``ended`` are the intervals to be told.
+
+    Changes can be taken back until :meth:`settle`. O(change) each.
+    """
+
+    __slots__ = ("_before", "_begun", "_kept", "_newest", "_newest_before", "ended")
+
+    def __init__(self) -> None:
+        self.ended: list[Ended] = []
+        self._begun: dict[Triple, Begun] = {}
+        # The greatest number of a stay that was seen.
+        self._newest = 0
+        # The way back: what was there for each triple, how much had ended.
+        self._before: list[tuple[Triple, Begun | None]] = []
+        self._kept = 0
+        self._newest_before = 0
+
+    def settle(self) -> None:
+        """What was told up to here will not be taken back."""
+        self._before.clear()
+        self._kept, self._newest_before = len(self.ended), self._newest
+
+    def take_back(self) -> None:
+        """Be as at the last :meth:`settle`."""
+        for triple, begun in reversed(self._before):
+            if begun is None:
+                del self._begun[triple]
+            else:
+                self._begun[triple] = begun
+        self._before.clear()
+        del self.ended[self._kept :]
+        self._newest = self._newest_before
+
+    def take_ended(self) -> tuple[Ended, ...]:
+        """What has ended since the last call, in order; it is settled then."""
+        self.settle()
+        ended = tuple(self.ended)
+        self.ended.clear()
+        self._kept = 0
+        return ended
+
+    def follow(
+        self,
+        inferred: Delta,
+        window: Window,
+        kb: KnowledgeBase,
+        cause: str,
+        *,
+        moved: Iterable[Triple] = (),
+        left: Iterable[Individual] = (),
+    ) -> None:
+        """Follow a change of the inferred graph that ``kb`` holds already.
+
+        Args:
+            inferred: the change; its time is that of the inference.
+            window: as it is after the change.
+            kb: the same.
+            cause: the message.
+            moved: the triples that have entered or left the window with the change.
+            left: the individuals that have left it, maybe to come back at once.
+        """
+        now = inferred.time
+        for triple in inferred.removed:
+            self._end(triple, now)
+        homes: dict[Subject, Begun] = {}
+        for triple in inferred.added:
+            self._begin(triple, _home(triple[0], homes, window, cause, now))
+        for subject in self._resettled(moved, left, window):
+            home = _home(subject, homes, window, cause, now)
+            for triple in kb.match(subject, None, None):
+                begun = self._begun.get(triple)
+                if begun is not None and begun.stay != home.stay:
+                    self._end(triple, now)
+                    self._begin(triple, home)
+
+    def state(self) -> tuple[InferredState, ...]:
+        """What :meth:`restore` needs, in an order that is the same in every process."""
+        groups: dict[tuple[Subject, Begun], list[tuple[IRI, Term]]] = {}
+        for triple, begun in self._begun.items():
+            groups.setdefault((triple[0], begun), []).append(triple[1:])
+        return tuple(
+            InferredState(
+                subject,
+                begun.stay,
+                begun.name,
+                begun.provenance.message,
+                begun.provenance.time,
+                tuple(sorted(values, key=_written)),
+            )
+            for (subject, begun), values in sorted(groups.items(), key=_place)
+        )
+
+    def restore(
+        self, state: Sequence[InferredState] | None, window: Window, kb: KnowledgeBase
+    ) -> None:
+        """Go on from a state; window and inferred graph are as they are now.
+
+        Rules and ontology may have changed since: what is inferred no more ends now, what is new
+        begins now. A state of None is older than this class: what is inferred then holds since
+        its individual's last time.
+        """
+        now = window.now or 0
+        cause = latest_message(window)
+        saved = {
+            (each.subject, *value): Begun(each.stay, each.name, Provenance(each.message, each.time))
+            for each in state or ()
+            for value in each.values
+        }
+        homes: dict[Subject, Begun] = {}
+        for triple in kb.triples(Origin.INFERRED):
+            begun = saved.pop(triple, None)
+            if begun is None:
+                begun = _home(triple[0], homes, window, cause, now)
+                one = window.get(begun.name) if state is None else None
+                if one is not None:
+                    begun = Begun(one.stay, one.name, Provenance(one.message, one.time))
+            self._begun[triple] = begun
+        for triple, begun in saved.items():
+            self._tell(triple, begun, now)
+        self._newest = max((each.stay for each in window), default=0)
+        self.settle()
+
+    def _resettled(
+        self, moved: Iterable[Triple], left: Iterable[Individual], window: Window
+    ) -> dict[Subject, None]:
+        """The subjects that may belong to another stay than before."""
+        found = {triple[0]: None for individual in left for triple in individual.statements}
+        newest = self._newest
+        for subject in dict.fromkeys(triple[0] for triple in moved):
+            individual = window.get(subject)
+            if individual is not None and individual.stay > newest:
+                found[subject] = None
+                self._newest = max(self._newest, individual.stay)
+            elif isinstance(subject, BlankNode):
+                found[subject] = None
+        return found
+
+    def _begin(self, triple: Triple, begun: Begun) -> None:
+        self._before.append((triple, None))
+        self._begun[triple] = begun
+
+    def _end(self, triple: Triple, now: Instant) -> None:
+        begun = self._begun.pop(triple)
+        self._before.append((triple, begun))
+        self._tell(triple, begun, now)
+
+    def _tell(self, triple: Triple, begun: Begun, now: Instant) -> None:
+        if begun.provenance.time < now:
+            self.ended.append(
+                Ended(begun.stay, begun.name, triple, begun.provenance, now, inferred=True)
+            )
+
+
+def latest_message(window: Window) -> str:
+    """The message that the window heard last, of those that it still holds something of."""
+    return max(window, key=lambda each: each.arrival).message if len(window) else ""
+
+
+def _place(group: tuple[tuple[Subject, Begun], object]) -> tuple[Subject, int, Instant, str]:
+    (subject, begun), _ = group
+    return subject, begun.stay, begun.provenance.time, begun.provenance.message
+
+
+def _written(value: tuple[IRI, Term]) -> tuple[str, str]:
+    return value[0], value[1].n3
+
+
+def _home(
+    subject: Subject, homes: dict[Subject, Begun], window: Window, cause: str, now: Instant
+) -> Begun:
+    """Where an inference of now about a subject belongs."""
+    found = homes.get(subject)
+    if found is None:
+        name = window.owner(subject)
+        individual = window.get(name)
+        stay = 0 if individual is None else individual.stay
+        found = homes[subject] = Begun(stay, name, Provenance(cause, now))
+    return found
