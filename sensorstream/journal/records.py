@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.model.events import Alert, Departure, Ended, Message
+from sensorstream.model.timeline import Instant
 
 
 def message_id(seq: int) -> str:
@@ -71,6 +73,24 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
+class OntologyVersion:
+    """An ontology that was put in force: by which entry, and from which instant on.
+
+    ``valid_from`` is application time; None: no event had come yet.
+    """
+
+    seq: int
+    valid_from: Instant | None
+    content: bytes
+    media_type: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the content, in hexadecimal."""
+        return sha256(self.content).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
 class Effects:
     """All effects of a group of consecutive entries; stored in one transaction.
 
@@ -91,4 +111,5 @@ class Effects:
     raised_at: datetime
     settled: tuple[Settled, ...] = ()
     revoked: tuple[Ended, ...] = ()
+    ontologies: tuple[OntologyVersion, ...] = ()
     reports: tuple[QueryReport, ...] = ()
