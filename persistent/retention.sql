@@ -1,8 +1,11 @@
 -- Remove what is older than two bounds, given as settings of the session (see README.md):
 --   sensorstream.ended_before     an instant of the time line
 --   sensorstream.received_before  a wall-clock time
--- All or nothing; safe beside a running SensorStream.
+-- All or nothing; safe beside a running SensorStream, which goes on accepting messages: their effects
+-- wait for the end.
 begin;
+
+select from store.progress for update;
 
 delete from store.statements
 where valid_to < current_setting('sensorstream.ended_before')::bigint;
@@ -30,5 +33,18 @@ where status <> 'pending'
 delete from store.alerts a
 where a.raised_at < current_setting('sensorstream.received_before')::timestamptz
   and not exists (select 1 from store.deliveries d where d.alert_id = a.id);
+
+-- Terms that nothing names any more. A server forgets the numbers that it remembers when "removals"
+-- has changed.
+with used as (
+  select subject as id from store.statements
+  union select predicate from store.statements
+  union select object from store.statements
+  union select name from store.stays
+  union select term from store.vocabulary
+)
+delete from store.terms t where not exists (select from used u where u.id = t.id);
+
+update store.progress set removals = removals + 1;
 
 commit;

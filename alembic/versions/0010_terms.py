@@ -18,6 +18,8 @@ UNIT = {'integer': 65536, 'datetime': 86400000000}
 ENOUGH = 5000000
 
 XSD = 'http://www.w3.org/2001/XMLSchema#'
+BRIN = {'postgresql_using': 'brin', 'postgresql_with': {'pages_per_range': 32}}
+
 # Exact (a double would lose microseconds from the year 2255 on), and immutable, for indexes; null
 # outside of the years 1 to 9999.
 MOMENT = """
@@ -79,22 +81,22 @@ def upgrade() -> None:
         'statements',
         ['valid_from', 'valid_to'],
         schema='store',
-        postgresql_using='brin',
+        **BRIN,
     )
     op.create_index(
         'statements_moment_idx',
         'statements',
         [sa.text('store.moment(valid_from)'), sa.text('store.moment(valid_to)')],
         schema='store',
-        postgresql_using='brin',
+        **BRIN,
     )
-    op.create_index('stays_time_idx', 'stays', ['time'], schema='store', postgresql_using='brin')
+    op.create_index('stays_time_idx', 'stays', ['time'], schema='store', **BRIN)
     op.create_index(
         'stays_moment_idx',
         'stays',
         [sa.text('store.moment(time)')],
         schema='store',
-        postgresql_using='brin',
+        **BRIN,
     )
     op.create_index('stays_name_idx', 'stays', ['name'], schema='store')
 
@@ -149,12 +151,13 @@ def create() -> None:
     op.create_table(
         'ontologies',
         sa.Column('id', sa.BigInteger(), sa.Identity(always=True), nullable=False),
-        sa.Column('seq', sa.BigInteger(), nullable=True),
+        sa.Column('seq', sa.BigInteger(), nullable=False),
         sa.Column('valid_from', sa.BigInteger(), nullable=True),
         sa.Column('digest', sa.Text(), nullable=False),
         sa.Column('content', sa.LargeBinary(), nullable=False),
         sa.Column('media_type', sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint('id', name=op.f('ontologies_pkey')),
+        sa.UniqueConstraint('seq', name=op.f('ontologies_seq_key')),
         schema='store',
     )
     for name in ('last_term', 'removals'):

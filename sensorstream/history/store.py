@@ -167,6 +167,7 @@ class PostgresStore:
                 queued = _raise_alerts(cursor, effects)
             if effects.reports:
                 queued = _queue_reports(cursor, effects, self.timeline) or queued
+            _record_ontologies(cursor, effects)
             _set_statuses(cursor, effects)
             _settle(cursor, effects)
             _move_watermark(cursor, watermark, effects.watermark)
@@ -396,6 +397,18 @@ def _revoke(
         ],
         template="(%s::bigint, %s::bigint, %s::bigint, %s::bigint, %s::bigint, %s::bigint, %s)",
     )
+
+
+def _record_ontologies(cursor: extensions.cursor, effects: Effects) -> None:
+    if effects.ontologies:
+        execute_values(
+            cursor,
+            "insert into store.ontologies (seq, valid_from, digest, content, media_type) values %s",
+            [
+                (each.seq, each.valid_from, each.digest, each.content, each.media_type)
+                for each in effects.ontologies
+            ],
+        )
 
 
 def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:

@@ -6,7 +6,7 @@ that it reads.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -281,21 +281,34 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
         HistoryError: the database fails, or a view of the user depends on a generated view that has
             to change.
     """
-    with translating("cannot make the history's views"), database.begin() as connection:
-        # The driver's cursor: here a per cent sign in an IRI is not a parameter.
-        cursor = _driver_cursor(connection)
-        cursor.execute(f"create schema if not exists {HISTORY}")
-        views, wanted = _wanted(cursor, schema, timeline)
-        there = _installed(cursor)
-        for name in _changed(there, wanted):
-            cursor.execute(f"drop view {_qualified(name)}")
-        for name, view in views.items():
-            if there.get(name) != wanted[name]:
-                cursor.execute(f"create view {_qualified(name)} as {_render(view)}")
-                told = exp.Literal.string(wanted[name]).sql("postgres")
-                cursor.execute(f"comment on view {_qualified(name)} is {told}")
-        install_functions(cursor, timeline)
-        admit_reader(cursor, HISTORY)
+    definitions = view_definitions(schema, timeline)
+    with translating("cannot make the history's views"):
+        # In a transaction of its own: the views may have to wait for queries, and the writer must
+        # not wait for them.
+        with database.begin() as connection:
+            _name_terms(_driver_cursor(connection), terms_of(definitions))
+        with database.begin() as connection:
+            _install(connection, definitions, timeline)
+
+
+def _install(
+    connection: Connection, definitions: Sequence[View], timeline: Timeline
+) -> None:
+    # The driver's cursor: here a per cent sign in an IRI is not a parameter.
+    cursor = _driver_cursor(connection)
+    cursor.execute(f"create schema if not exists {HISTORY}")
+    views = {each.name: each for each in _numbered(cursor, definitions)}
+    wanted = {name: _comment(each) for name, each in views.items()}
+    there = _installed(cursor)
+    for name in _changed(there, wanted):
+        cursor.execute(f"drop view {_qualified(name)}")
+    for name, view in views.items():
+        if there.get(name) != wanted[name]:
+            cursor.execute(f"create view {_qualified(name)} as {_render(view)}")
+            told = exp.Literal.string(wanted[name]).sql("postgres")
+            cursor.execute(f"comment on view {_qualified(name)} is {told}")
+    install_functions(cursor, timeline)
+    admit_reader(cursor, HISTORY)
 
 
 def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
@@ -308,7 +321,8 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     with translating("cannot check the history's views"), database.connect() as connection:
         cursor = _driver_cursor(connection)
         there = _installed(cursor)
-        changed = _changed(there, _wanted(cursor, schema, timeline)[1])
+        views = _numbered(cursor, view_definitions(schema, timeline))
+        changed = _changed(there, {each.name: _comment(each) for each in views})
         # What a view's rule depends on, other than the view itself.
         cursor.execute(
             "select distinct r.ev_class::regclass::text, v.relname from pg_depend d "
@@ -327,14 +341,13 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
         )
 
 
-def _wanted(
-    cursor: extensions.cursor, schema: Schema, timeline: Timeline
-) -> tuple[dict[str, View], dict[str, str]]:
-    """The views that there should be, and their comments."""
-    definitions = view_definitions(schema, timeline)
-    numbers = _name_terms(cursor, terms_of(definitions))
-    views = {each.name: numbered(each, numbers) for each in definitions}
-    return views, {name: _comment(each) for name, each in views.items()}
+def _numbered(cursor: extensions.cursor, views: Iterable[View]) -> list[View]:
+    """The views with the numbers of those terms that are named."""
+    cursor.execute(
+        "select t.text, v.term from store.vocabulary v join store.terms t on t.id = v.term"
+    )
+    numbers: dict[Term, int] = {IRI(text): number for text, number in cursor.fetchall()}
+    return [numbered(each, numbers) for each in views]
 
 
 def _changed(there: Mapping[str, str], wanted: Mapping[str, str]) -> frozenset[str]:
@@ -349,16 +362,15 @@ def drop_views(connection: Connection) -> None:
         cursor.execute(f"drop view {_qualified(name)}")
 
 
-def _name_terms(cursor: extensions.cursor, names: Collection[IRI]) -> Mapping[Term, int]:
-    """The numbers of IRIs for views; these terms stay, whether a statement has them or not."""
-    # As the writer does: so no term gets two numbers.
+def _name_terms(cursor: extensions.cursor, names: Collection[IRI]) -> None:
+    """Give IRIs numbers for views; these terms stay, whether a statement has them or not."""
+    # As the writer does, so that no term gets two numbers, and none is removed meanwhile.
     cursor.execute("select from store.progress for update")
     numbers = Dictionary().numbers(cursor, sorted(names))
     cursor.execute(
         "insert into store.vocabulary select unnest(%s::bigint[]) on conflict do nothing",
         (list(numbers.values()),),
     )
-    return numbers
 
 
 def _driver_cursor(connection: Connection) -> extensions.cursor:

@@ -39,14 +39,43 @@ def test_what_ended_before_the_bound_goes_and_a_restart_still_works(store: Postg
         for query in (
             "select stay from store.stays order by 1",
             "select stay from store.statements order by 1",
+            "select text from store.terms where starts_with(text, 'http://example.org/') "
+            "and kind = 0 order by 1",
             "select seq from store.messages order by 1",
             "select id from store.alerts order by 1",
         ):
             cursor.execute(query)
             left.append([row[0] for row in cursor.fetchall()])
     connection.close()
-    assert left == [[3, 4], [3, 4], [3, 4], ["m3-1", "m4-1"]]
+    names = ["http://example.org/3", "http://example.org/4", "http://example.org/p"]
+    assert left == [[3, 4], [3, 4], names, [3, 4], ["m3-1", "m4-1"]]
     ((checkpoint, _),) = store.checkpoints()
     assert [record.seq for record in store.replay(checkpoint)] == [4]
     assert not store.whole()
     assert store.last_seq() == 4
+
+
+def test_the_writer_gives_terms_that_went_new_numbers(store: PostgresStore) -> None:
+    store.append([Record(n, Message(f"m{n}", b"<a/>", n), NOW) for n in (1, 2)])
+
+    def commit(n: int) -> None:
+        gone = (departure(1 if n == 1 else 2, n * 100),)
+        statuses = (MessageStatus(n, Status.ACCEPTED),)
+        store.commit(Effects(n, gone, tuple(gone[0].ended()), (), statuses, NOW))
+
+    commit(1)
+    connection = psycopg2.connect(store.url)
+    with connection.cursor() as cursor:
+        cursor.execute("set sensorstream.ended_before = '200'")
+        cursor.execute("set sensorstream.received_before = '2014-08-01T00:00:00Z'")
+        cursor.execute((bundled("persistent") / "retention.sql").read_text())
+        cursor.execute("select count(*) from store.terms")
+        assert cursor.fetchone() == (0,)
+        commit(2)
+        cursor.execute(
+            "select n.text, p.text, o.text from store.statements s "
+            "join store.terms n on n.id = s.subject join store.terms p on p.id = s.predicate "
+            "join store.terms o on o.id = s.object"
+        )
+        assert cursor.fetchall() == [("http://example.org/2", "http://example.org/p", "x")]
+    connection.close()

@@ -19,7 +19,7 @@ from sensorstream.history.database import engine
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
 from sensorstream.history.store import PostgresStore
-from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record
 from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import (
     Alert,
@@ -314,6 +314,20 @@ def test_no_length_of_a_name_stops_the_writer(store: PostgresStore, url: str) ->
     assert rows(url, "select length(text) from store.stays join store.terms on id = name") == [
         (len(long),)
     ]
+
+
+def test_the_versions_of_the_ontology_are_recorded(store: PostgresStore, url: str) -> None:
+    store.append([entry(1), entry(2)])
+    versions = (
+        OntologyVersion(1, None, b"<urn:a> a <urn:b> .", "text/turtle"),
+        OntologyVersion(2, 20, b"", "application/n-triples"),
+    )
+    store.commit(replace(effects(1, 2), ontologies=versions))
+    assert rows(
+        url,
+        "select seq, valid_from, digest = encode(sha256(content), 'hex'), media_type "
+        "from store.ontologies order by seq",
+    ) == [(1, None, True, "text/turtle"), (2, 20, True, "application/n-triples")]
 
 
 def test_messages_carry_what_became_of_them(store: PostgresStore, url: str) -> None:
