@@ -187,7 +187,9 @@ class _Copying:
             raise HistoryError(f"cannot read the history: {self._error}") from self._error
 
 
-def _arrow(told: BufferedReader, columns: Sequence[SourceColumn]) -> Iterator[pa.RecordBatch]:
+def _arrow(
+    told: BufferedReader[FileIO], columns: Sequence[SourceColumn]
+) -> Iterator[pa.RecordBatch]:
     texts = any(each.kind in ("string", "binary") for each in columns)
     batches = csv.open_csv(
         told,
