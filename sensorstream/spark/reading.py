@@ -17,7 +17,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from io import BufferedReader
+from io import BufferedReader, FileIO
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
@@ -164,7 +164,7 @@ class _Copying:
 
     def __init__(self, cursor: extensions.cursor, query: str) -> None:
         source, sink = os.pipe()
-        self.output: BufferedReader = os.fdopen(source, "rb", buffering=1 << 20)
+        self.output = BufferedReader(FileIO(source), 1 << 20)
         self._error: Exception | None = None
         self._thread = Thread(target=self._run, args=(cursor, query, sink), daemon=True)
         self._thread.start()
@@ -187,7 +187,9 @@ class _Copying:
             raise HistoryError(f"cannot read the history: {self._error}") from self._error
 
 
-def _arrow(told: BufferedReader, columns: Sequence[SourceColumn]) -> Iterator[pa.RecordBatch]:
+def _arrow(
+    told: BufferedReader[FileIO], columns: Sequence[SourceColumn]
+) -> Iterator[pa.RecordBatch]:
     texts = any(each.kind in ("string", "binary") for each in columns)
     batches = csv.open_csv(
         told,

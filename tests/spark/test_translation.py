@@ -42,8 +42,8 @@ def test_a_view_reads_only_the_statements_it_needs(schema: Schema) -> None:
             (("object", str(human)), ("predicate", str(numbers[RDF_TYPE]))),
         ),
         ViewSource("statements", ("subject", "predicate", "object", "valid_to", "stay", "number")),
-        ViewSource("terms", ("id", "kind", "text")),
-        ViewSource("terms", ("id", "kind", "text", "number", "moment")),
+        ViewSource("terms", ("id", "text")),
+        ViewSource("terms", ("id", "text", "moment")),
     }
     assert "LATERAL" not in spark_text(query)
     (source, *_) = view_query(views["x"])[1]

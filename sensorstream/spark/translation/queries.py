@@ -372,19 +372,20 @@ def _values(
 ) -> tuple[exp.Expr, Outputs]:
     rows = [[scope.value(cell) for cell in row.expressions] for row in node.expressions]
     width = len(rows[0])
-    given = list(names) or [f"column{index + 1}" for index in range(width)]
+    if len(names) != width:
+        raise refused(node, "name its columns as in (values (1, 2)) as v(a, b)")
     by_column: list[list[Typed]] = [
         common([row[index] for row in rows], node) for index in range(width)
     ]
     columns = tuple(
         (name, united([each.type for each in cells]))
-        for name, cells in zip(given, by_column, strict=False)
+        for name, cells in zip(names, by_column, strict=True)
     )
     selects: Iterator[exp.Select] = (
         exp.Select(
             expressions=[
                 exp.alias_(cells[row].tree.copy(), name, quoted=True)
-                for name, cells in zip(given, by_column, strict=False)
+                for name, cells in zip(names, by_column, strict=True)
             ]
         )
         for row in range(len(rows))

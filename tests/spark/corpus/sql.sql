@@ -468,7 +468,7 @@ select date_trunc('minute', time) as m, count(distinct iri) as n from human grou
 
 select count(*), max(x) from human
 
-select 1 as one from human group by has_location having max(x) > 79
+select 1 as one from human group by has_location having max(x) > 79 order by 1
 
 -- refused: a constant does not group
 select 'a' as a, count(*) from human group by 1
@@ -497,7 +497,7 @@ select row_number() over () from human
 -- refused: ROWS
 select sum(x) over (order by x range between 5 preceding and current row) from human
 
--- refused: frames
+-- refused: ROWS
 select sum(x) over (order by x groups between 1 preceding and current row) from human
 
 select count(*) as n, sum(count(*)) over (order by has_location) as running, has_location from human group by has_location order by has_location
@@ -600,7 +600,10 @@ select * from alerts natural join messages order by seq
 
 select p, q from (values (1, 'a'), (2, null), (3, 'c')) as v(p, q) order by p desc
 
+-- refused: no column
 select column1 from (values (1), (2.5)) as v order by 1
+
+select a from (values (1), (2.5)) as v(a) order by 1
 
 select n, n * n as sq from generate_series(1, 5) as g(n) order by n
 
