@@ -163,7 +163,7 @@ def view_questions(individuals: int) -> Iterator[Question]:
     """The same through the views, as people ask."""
     middle = individuals // 2
     one = f"{EX}human-{middle}"
-    instant = LINE.format(_time(middle, individuals) + STAY // 2)
+    instant = Timeline.DATETIME.format(_time(middle, individuals) + STAY // 2)
     day = (START + timedelta(days=DAYS // 2)).isoformat()
     following = (START + timedelta(days=DAYS // 2 + 1)).isoformat()
     for name, aim, text in (
@@ -247,7 +247,8 @@ def load(url: str, individuals: int) -> None:
 
 def group(seq: int, numbers: range, individuals: int) -> Effects:
     """What leaves the window with one message."""
-    departures, ended = [], []
+    departures: list[Departure] = []
+    ended: list[Ended] = []
     for number in numbers:
         when = _time(number, individuals)
         name = IRI(f"{EX}human-{number}")

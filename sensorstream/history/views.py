@@ -291,9 +291,7 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
             _install(connection, definitions, timeline)
 
 
-def _install(
-    connection: Connection, definitions: Sequence[View], timeline: Timeline
-) -> None:
+def _install(connection: Connection, definitions: Sequence[View], timeline: Timeline) -> None:
     # The driver's cursor: here a per cent sign in an IRI is not a parameter.
     cursor = _driver_cursor(connection)
     cursor.execute(f"create schema if not exists {HISTORY}")

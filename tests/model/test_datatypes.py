@@ -54,7 +54,7 @@ def test_a_form_is_taken_when_oxigraph_takes_it(form: str, datatype: str) -> Non
 
 @given(st.integers(-(10**6), 10**6), st.sampled_from(sorted(INTEGER_TYPES)))
 def test_an_integer_type_takes_its_range(number: int, datatype: str) -> None:
-    low, high = datatypes._BOUNDS[datatype]
+    low, high = datatypes.INTEGER_BOUNDS[datatype]
     inside = (low is None or low <= number) and (high is None or number <= high)
     if inside:
         assert parse(str(number), datatype) == number
