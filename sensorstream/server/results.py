@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final
 
+from anyio.to_thread import run_sync
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 from pyoxigraph import (
@@ -118,16 +119,22 @@ def answer_response(answer: Answer, accept: str) -> Response:
     kept = _Kept(max_size=_IN_MEMORY)
     try:
         writers[media_type](answer, kept)
+        size = kept.tell()
         kept.seek(0)
     except BaseException:
         kept.close()
         raise
-    return StreamingResponse(_pieces(kept), media_type=media_type, headers={"Vary": "Accept"})
+    vary = {"Vary": "Accept"}
+    if size <= _IN_MEMORY:
+        with kept:
+            return Response(kept.read(), media_type=media_type, headers=vary)
+    return StreamingResponse(_pieces(kept), media_type=media_type, headers=vary)
 
 
-def _pieces(kept: IO[bytes]) -> Iterator[bytes]:
+async def _pieces(kept: IO[bytes]) -> AsyncIterator[bytes]:
+    # Asynchronous, so that it is closed when the client leaves half-way.
     with kept:
-        while piece := kept.read(_PIECE):
+        while piece := await run_sync(kept.read, _PIECE):
             yield piece
 
 
