@@ -247,7 +247,8 @@ def load(url: str, individuals: int) -> None:
 
 def group(seq: int, numbers: range, individuals: int) -> Effects:
     """What leaves the window with one message."""
-    departures, ended = [], []
+    departures: list[Departure] = []
+    ended: list[Ended] = []
     for number in numbers:
         when = _time(number, individuals)
         name = IRI(f"{EX}human-{number}")

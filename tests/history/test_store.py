@@ -29,7 +29,7 @@ from sensorstream.model.events import (
     Message,
     Provenance,
 )
-from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
@@ -242,7 +242,7 @@ def test_terms_that_postgresql_cannot_distinguish_are_one(store: PostgresStore, 
 
 def test_every_term_has_one_number(store: PostgresStore, url: str) -> None:
     name, predicate = IRI(f"{EX}human-7"), IRI(f"{EX}p")
-    values = [
+    values: list[Term] = [
         IRI("urn:1"),
         Literal("urn:1"),
         Literal("urn:1", language="en"),
