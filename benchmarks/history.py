@@ -163,7 +163,7 @@ def view_questions(individuals: int) -> Iterator[Question]:
     """The same through the views, as people ask."""
     middle = individuals // 2
     one = f"{EX}human-{middle}"
-    instant = Timeline.DATETIME.format(_time(middle, individuals) + STAY // 2)
+    instant = Timeline.format(LINE, _time(middle, individuals) + STAY // 2)
     day = (START + timedelta(days=DAYS // 2)).isoformat()
     following = (START + timedelta(days=DAYS // 2 + 1)).isoformat()
     for name, aim, text in (
