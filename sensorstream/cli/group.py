@@ -41,7 +41,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "send": "Send XML messages to a running server.",
         "simulate": "Simulate messages: face trackers, the sensors of a city, auctions.",
         "replay": "Send recorded messages again.",
-        "query": "Query a running server's knowledge base in SPARQL.",
+        "query": "Query the knowledge base in SPARQL: what holds now, and what once held.",
         "queries": "Register, read, follow and remove the continuous queries of a running server.",
         "alerts": "List or follow the alerts of a running server.",
         "webhooks": "Register, list and remove the webhooks of a running server.",

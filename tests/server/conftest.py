@@ -25,6 +25,7 @@ from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
 from sensorstream.app.application import Application, InForce, Part, ServedOntology
+from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.window_view import IndividualView, WindowView
@@ -43,12 +44,13 @@ from sensorstream.errors import (
 )
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.question import Question
+from sensorstream.history.latest import Latest
 from sensorstream.history.quarantine import Quarantined
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Results, Snapshot
 from sensorstream.mapping.document import parse_document
-from sensorstream.model.events import Alert, Message
+from sensorstream.model.events import Alert, Message, Provenance
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.main import create_app
@@ -96,6 +98,22 @@ class NoQueries(Queries):
         self.view(name)
 
 
+class OneIndividual(Individuals):
+    """Knows one individual, which has left the window."""
+
+    def __init__(self) -> None:
+        said = Latest(
+            (IRI(f"{EX}ada"), IRI(f"{EX}name"), Literal("Ada")), Provenance("m1", 3), 7, False
+        )
+        self.known = KnownIndividual(IRI(f"{EX}ada"), False, (said,))
+
+    def individual(self, name: str) -> KnownIndividual:
+        return self.known
+
+    def latest(self, class_: str, limit: int, after: str = "") -> KnownIndividuals:
+        return KnownIndividuals((self.known,), None)
+
+
 class MemoryApplication(Application):
     """An application over lists and a knowledge base: every method that the server calls.
 
@@ -109,6 +127,7 @@ class MemoryApplication(Application):
         )
         self.alert_feed = AlertFeed()
         self.queries = NoQueries()
+        self.individuals = OneIndividual()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
         self.asked: list[tuple[Question, bool]] = []
