@@ -192,7 +192,7 @@ def test_a_replay_meets_each_message_with_the_ontology_of_its_time(
     application.close()
     with psycopg2.connect(small.history.url) as connection, connection.cursor() as cursor:
         cursor.execute("delete from store.checkpoints")
-        for table in ("deliveries", "alerts", "stays", "statements"):
+        for table in ("deliveries", "alerts", "stays", "statements", "ontologies"):
             cursor.execute(f"delete from store.{table}")
         cursor.execute("update store.messages set status = null, reason = null")
         cursor.execute("update store.progress set watermark = 0")
