@@ -15,6 +15,8 @@ PATHS = {
     "/webhooks": {"get", "post"},
     "/webhooks/{webhook_id}": {"get", "delete"},
     "/window": {"get"},
+    "/individuals/{iri}": {"get"},
+    "/latest": {"get"},
     "/rules": {"get"},
     "/quarantine": {"get"},
     "/healthz": {"get"},
