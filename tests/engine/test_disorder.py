@@ -138,7 +138,8 @@ def facts(outcomes: Sequence[Outcome]) -> list[object]:
             each.status,
             each.matched,
             each.individuals,
-            each.alerts,
+            # How far a contradiction can be explained depends on the time that this takes.
+            [replace(a, text="") if a.kind == "inconsistency" else a for a in each.alerts],
             each.departures,
             # What one update ends stands in no order.
             sorted(each.ended, key=repr),
