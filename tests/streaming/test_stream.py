@@ -26,7 +26,7 @@ from sensorstream.settings import Settings
 from tests.streaming.conftest import seen, write_deployment
 from tests.streaming.test_keyed_engines import of_one_engine
 
-PATIENCE = 280.0
+PATIENCE = 800
 RELATIONS = ("individuals", "statements", "alerts", "human", "x")
 DIFFERENT = {"seq", "raised_at"}
 """Columns that may differ: the order of alerts in the table, and wall time."""
