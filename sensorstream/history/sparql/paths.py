@@ -30,8 +30,8 @@ _ENDS: Final = ("subject", "object")
 class Paths:
     """Makes the pairs that paths connect in one graph.
 
-    ``ids`` are the ids of constants, ``beside`` tells whether the middle of a path may be taken from
-    the table before it (LATERAL).
+    ``ids`` are the ids of constants; ``beside`` tells whether the middle of a path may be taken
+    from the table before it (LATERAL).
     """
 
     graph: exp.Select

@@ -16,7 +16,7 @@ _ENDS: Final = {"^": r"\A", "$": r"\z"}
 # At lines: Java itself sees no line after a last line break.
 _LINE_ENDS: Final = {"^": r"(?:\A|(?<=\n))", "$": r"(?:\z|(?=\n))"}
 # Java takes two of these for an intersection, and a bracket for a class within the class.
-_IN_CLASS: Final = re.compile(r"\\.|[&\[]", re.DOTALL)
+_IN_CLASS: Final = re.compile(r"\\.|[&\[\]]", re.DOTALL)
 
 
 def java_pattern(written: str) -> str:

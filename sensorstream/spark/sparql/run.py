@@ -7,16 +7,18 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from sensorstream.errors import QueryError
 from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer, answer_of, limited
-from sensorstream.history.asking.question import Question
+from sensorstream.history.asking.question import ALL, Question
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.database import translating
 from sensorstream.history.read_only_sql import open_reader
 from sensorstream.history.sparql.forms import compile_query, constants
 from sensorstream.history.sparql.scope import SqlQuery
 from sensorstream.history.terms import look_up, term_key
-from sensorstream.model.terms import Term
+from sensorstream.model.terms import IRI, Term
+from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
 from sensorstream.spark.bulk_sql import prepare_session, snapshot_of, spark_errors
 from sensorstream.spark.reading import HistoryReader
 from sensorstream.spark.session import spark_session
@@ -24,11 +26,14 @@ from sensorstream.spark.source_tables import SOURCE_TABLES
 from sensorstream.spark.sparql.closures import define_closure
 from sensorstream.spark.sparql.numbers import register
 from sensorstream.spark.sparql.queries import SparkQuery, relation_of, spark_query
+from sensorstream.sparql.algebra import Dataset, Graph
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
+from sensorstream.sparql.walk import nodes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_LIVE: Final = (GRAPH_WINDOW, GRAPH_STATIC)
 _TERMS: Final = SOURCE_TABLES["terms"]
 # Numbers of any size.
 _TABLES: Final = {
@@ -73,15 +78,28 @@ def check(question: Question) -> None:
     """Refuse what Spark cannot answer, before it starts.
 
     Raises:
-        UnsupportedQuery: see :func:`run_spark_sparql`.
+        QueryError, UnsupportedQuery: see :func:`run_spark_sparql`.
     """
+    for part in nodes(question.query):
+        match part:
+            case Graph(IRI() as graph, _):
+                graphs = (graph,)
+            case Dataset(default, named):
+                graphs = (*default, *named)
+            case _:
+                continue
+        live = [each for each in graphs if each in _LIVE]
+        if live:
+            raise QueryError(
+                f"{live[0].n3}: on Spark there is only what has left the window: ask the server, "
+                f"with --on {ALL}",
+                position=question.parsed.position(part),
+            )
     spark_query(_compiled(question, {}).tree)
 
 
 @contextmanager
-def answered(
-    spark: SparkSession, url: str, question: Question, row_limit: int
-) -> Iterator[Answer]:
+def answered(spark: SparkSession, url: str, question: Question, row_limit: int) -> Iterator[Answer]:
     """Answer a question with a running Spark; raises as :func:`run_spark_sparql`."""
     with _asked(spark, url, question) as (compiled, query):
         found = spark.sql(query.text).limit(row_limit + 1)
@@ -89,7 +107,7 @@ def answered(
 
 
 def run_spark_plan(url: str, question: Question, *, master: str) -> tuple[str, str]:
-    """Spark's SQL for a question, in lines, and Spark's plan; raises as :func:`run_spark_sparql`."""
+    """Spark's SQL for a question, and its plan; raises as :func:`run_spark_sparql`."""
     require("spark", "SPARQL on Spark")
     check(question)
     with spark_session(master) as spark:

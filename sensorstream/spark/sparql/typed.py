@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, auto
-from typing import Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from sqlglot import exp
 
@@ -110,3 +110,23 @@ def alike(given: Iterable[Typed]) -> tuple[list[Typed], Kind]:
     if Kind.DOUBLE in kinds:
         return found, Kind.DOUBLE
     return found, kinds[0] if kinds else Kind.NULL
+
+
+class Within(Protocol):
+    """What the translation of an expression may ask about the query that it stands in."""
+
+    def typed(self, node: exp.Expr) -> Typed:
+        """An operand for Spark."""
+
+    def tree(self, node: exp.Expr) -> exp.Expr:
+        """An operand for Spark, without its type."""
+
+    def kind(self, column: exp.Column) -> Kind:
+        """The type of a column."""
+
+    def query(self, tree: exp.Expr) -> exp.Expr:
+        """A query within the expression."""
+
+
+Handler: TypeAlias = Callable[[Within, Any], Typed]
+"""Translates one kind of expression."""
