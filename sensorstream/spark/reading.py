@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from psycopg2 import extensions, sql
 
 from sensorstream.history.database import connect, translating
+from sensorstream.history.partitions import END, FIRST, Partition, partition_of
 from sensorstream.spark.conditions import Condition
 from sensorstream.spark.snapshot import Snapshot
 from sensorstream.spark.source_tables import SourceTable, tests
@@ -40,9 +41,11 @@ _SELECTIVE: Final = 0.02
 _MOST_TASKS: Final = 64
 _ROUNDS: Final = 4
 
-# What some relations hold: pages, also with those of long texts, and rows when last counted.
+# Some relations: their bounds as partitions; pages, also with those of long texts; rows when last
+# counted.
 _SIZES: Final = """
-select relname, pg_relation_size(oid) / current_setting('block_size')::bigint,
+select relname, pg_get_expr(relpartbound, oid),
+  pg_relation_size(oid) / current_setting('block_size')::bigint,
   pg_table_size(oid) / current_setting('block_size')::bigint, reltuples
 from pg_class where relnamespace = 'store'::regnamespace and relname = any(%s) order by oid
 """
@@ -50,13 +53,15 @@ from pg_class where relnamespace = 'store'::regnamespace and relname = any(%s) o
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Some rows of a relation: those on the pages from ``low`` up to ``high``.
+    """Some rows of a table, or of one of its partitions: those on the pages from ``low`` up to
+    ``high``.
 
     With a ``key``, those whose value of this column is from ``low`` up to ``high``; ``high``
     None: all rows.
     """
 
-    relation: sql.Identifier
+    relation: str
+    partition: Partition | None = None
     low: int = 0
     high: int | None = None
     key: str | None = None
@@ -64,13 +69,18 @@ class Range:
     @property
     def tests(self) -> list[sql.Composable]:
         """The conditions of its rows."""
-        if self.high is None:
-            return []
-        key, form = ("ctid", "'({},0)'::tid") if self.key is None else (self.key, "{}")
-        return [
-            sql.SQL(f"{key} >= {form.format(self.low)}"),
-            sql.SQL(f"{key} < {form.format(self.high)}"),
-        ]
+        told = []
+        if self.partition is not None:
+            # The role that reads may read the table, not its partitions by their names; PostgreSQL
+            # goes to the only one that these bounds leave.
+            if self.partition.low > FIRST:
+                told.append(f"valid_to >= {self.partition.low}")
+            if self.partition.high < END:
+                told.append(f"valid_to < {self.partition.high}")
+        if self.high is not None:
+            key, form = ("ctid", "'({},0)'::tid") if self.key is None else (self.key, "{}")
+            told += [f"{key} >= {form.format(self.low)}", f"{key} < {form.format(self.high)}"]
+        return [sql.SQL(each) for each in told]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,22 +142,22 @@ class HistoryReader:
         expected = self._expected(cursor)
         cursor.execute(_SIZES, (list(expected),))
         sizes = cursor.fetchall()
-        size = _size(sum(pages for _, pages, _, _ in sizes), parallelism)
+        size = _size(sum(pages for _, _, pages, _, _ in sizes), parallelism)
         told: list[Range] = []
-        for name, pages, _, rows in sizes:
-            relation = sql.Identifier("store", name)
+        for name, bounds, pages, _, rows in sizes:
+            whole = Range(name, partition_of(bounds))
             if not pages:
                 continue
             if pages <= size or (rows > 0 and expected[name] < _SELECTIVE * rows):
-                told.append(Range(relation))
+                told.append(whole)
             else:
                 starts = range(0, pages, size)
-                told += [Range(relation, start, start + size) for start in starts]
+                told += [replace(whole, low=each, high=each + size) for each in starts]
         return told
 
     def _by_key(self, cursor: extensions.cursor, key: str, parallelism: int) -> list[Range]:
         cursor.execute(_SIZES, ([self.table.name],))
-        ((_, _, pages, _),) = cursor.fetchall()
+        ((_, _, _, pages, _),) = cursor.fetchall()
         cursor.execute(
             sql.SQL("select min({0}), max({0}) from {1}").format(
                 sql.Identifier(key), self.table.identifier
@@ -158,11 +168,11 @@ class HistoryReader:
             return []
         width = -(-(high + 1 - low) * _size(pages, parallelism) // max(pages, 1))
         starts = range(low, high + 1, max(width, 1))
-        return [Range(self.table.identifier, each, each + width, key) for each in starts]
+        return [Range(self.table.name, None, each, each + width, key) for each in starts]
 
     def _expected(self, cursor: extensions.cursor) -> Mapping[str, float]:
         """The relations that PostgreSQL would read, and how many rows it expects in each."""
-        whole = self._select(Range(self.table.identifier))
+        whole = self._select(Range(self.table.name))
         cursor.execute(sql.SQL("explain (verbose, format json) {}").format(whole))
         (((plan,),),) = cursor.fetchall()
         found: dict[str, float] = {}
@@ -178,7 +188,7 @@ class HistoryReader:
         columns = sql.SQL(", ".join(each.written for each in self.table.columns))
         return sql.SQL("select {} from {} where {}").format(
             columns,
-            range_.relation,
+            self.table.identifier,
             sql.SQL(" and ").join([self.tests, *range_.tests]),
         )
 

@@ -26,6 +26,7 @@ from sensorstream.spark.translation.translate import spark_text
 from sensorstream.spark.wanted import Wanted, wanted
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 # More terms of one text are not looked for.
@@ -46,7 +47,20 @@ def over_history(spark: SparkSession, snapshot: Snapshot, tree: exp.Expr) -> Dat
     """
     tree = tree.copy()
     tables = dict(_named(tree))
-    text = spark_text(tree)
+    return over_tables(spark, snapshot, spark_text(tree), tables)
+
+
+def over_tables(
+    spark: SparkSession, snapshot: Snapshot, text: str, tables: Mapping[str, SourceTable]
+) -> DataFrame:
+    """The answer to a text of Spark's SQL, which has names of its own for the history's tables.
+
+    Of each name only what the text needs there is read: give each use of a table its own. Other
+    names are those of the session.
+
+    Raises:
+        ArchiveError: a file of the archive is not there.
+    """
     chosen: dict[str, Condition] = {}
 
     def analyzed(frames: Mapping[str, DataFrame]) -> DataFrame:
@@ -56,7 +70,7 @@ def over_history(spark: SparkSession, snapshot: Snapshot, tree: exp.Expr) -> Dat
 
     stands = {
         # Its range tells which table it is; it never runs.
-        name: spark.range(n, n + 1, 1, 1).mapInArrow(iter, table.schema)
+        name: spark.range(n, n + 1, 1, 1).mapInArrow(_unread, table.schema)
         for n, (name, table) in enumerate(tables.items())
     }
     names = list(tables)
@@ -77,6 +91,10 @@ def over_history(spark: SparkSession, snapshot: Snapshot, tree: exp.Expr) -> Dat
     nothing = {name: _nothing(spark, tables[name]) for name in names if name not in needs}
     read = {name: made[tables[name].name, need] for name, need in needs.items()}
     return analyzed(nothing | read)
+
+
+def _unread(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from batches
 
 
 def _named(tree: exp.Expr) -> Iterator[tuple[str, SourceTable]]:
