@@ -146,9 +146,11 @@ def _of_history(
         stack.enter_context(lasting(f"{who} plans the query", quiet=as_json))
         url = open_kept(history, stack)
         if place == "spark":
+            from sensorstream.spark.snapshot import Place
             from sensorstream.spark.sparql.run import run_spark_plan
 
-            sql, plan = run_spark_plan(url, question, master=settings.spark.master)
+            where = Place(url, settings.archive.folder)
+            sql, plan = run_spark_plan(where, question, master=settings.spark.master)
         else:
             limits = Limits(history.statement_timeout, history.row_limit)
             sql, plan = plan_of(url, question, limits, analyze=analyze)

@@ -213,6 +213,7 @@ def _of_spark(
     from sensorstream.history.asking import formats
     from sensorstream.history.asking.question import read_question
     from sensorstream.settings import load_settings
+    from sensorstream.spark.snapshot import Place
     from sensorstream.spark.sparql.run import run_spark_sparql
 
     settings = load_settings(config)
@@ -222,7 +223,10 @@ def _of_spark(
         url = open_kept(settings.history, stack)
         say("Spark starts and answers")
         answer = run_spark_sparql(
-            url, question, master=settings.spark.master, row_limit=settings.history.row_limit
+            Place(url, settings.archive.folder),
+            question,
+            master=settings.spark.master,
+            row_limit=settings.history.row_limit,
         )
         return formats.write(stack.enter_context(answer), wanted, out)
 

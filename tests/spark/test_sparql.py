@@ -17,6 +17,7 @@ from sensorstream.history.asking.run import Limits
 from sensorstream.history.asking.run import answered as answered_in_postgresql
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Timeline
+from sensorstream.spark.snapshot import Place
 from sensorstream.spark.sparql.run import answered, check, plan_of
 from tests.history import house
 
@@ -39,6 +40,12 @@ def history(new_database: Callable[[], str]) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def place(history: str) -> Place:
+    """The history; it has no archive."""
+    return Place(history, Path("/no/archive"))
+
+
+@pytest.fixture(scope="module")
 def small(spark: SparkSession) -> SparkSession:
     """Spark for small data: to compile a query would cost more than to run it."""
     spark.conf.set("spark.sql.shuffle.partitions", "1")
@@ -50,7 +57,7 @@ def small(spark: SparkSession) -> SparkSession:
 @pytest.mark.parametrize("case", house.cases(), ids=lambda case: case.name)
 def test_an_answer_is_that_of_oxigraph(small: SparkSession, history: str, case: house.Case) -> None:
     store = house.exported(history, case.question.time)
-    with answered(small, history, case.question, ROWS) as answer:
+    with answered(small, place, case.question, ROWS) as answer:
         found = house.comparable(answer, case)
     assert found == house.expected(store, case)
 
@@ -110,12 +117,14 @@ EXPRESSIONS = (
 )
 
 
-def test_expressions_mean_the_same_as_in_postgresql(small: SparkSession, history: str) -> None:
+def test_expressions_mean_the_same_as_in_postgresql(
+    small: SparkSession, history: str, place: Place
+) -> None:
     parts = " ".join(f"({text} AS ?e{n})" for n, text in enumerate(EXPRESSIONS))
     question = read_question(f"{XSD} SELECT {parts} {{}}", Timeline.INTEGER)
     with answered_in_postgresql(history, question, Limits(60.0, 10)) as answer:
         (expected,) = rows(answer)
-    with answered(small, history, question, 10) as answer:
+    with answered(small, place, question, 10) as answer:
         (found,) = rows(answer)
     assert dict(zip(EXPRESSIONS, found, strict=True)) == dict(
         zip(EXPRESSIONS, expected, strict=True)
@@ -127,24 +136,24 @@ def rows(answer: object) -> list[tuple[object, ...]]:
     return list(answer.rows)
 
 
-def test_compiled_code_computes_the_same(spark: SparkSession, history: str) -> None:
+def test_compiled_code_computes_the_same(spark: SparkSession, history: str, place: Place) -> None:
     text = f"{XSD} SELECT (SUM(?v * 0.5) AS ?s) {{ ?a <http://example.org/house#value> ?v }}"
     question = read_question(text, Timeline.INTEGER)
     with answered_in_postgresql(history, question, Limits(60.0, 10)) as answer:
         expected = rows(answer)
     for name in ("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode"):
         spark.conf.unset(name)
-    with answered(spark, history, question, 10) as answer:
+    with answered(spark, place, question, 10) as answer:
         found = rows(answer)
     assert found == expected
     assert isinstance(found[0][0], Literal)
 
 
-def test_an_answer_with_too_many_rows_is_an_error(small: SparkSession, history: str) -> None:
+def test_an_answer_with_too_many_rows_is_an_error(small: SparkSession, place: Place) -> None:
     question = read_question("SELECT * { ?s ?p ?o } LIMIT 3", Timeline.INTEGER)
     with (
         pytest.raises(QueryError, match=r"more than 2 rows"),
-        answered(small, history, question, 2) as answer,
+        answered(small, place, question, 2) as answer,
     ):
         rows(answer)
 
@@ -163,8 +172,8 @@ def test_what_holds_now_is_refused_with_the_way_out(text: str) -> None:
     assert told.value.position.line == 2
 
 
-def test_the_plan_shows_the_sql_and_what_spark_does(small: SparkSession, history: str) -> None:
+def test_the_plan_shows_the_sql_and_what_spark_does(small: SparkSession, place: Place) -> None:
     text = "SELECT ?f { <http://example.org/house#sensor-1> (<urn:p>|<urn:q>)+ ?f }"
-    sql, plan = plan_of(small, history, read_question(text, Timeline.INTEGER))
-    assert "-- more of" in sql
+    sql, plan = plan_of(small, place, read_question(text, Timeline.INTEGER))
+    assert "with its new rows until there are none" in sql
     assert "== Physical Plan ==" in plan

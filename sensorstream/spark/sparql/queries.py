@@ -7,19 +7,23 @@ which is computed before, because Spark's own cannot end where there are cycles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Final
 
 from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
+from sensorstream.history.sparql.fragments import all_of, named
+from sensorstream.history.sparql.relations import from_, join, selected, where
 from sensorstream.history.sparql.scope import TOO_DEEP
 from sensorstream.spark.sparql import numbers
 from sensorstream.spark.sparql.expressions import Expressions
-from sensorstream.spark.sparql.typed import Columns, Kind, Typed, alike, call, refused
+from sensorstream.spark.sparql.typed import Columns, Kind, alike, call, refused
 
 STORE: Final = "store"
+_STEPS: Final = "steps"
 _TABLES: Final[Mapping[str, Columns]] = {
     "statements": {
         "subject": Kind.INTEGER,
@@ -40,41 +44,39 @@ _TABLES: Final[Mapping[str, Columns]] = {
         "moment": Kind.MOMENT,
     },
 }
-Equals = tuple[tuple[str, str], ...]
 
 
-@dataclass(slots=True)
-class Source:
-    """Rows of a table of the history as a temporary view.
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A query of Spark's SQL; ``tables`` are its own names for tables of the history."""
 
-    ``equals`` are columns and values that they must have, ``uses`` how often the query reads them.
-    """
-
-    table: str
-    name: str
-    equals: Equals
-    columns: set[str] = field(default_factory=set)
-    uses: int = 0
+    sql: str
+    tables: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Closure:
     """The least set of rows that has those of ``first`` and, with some rows, those that ``more``
-    gives for them. ``more`` reads the view ``name``.
+    gives for them. ``more`` is over the views ``name``, of the rows, and ``steps``.
     """
 
     name: str
     columns: tuple[str, ...]
-    first: str
+    first: Text
+    steps: Text
     more: str
+
+    @property
+    def steps_name(self) -> str:
+        """The view of what does not change from round to round."""
+        return f"{self.name}_{_STEPS}"
 
 
 @dataclass(frozen=True, slots=True)
 class SparkQuery:
     """A query for Spark, and the views that it reads; each closure may read those before it."""
 
-    text: str
-    sources: tuple[Source, ...]
+    text: Text
     closures: tuple[Closure, ...]
 
 
@@ -89,7 +91,7 @@ def spark_query(tree: exp.Select, *, pretty: bool = False) -> SparkQuery:
         text = made.text(made.query(tree, None)[0])
     except RecursionError:
         raise UnsupportedQuery(TOO_DEEP) from None
-    return SparkQuery(text, tuple(made.sources.values()), tuple(made.closures))
+    return SparkQuery(text, tuple(made.closures))
 
 
 @dataclass(slots=True)
@@ -121,15 +123,14 @@ class _Queries:
 
     def __init__(self, pretty: bool) -> None:
         self._pretty = pretty
-        self.sources: dict[tuple[str, Equals], Source] = {}
+        self._numbers = count(1)
         self.closures: list[Closure] = []
 
-    def text(self, tree: exp.Expr) -> str:
-        return tree.sql("spark", identify=True, copy=False, pretty=self._pretty)
+    def text(self, tree: exp.Expr) -> Text:
+        tables = {e.name: e.name.split("_")[1] for e in tree.find_all(exp.Table) if _is_own(e)}
+        return Text(tree.sql("spark", identify=True, copy=False, pretty=self._pretty), tables)
 
-    def query(
-        self, tree: exp.Expr, outer: _Scope | None, equals: Equals = ()
-    ) -> tuple[exp.Expr, Columns]:
+    def query(self, tree: exp.Expr, outer: _Scope | None) -> tuple[exp.Expr, Columns]:
         """A SELECT or UNION with its columns."""
         if isinstance(tree, exp.Union):
             return self._union(tree, outer)
@@ -137,7 +138,7 @@ class _Queries:
             return self.query(tree.this, outer)
         if not isinstance(tree, exp.Select):
             raise refused(tree)
-        return self._select(tree, outer, equals)
+        return self._select(tree, outer)
 
     def _union(self, tree: exp.Union, outer: _Scope | None) -> tuple[exp.Expr, Columns]:
         left, columns = self.query(tree.this, outer)
@@ -147,21 +148,18 @@ class _Queries:
         distinct = bool(tree.args.get("distinct"))
         return exp.Union(this=left, expression=right, distinct=distinct), found
 
-    def _select(
-        self, tree: exp.Select, outer: _Scope | None, equals: Equals
-    ) -> tuple[exp.Expr, Columns]:
+    def _select(self, tree: exp.Select, outer: _Scope | None) -> tuple[exp.Expr, Columns]:
         scope, made = _Scope(outer), exp.Select()
         expressions = Expressions(scope.kind, lambda query: self.query(query, scope)[0])
         if tree.args.get("with_"):
             queries = list(self._with(tree.args["with_"], scope))
             if queries:
                 made.set("with_", exp.With(expressions=queries))
-        fixed = dict(_fixed(tree))
         if tree.args.get("from_"):
-            source = self._relation(tree.args["from_"].this, tree, scope, fixed, equals)
+            source = self._relation(tree.args["from_"].this, scope)
             made.set("from_", exp.From(this=source))
         for each in tree.args.get("joins") or ():
-            joined = self._relation(each.this, tree, scope, fixed, ())
+            joined = self._relation(each.this, scope)
             on = each.args.get("on")
             made.append(
                 "joins",
@@ -217,41 +215,34 @@ class _Queries:
     def _closure(self, name: str, union: exp.Union, scope: _Scope) -> None:
         first, columns = self.query(union.this, scope)
         scope.named[name] = columns
-        more, _ = self.query(union.expression, scope)
-        closure = Closure(name, tuple(columns), self.text(first), self.text(more))
-        self.closures.append(closure)
+        fixed, steps = _parted(union.expression, name)
+        constant, scope.named[f"{name}_{_STEPS}"] = self.query(fixed, scope)
+        more, _ = self.query(steps, scope)
+        self.closures.append(
+            Closure(
+                name, tuple(columns), self.text(first), self.text(constant), self.text(more).sql
+            )
+        )
 
-    def _relation(
-        self,
-        node: exp.Expr,
-        select: exp.Select,
-        scope: _Scope,
-        fixed: Mapping[str, Equals],
-        equals: Equals,
-    ) -> exp.Expr:
+    def _relation(self, node: exp.Expr, scope: _Scope) -> exp.Expr:
         """A table of FROM; its columns become known to the scope."""
         match node:
             case exp.Table():
-                return self._table(node, select, scope, equals)
+                return self._table(node, scope)
             case exp.Values():
                 return self._values(node, scope)
-            case exp.Lateral(this=exp.Subquery() as inner):
-                alias, query, columns = inner.alias, *self.query(inner.this, scope)
+            case exp.Lateral(this=exp.Subquery() as lateral):
+                query, scope.tables[lateral.alias] = self.query(lateral.this, scope)
+                alias = exp.TableAlias(this=exp.to_identifier(lateral.alias))
+                return exp.Lateral(this=exp.Subquery(this=query), alias=alias)
             case exp.Subquery():
-                alias = node.alias
                 inner = _Scope(scope.outer, named=scope.named)
-                query, columns = self.query(_pruned(node, select), inner, fixed.get(alias, ()))
-            case _:
-                raise refused(node)
-        scope.tables[alias] = columns
-        named = exp.TableAlias(this=exp.to_identifier(alias))
-        if isinstance(node, exp.Lateral):
-            return exp.Lateral(this=exp.Subquery(this=query), alias=named)
-        return exp.Subquery(this=query, alias=named)
+                query, scope.tables[node.alias] = self.query(node.this, inner)
+                alias = exp.TableAlias(this=exp.to_identifier(node.alias))
+                return exp.Subquery(this=query, alias=alias)
+        raise refused(node)
 
-    def _table(
-        self, node: exp.Table, select: exp.Select, scope: _Scope, equals: Equals
-    ) -> exp.Expr:
+    def _table(self, node: exp.Table, scope: _Scope) -> exp.Expr:
         alias = node.alias or node.name
         if node.db != STORE:
             columns = scope.query(node.name)
@@ -259,15 +250,19 @@ class _Queries:
                 raise refused(node)
             scope.tables[alias] = columns
             return exp.to_table(node.name, alias=alias)
-        source = self.sources.setdefault(
-            (node.name, equals),
-            Source(node.name, f"{STORE}_{node.name}_{len(self.sources)}", equals),
+        scope.tables[alias] = _TABLES[node.name]
+        # What is needed of a table is found for each use of it.
+        name = f"{STORE}_{node.name}_{next(self._numbers)}"
+        if node.name != "terms":
+            return exp.to_table(name, alias=alias)
+        columns = [
+            exp.Alias(this=_TERM.get(each, exp.column)(each), alias=exp.to_identifier(each))
+            for each in _TABLES["terms"]
+        ]
+        return exp.Subquery(
+            this=exp.Select(expressions=columns).from_(name),
+            alias=exp.TableAlias(this=exp.to_identifier(alias)),
         )
-        source.uses += 1
-        columns = _TABLES[node.name]
-        source.columns |= {e.name for e in select.find_all(exp.Column) if e.name in columns}
-        scope.tables[alias] = columns
-        return exp.to_table(source.name, alias=alias)
 
     def _values(self, node: exp.Values, scope: _Scope) -> exp.Expr:
         names = [each.name for each in node.args["alias"].columns]
@@ -284,17 +279,60 @@ class _Queries:
         return exp.Values(expressions=made, alias=node.args["alias"].copy())
 
 
-def _fixed(select: exp.Select) -> Iterator[tuple[str, Equals]]:
-    """The columns of each table that must have one number, by the table's alias."""
-    where = select.args.get("where")
-    found: dict[str, dict[str, str]] = {}
-    for each in _conjuncts(where.this) if where else ():
-        left, right = each.args.get("this"), each.args.get("expression")
-        if isinstance(each, exp.EQ) and isinstance(left, exp.Column) and _is_number(right):
-            assert right is not None
-            found.setdefault(left.table, {})[left.name] = right.sql()
-    for alias, columns in found.items():
-        yield alias, tuple(sorted(columns.items()))
+def _number(name: str) -> exp.Expr:
+    return call(numbers.READ, Kind.NUMBER, exp.column(name)).tree
+
+
+def _moment(name: str) -> exp.Expr:
+    return call("unix_micros", Kind.MOMENT, exp.column(name)).tree
+
+
+_TERM: Final[Mapping[str, Callable[[str], exp.Expr]]] = {"number": _number, "moment": _moment}
+"""The columns of terms that are read in another form."""
+
+
+def _is_own(table: exp.Table) -> bool:
+    return table.name.startswith(f"{STORE}_")
+
+
+def _parted(step: exp.Expr, name: str) -> tuple[exp.Select, exp.Select]:
+    """A step of a closure as what does not change, and its join with the rows that were found.
+
+    The first has the tables beside the rows with the conditions among them, the second the rest.
+    """
+    assert isinstance(step, exp.Select)
+    rows = step.args["from_"].this
+    if not isinstance(rows, exp.Table) or rows.name != name:
+        raise refused(step)
+    alias = rows.alias or rows.name
+    tables: list[exp.Expr] = []
+    within: list[exp.Expr] = []
+    across: list[exp.Expr] = []
+    for each in step.args.get("joins") or ():
+        tables.append(each.this)
+        for test in _conjuncts(each.args["on"]) if each.args.get("on") else ():
+            own = all(column.table != alias for column in test.find_all(exp.Column))
+            (within if own else across).append(test)
+    columns = {
+        f"{c.table}_{c.name}": c
+        for part in (*step.expressions, *across)
+        for c in part.find_all(exp.Column)
+        if c.table != alias
+    }
+    fixed = from_(selected(named(each, each_name) for each_name, each in columns.items()), *tables)
+    where(fixed, *within)
+    steps = f"{name}_{_STEPS}"
+
+    def outside(tree: exp.Expr) -> exp.Expr:
+        made = tree.copy()
+        for column in list(made.find_all(exp.Column)):
+            if column.table != alias:
+                column.replace(exp.column(f"{column.table}_{column.name}", steps))
+        return made
+
+    more = from_(selected(map(outside, step.expressions)), rows.copy())
+    more.append("joins", join(exp.to_table(steps), all_of(*map(outside, across))))
+    return fixed.copy(), more
 
 
 def _conjuncts(test: exp.Expr) -> Iterator[exp.Expr]:
@@ -304,36 +342,3 @@ def _conjuncts(test: exp.Expr) -> Iterator[exp.Expr]:
         yield from _conjuncts(test.expression)
     else:
         yield test
-
-
-def _is_number(tree: exp.Expr | None) -> bool:
-    if isinstance(tree, exp.Neg):
-        return _is_number(tree.this)
-    return isinstance(tree, exp.Literal) and not tree.is_string
-
-
-def _pruned(subquery: exp.Subquery, select: exp.Select) -> exp.Expr:
-    """The query of a subquery; of a table of the history, only the columns that are used."""
-    query = subquery.this
-    source = query.args.get("from_") if isinstance(query, exp.Select) else None
-    if source is None or not isinstance(source.this, exp.Table) or source.this.db != STORE:
-        return query
-    used = {each.name for each in select.find_all(exp.Column) if each.table == subquery.alias}
-    pruned = query.copy()
-    kept = [each for each in pruned.expressions if each.alias_or_name in used]
-    if kept:
-        pruned.set("expressions", kept)
-    return pruned
-
-
-def relation_of(source: Source, raw: str) -> str:
-    """The query that gives a source its columns; ``raw`` is the view of what was read."""
-    columns = []
-    for name in sorted(source.columns):
-        column = Typed(exp.column(name), Kind.TEXT)
-        if source.table == "terms" and name == "number":
-            column = call(numbers.READ, Kind.NUMBER, column)
-        elif source.table == "terms" and name == "moment":
-            column = call("unix_micros", Kind.MOMENT, column)
-        columns.append(exp.Alias(this=column.tree, alias=exp.to_identifier(name)))
-    return exp.Select(expressions=columns).from_(raw).sql("spark", identify=True)

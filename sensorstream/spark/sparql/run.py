@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from sensorstream.errors import QueryError
@@ -13,19 +12,17 @@ from sensorstream.history.asking.answer import Answer, answer_of, limited
 from sensorstream.history.asking.question import ALL, Question
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.database import translating
-from sensorstream.history.read_only_sql import open_reader
 from sensorstream.history.sparql.forms import compile_query, constants
 from sensorstream.history.sparql.scope import SqlQuery
 from sensorstream.history.terms import look_up, term_key
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
-from sensorstream.spark.bulk_sql import prepare_session, snapshot_of, spark_errors
-from sensorstream.spark.reading import HistoryReader
+from sensorstream.spark.bulk_sql import prepare_session, spark_errors
 from sensorstream.spark.session import spark_session
-from sensorstream.spark.source_tables import SOURCE_TABLES
-from sensorstream.spark.sparql.closures import define_closure
+from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
+from sensorstream.spark.sparql.closures import closure_of, over_snapshot
 from sensorstream.spark.sparql.numbers import register
-from sensorstream.spark.sparql.queries import SparkQuery, relation_of, spark_query
+from sensorstream.spark.sparql.queries import spark_query
 from sensorstream.sparql.algebra import Dataset, Graph
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sparql.walk import nodes
@@ -34,28 +31,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LIVE: Final = (GRAPH_WINDOW, GRAPH_STATIC)
-_TERMS: Final = SOURCE_TABLES["terms"]
-# Numbers of any size.
-_TABLES: Final = {
-    **SOURCE_TABLES,
-    "terms": replace(
-        _TERMS,
-        columns=tuple(
-            replace(each, kind="string") if each.name == "number" else each
-            for each in _TERMS.columns
-        ),
-    ),
-}
 
 
 @contextmanager
 def run_spark_sparql(
-    url: str, question: Question, *, master: str, row_limit: int
+    place: Place, question: Question, *, master: str, row_limit: int
 ) -> Iterator[Answer]:
     """Start Spark, answer a question to history, stop Spark; rows are read within the block.
 
     Args:
-        url: the history's URL; every executor must reach it.
+        place: the history; every executor must reach it.
         question: what is asked.
         master: Spark's master.
         row_limit: the most solutions or triples.
@@ -67,10 +52,11 @@ def run_spark_sparql(
         SparkError: Spark does not start or breaks down.
         MissingExtra: the extra "spark" is not installed.
         HistoryError: the history cannot be reached.
+        ArchiveError: a file of the archive is missing.
     """
     require("spark", "SPARQL on Spark")
     check(question)
-    with spark_session(master) as spark, answered(spark, url, question, row_limit) as answer:
+    with spark_session(master) as spark, answered(spark, place, question, row_limit) as answer:
         yield answer
 
 
@@ -101,46 +87,51 @@ def check(question: Question) -> None:
 @contextmanager
 def answered(spark: SparkSession, url: str, question: Question, row_limit: int) -> Iterator[Answer]:
     """Answer a question with a running Spark; raises as :func:`run_spark_sparql`."""
-    with _asked(spark, url, question) as (compiled, query):
-        found = spark.sql(query.text).limit(row_limit + 1)
+    with answering(spark, place, question) as (compiled, frame):
+        found = frame.limit(row_limit + 1)
         yield answer_of(compiled, limited(_batches(found), row_limit))
 
 
-def run_spark_plan(url: str, question: Question, *, master: str) -> tuple[str, str]:
+def run_spark_plan(place: Place, question: Question, *, master: str) -> tuple[str, str]:
     """Spark's SQL for a question, and its plan; raises as :func:`run_spark_sparql`."""
     require("spark", "SPARQL on Spark")
     check(question)
     with spark_session(master) as spark:
-        return plan_of(spark, url, question)
+        return plan_of(spark, place, question)
 
 
-def plan_of(spark: SparkSession, url: str, question: Question) -> tuple[str, str]:
+def plan_of(spark: SparkSession, place: Place, question: Question) -> tuple[str, str]:
     """As :func:`run_spark_plan`, with a running Spark."""
-    with _asked(spark, url, question) as (compiled, query):
+    with answering(spark, place, question) as (compiled, frame):
         told = spark_query(compiled.tree, pretty=True)
-        parts = [
-            f"-- {each.name}, and with the new rows of {each.name} again and again\n"
-            f"{each.first}\n-- more of {each.name}\n{each.more}\n"
-            for each in told.closures
-        ]
-        plan = spark.sql(query.text)._jdf.queryExecution().toString()  # noqa: SLF001
-        return "\n".join([*parts, told.text]), plan
+        plan = frame._jdf.queryExecution().toString()  # noqa: SLF001
+    parts = [
+        f"-- {each.name}, first\n{each.first.sql}\n-- {each.steps_name}\n{each.steps.sql}\n"
+        f"-- {each.name}, with its new rows until there are none\n{each.more}\n"
+        for each in told.closures
+    ]
+    return "\n".join([*parts, told.text.sql]), plan
 
 
 @contextmanager
-def _asked(
-    spark: SparkSession, url: str, question: Question
-) -> Iterator[tuple[SqlQuery, SparkQuery]]:
-    """A question compiled for one snapshot, whose relations are views of Spark in the block."""
-    with ExitStack() as stack:
-        snapshot, _ = stack.enter_context(snapshot_of(url))
-        compiled = _compiled(question, _ids(url, snapshot, question))
+def answering(
+    spark: SparkSession, place: Place, question: Question
+) -> Iterator[tuple[SqlQuery, DataFrame]]:
+    """The answer as Spark's own data frame, which must be used inside the ``with`` block, and what
+    its columns mean; raises as :func:`run_spark_sparql`, also inside the block.
+    """
+    with snapshot_of(place) as snapshot, spark_errors():
+        compiled = _compiled(question, _ids(snapshot, question))
         query = spark_query(compiled.tree)
-        stack.enter_context(spark_errors())
         prepare_session(spark)
         register(spark)
-        _define(spark, url, snapshot, query, stack)
-        yield compiled, query
+        with ExitStack() as stack:
+            for closure in query.closures:
+                for name in (closure.name, closure.steps_name):
+                    stack.callback(spark.catalog.dropTempView, name)
+                rows = closure_of(spark, snapshot, closure)
+                rows.createOrReplaceTempView(closure.name)
+            yield compiled, over_snapshot(spark, snapshot, query.text)
 
 
 def _compiled(question: Question, ids: Mapping[Term, int]) -> SqlQuery:
@@ -148,40 +139,12 @@ def _compiled(question: Question, ids: Mapping[Term, int]) -> SqlQuery:
     return compile_query(question.query, scope)
 
 
-def _ids(url: str, snapshot: str, question: Question) -> Mapping[Term, int]:
+def _ids(snapshot: Snapshot, question: Question) -> Mapping[Term, int]:
     """The numbers of the query's constants."""
     keys = {term: term_key(term) for term in constants(question.query, HISTORY_GRAPHS)}
-    with closing(open_reader(url)) as connection, translating("cannot read the history"):
-        connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
-        with connection.cursor() as cursor:
-            cursor.execute("set transaction snapshot %s", (snapshot,))
-            cursor.execute("set local search_path to store")
-            found = look_up(cursor, list(keys.values()))
+    with translating("cannot read the history"):
+        found = look_up(snapshot.cursor, list(keys.values()))
     return {term: found[key] for term, key in keys.items() if key in found}
-
-
-def _define(
-    spark: SparkSession, url: str, snapshot: str, query: SparkQuery, stack: ExitStack
-) -> None:
-    """Make the views that a query reads."""
-    parallelism = spark.sparkContext.defaultParallelism
-    for source in query.sources:
-        table = _TABLES[source.table].only(source.columns)
-        raw = f"{source.name}_read"
-        reader = HistoryReader(table, url, snapshot, parallelism, source.equals)
-        _view(reader.relation(spark), raw, stack)
-        relation = spark.sql(relation_of(source, raw))
-        if source.uses > 1 or query.closures:
-            # It would be read from PostgreSQL again for each use.
-            stack.callback(relation.persist().unpersist)
-        _view(relation, source.name, stack)
-    for closure in query.closures:
-        _view(define_closure(spark, closure), closure.name, stack)
-
-
-def _view(relation: DataFrame, name: str, stack: ExitStack) -> None:
-    relation.createOrReplaceTempView(name)
-    stack.callback(relation.sparkSession.catalog.dropTempView, name)
 
 
 def _batches(answer: DataFrame) -> Iterator[Sequence[Sequence[Any]]]:
