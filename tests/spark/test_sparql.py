@@ -55,7 +55,9 @@ def small(spark: SparkSession) -> SparkSession:
 
 
 @pytest.mark.parametrize("case", house.cases(), ids=lambda case: case.name)
-def test_an_answer_is_that_of_oxigraph(small: SparkSession, history: str, case: house.Case) -> None:
+def test_an_answer_is_that_of_oxigraph(
+    small: SparkSession, history: str, place: Place, case: house.Case
+) -> None:
     store = house.exported(history, case.question.time)
     with answered(small, place, case.question, ROWS) as answer:
         found = house.comparable(answer, case)
