@@ -12,21 +12,23 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from benchmarks.history import DAY, EX, LINE, ROOMS, START, STATEMENTS, load
 from sensorstream.history import embedded
 from sensorstream.history.asking import run
 from sensorstream.history.asking.answer import Answer, Row, Solutions
-from sensorstream.history.asking.question import Interval, Moment, read_question
+from sensorstream.history.asking.question import Interval, Moment, Question, read_question
 from sensorstream.history.database import connect
 from sensorstream.spark.session import spark_session
 from sensorstream.spark.snapshot import Place
-from sensorstream.spark.sparql.run import answered
+from sensorstream.spark.sparql.run import ask
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 NOON: Final = Moment(LINE.of(START) + 5 * DAY + DAY // 2)
 FIFTH: Final = Interval(LINE.of(START) + 5 * DAY, LINE.of(START) + 6 * DAY)
@@ -56,7 +58,6 @@ QUESTIONS: Final[Sequence[tuple[str, Moment | Interval | None, str]]] = (
     ),
 )
 ROWS: Final = 1_000_000
-Asked = Callable[[], AbstractContextManager[Answer]]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -81,8 +82,8 @@ def main(arguments: Sequence[str]) -> int:
                 asked = read_question(f"PREFIX : <{EX}> {text}", LINE)
                 question = replace(asked, time=moment)
                 limits = run.Limits(900.0, ROWS)
-                there, took = _timed(partial(run.answered, server.url, question, limits))
-                here = partial(answered, spark, place, question, ROWS)
+                there, took = _timed(partial(_in_postgresql, server.url, question, limits))
+                here = partial(_on_spark, spark, place, question)
                 _timed(here)
                 found, spent = _timed(here)
                 same = "" if Counter(found) == Counter(there) else "  THE ANSWERS DIFFER"
@@ -91,11 +92,23 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _timed(asked: Asked) -> tuple[list[Row], float]:
+def _in_postgresql(url: str, question: Question, limits: run.Limits) -> list[Row]:
+    with run.answered(url, question, limits) as answer:
+        return _rows(answer)
+
+
+def _on_spark(spark: SparkSession, place: Place, question: Question) -> list[Row]:
+    return _rows(ask(spark, place, question, row_limit=ROWS))
+
+
+def _rows(answer: Answer) -> list[Row]:
+    assert isinstance(answer, Solutions)
+    return list(answer.rows)
+
+
+def _timed(asked: Callable[[], list[Row]]) -> tuple[list[Row], float]:
     begun = time.perf_counter()
-    with asked() as answer:
-        assert isinstance(answer, Solutions)
-        rows = list(answer.rows)
+    rows = asked()
     return rows, time.perf_counter() - begun
 
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sensorstream.app.application import Application
+from sensorstream.archive.moving import archive
 from sensorstream.errors import QueryError
 from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import read_question
-from sensorstream.history.asking.run import Limits
-from sensorstream.history.asking.run import answered as answered_in_postgresql
+from sensorstream.history.asking.run import Limits, answered
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.snapshot import Place
-from sensorstream.spark.sparql.run import answered, check, plan_of
+from sensorstream.spark.sparql.run import ask, check, plan_of
 from tests.history import house
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def history(new_database: Callable[[], str]) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def place(history: str) -> Place:
-    """The history; it has no archive."""
-    return Place(history, Path("/no/archive"))
+def place(history: str, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """The history, and a folder for its archive."""
+    return Place(history, tmp_path_factory.mktemp("archive"))
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +59,8 @@ def test_an_answer_is_that_of_oxigraph(
     small: SparkSession, history: str, place: Place, case: house.Case
 ) -> None:
     store = house.exported(history, case.question.time)
-    with answered(small, place, case.question, ROWS) as answer:
-        found = house.comparable(answer, case)
+    answer = ask(small, place, case.question, row_limit=ROWS)
+    found = house.comparable(answer, case)
     assert found == house.expected(store, case)
 
 
@@ -124,10 +124,9 @@ def test_expressions_mean_the_same_as_in_postgresql(
 ) -> None:
     parts = " ".join(f"({text} AS ?e{n})" for n, text in enumerate(EXPRESSIONS))
     question = read_question(f"{XSD} SELECT {parts} {{}}", Timeline.INTEGER)
-    with answered_in_postgresql(history, question, Limits(60.0, 10)) as answer:
+    with answered(history, question, Limits(60.0, 10)) as answer:
         (expected,) = rows(answer)
-    with answered(small, place, question, 10) as answer:
-        (found,) = rows(answer)
+    (found,) = rows(ask(small, place, question, row_limit=10))
     assert dict(zip(EXPRESSIONS, found, strict=True)) == dict(
         zip(EXPRESSIONS, expected, strict=True)
     )
@@ -141,23 +140,19 @@ def rows(answer: object) -> list[tuple[object, ...]]:
 def test_compiled_code_computes_the_same(spark: SparkSession, history: str, place: Place) -> None:
     text = f"{XSD} SELECT (SUM(?v * 0.5) AS ?s) {{ ?a <http://example.org/house#value> ?v }}"
     question = read_question(text, Timeline.INTEGER)
-    with answered_in_postgresql(history, question, Limits(60.0, 10)) as answer:
+    with answered(history, question, Limits(60.0, 10)) as answer:
         expected = rows(answer)
     for name in ("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode"):
         spark.conf.unset(name)
-    with answered(spark, place, question, 10) as answer:
-        found = rows(answer)
+    found = rows(ask(spark, place, question, row_limit=10))
     assert found == expected
     assert isinstance(found[0][0], Literal)
 
 
 def test_an_answer_with_too_many_rows_is_an_error(small: SparkSession, place: Place) -> None:
     question = read_question("SELECT * { ?s ?p ?o } LIMIT 3", Timeline.INTEGER)
-    with (
-        pytest.raises(QueryError, match=r"more than 2 rows"),
-        answered(small, place, question, 2) as answer,
-    ):
-        rows(answer)
+    with pytest.raises(QueryError, match="more than 2 rows"):
+        rows(ask(small, place, question, row_limit=2))
 
 
 @pytest.mark.parametrize(
@@ -179,3 +174,15 @@ def test_the_plan_shows_the_sql_and_what_spark_does(small: SparkSession, place: 
     sql, plan = plan_of(small, place, read_question(text, Timeline.INTEGER))
     assert "with its new rows until there are none" in sql
     assert "== Physical Plan ==" in plan
+
+
+def test_what_is_archived_is_asked_with_the_rest(small: SparkSession, place: Place) -> None:
+    names = ("three-patterns", "path-plus", "grouped", "describe", "during")
+    cases = [each for each in house.cases() if each.name in names]
+    assert len(cases) == len(names)
+    stores = [house.exported(place.url, each.question.time) for each in cases]
+    assert archive(place.url, place.archive, 10**9, Timeline.INTEGER)
+    assert not house.stored(place.url)
+    for case, store in zip(cases, stores, strict=True):
+        answer = ask(small, place, case.question, row_limit=ROWS)
+        assert house.comparable(answer, case) == house.expected(store, case)
