@@ -76,7 +76,7 @@ def check(question: Question) -> None:
             raise QueryError(
                 f"{live[0].n3}: on Spark there is only what has left the window: ask the server, "
                 f"with --on {ALL}",
-                position=question.parsed.position(part),
+                position=question.parsed.position(live[0]),
             )
     spark_query(_compiled(question, {}).tree)
 
