@@ -12,7 +12,7 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.history.asking.question import Interval, Moment
-from sensorstream.history.sparql.scope import Scope
+from sensorstream.history.sparql.scope import Id, Scope
 from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import (
@@ -35,7 +35,7 @@ _MARKS: Final = {
 }
 
 
-def scope_of(time: Moment | Interval | None, ids: Mapping[Term, int], *, live: bool) -> Scope:
+def scope_of(time: Moment | Interval | None, ids: Mapping[Term, Id], *, live: bool) -> Scope:
     """What a query reads; the default graph is the union of all.
 
     Args:

@@ -11,7 +11,7 @@ from psycopg2.extras import execute_values
 from sqlglot import exp
 
 from sensorstream.history.sparql.forms import compile_query, constants
-from sensorstream.history.sparql.scope import Scope, SqlQuery
+from sensorstream.history.sparql.scope import Scope, SqlQuery, text_of
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.terms import Dictionary, look_up, number_of, rounded, term_key
 from sensorstream.model.terms import IRI, Term, Triple
@@ -82,7 +82,7 @@ class World:
         """The rows of the SQL."""
         self._cursor.execute("savepoint asked")
         try:
-            self._cursor.execute(query.text())
+            self._cursor.execute(text_of(query.tree, "postgres"))
         except psycopg2.Error:
             self._cursor.execute("rollback to savepoint asked")
             raise
@@ -94,7 +94,7 @@ class World:
 
     def plan(self, query: SqlQuery) -> str:
         """PostgreSQL's plan."""
-        self._cursor.execute(f"explain (format json) {query.text()}")
+        self._cursor.execute(f"explain (format json) {text_of(query.tree, 'postgres')}")
         return json.dumps(self._cursor.fetchone())
 
 
