@@ -33,7 +33,13 @@ from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.standing import standing
 from sensorstream.app.window_view import WindowView, view_window
-from sensorstream.app.wiring import Deployment, audit_period, build_machine, read_deployment
+from sensorstream.app.wiring import (
+    Deployment,
+    audit_period,
+    build_machine,
+    read_deployment,
+    version_of,
+)
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
@@ -137,6 +143,9 @@ class Application:
         if self._elsewhere:
             _know_queries(target, self.url)
         else:
+            if put is None:
+                since = None if start.state is None else start.state.window.counters.now
+                store.record_ontology(version_of(deployment, start.seq, since))
             entries = store.last_seq() - start.seq
             rebuilding = "rebuilding the window from the journal"
             progress(rebuilding, f"0 of {entries} entries")

@@ -14,13 +14,11 @@ def standing(engine: Engine) -> Iterator[Standing]:
 
     A statement that is in several graphs comes once for each. O(knowledge base).
     """
-    kb, window = engine.kb, engine.window
-    for individual in window:
+    for individual in engine.window:
         for triple, said in individual.statements.items():
             yield triple, int(Origin.WINDOW), said.time
-    for triple in kb.triples(Origin.INFERRED):
-        one = window.get(window.owner(triple[0]))
-        yield triple, int(Origin.INFERRED), FOREVER if one is None else one.time
+    for triple, begun in engine.inferences.begun().items():
+        yield triple, int(Origin.INFERRED), begun.provenance.time
     for origin in (Origin.STATIC, Origin.STATIC_INFERRED):
-        for triple in kb.triples(origin):
+        for triple in engine.kb.triples(origin):
             yield triple, int(origin), FOREVER

@@ -39,10 +39,10 @@ from sensorstream.history.rows import (
     stay_rows,
 )
 from sensorstream.history.terms import Dictionary
-from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.records import Effects, OntologyVersion, Record
 from sensorstream.model.events import Ended, Message
 from sensorstream.model.terms import Term
-from sensorstream.model.timeline import Timeline
+from sensorstream.model.timeline import Instant, Timeline
 
 _JOURNAL_LOCK: Final = 0x53535752
 _EFFECTS_LOCK: Final = 0x53535746
@@ -167,7 +167,7 @@ class PostgresStore:
                 queued = _raise_alerts(cursor, effects)
             if effects.reports:
                 queued = _queue_reports(cursor, effects, self.timeline) or queued
-            _record_ontologies(cursor, effects)
+            _record_ontologies(cursor, effects.ontologies)
             _set_statuses(cursor, effects)
             _settle(cursor, effects)
             _move_watermark(cursor, watermark, effects.watermark)
@@ -242,6 +242,35 @@ class PostgresStore:
                 (list(ids),),
             )
             return frozenset(row[0] for row in cursor)
+
+    def record_ontology(self, version: OntologyVersion) -> bool:
+        """Record that an ontology is in force, unless it is the one that was in force already.
+
+        Returns:
+            Whether it was recorded.
+
+        Raises:
+            HistoryError: nothing was written.
+        """
+        with self._transaction("cannot record the ontology") as cursor:
+            cursor.execute("select from store.progress for update")
+            cursor.execute(
+                "select digest from store.ontologies where seq <= %s order by seq desc limit 1",
+                (version.seq,),
+            )
+            if cursor.fetchone() == (version.digest,):
+                return False
+            # The one before it with that number was in force for no entry.
+            cursor.execute("delete from store.ontologies where seq = %s", (version.seq,))
+            _record_ontologies(cursor, [version])
+        return True
+
+    def last_moment(self) -> Instant | None:
+        """The time at which an individual left the window last; None: none has. O(stays)."""
+        with self._transaction("cannot read the stays") as cursor:
+            cursor.execute("select max(expired_at) from store.stays")
+            row = cursor.fetchone()
+            return None if row is None else row[0]
 
     def save_checkpoint(self, seq: int, state: bytes) -> None:
         """Keep the engine's state as it was after message ``seq``, and drop old ones.
@@ -399,14 +428,14 @@ def _revoke(
     )
 
 
-def _record_ontologies(cursor: extensions.cursor, effects: Effects) -> None:
-    if effects.ontologies:
+def _record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVersion]) -> None:
+    if versions:
         execute_values(
             cursor,
             "insert into store.ontologies (seq, valid_from, digest, content, media_type) values %s",
             [
                 (each.seq, each.valid_from, each.digest, each.content, each.media_type)
-                for each in effects.ontologies
+                for each in versions
             ],
         )
 

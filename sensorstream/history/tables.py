@@ -163,8 +163,8 @@ vocabulary: Final = Table(
     Column("term", BigInteger, primary_key=True, autoincrement=False),
 )
 
-# Which ontology was put in force when: by the journal's entry with this number, from this instant
-# on (null: before any event).
+# Which ontology was put in force when: by the journal's entry with this number, or by a start after
+# it; from this instant on (null: before any event).
 ontologies: Final = Table(
     "ontologies",
     metadata,
