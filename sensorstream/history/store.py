@@ -39,8 +39,8 @@ from sensorstream.history.rows import (
     stay_rows,
 )
 from sensorstream.history.terms import Dictionary
-from sensorstream.journal.records import Effects, OntologyVersion, Record
-from sensorstream.model.events import Ended, Message
+from sensorstream.journal.records import Effects, OntologyVersion, Record, number_of_message
+from sensorstream.model.events import Departure, Ended, Message
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant, Timeline
 
@@ -161,7 +161,7 @@ class PostgresStore:
             if removals != self._removals:
                 self._forget()
                 self._removals = removals
-            self._store(cursor, effects)
+            self._put(cursor, effects.ended, effects.revoked, effects.departures)
             queued = False
             if effects.alerts:
                 queued = _raise_alerts(cursor, effects)
@@ -265,6 +265,17 @@ class PostgresStore:
             _record_ontologies(cursor, [version])
         return True
 
+    def replace_inferred(self, added: Sequence[Ended], revoked: Sequence[Ended]) -> None:
+        """Store intervals and delete others, all or nothing.
+
+        Raises:
+            HistoryError: nothing was written.
+        """
+        with self._transaction("cannot store what is inferred") as cursor:
+            cursor.execute("select from store.progress for update")
+            self._put(cursor, added, revoked, ())
+        self._dictionary.settle()
+
     def last_moment(self) -> Instant | None:
         """The time at which an individual left the window last; None: none has. O(stays)."""
         with self._transaction("cannot read the stays") as cursor:
@@ -307,19 +318,24 @@ class PostgresStore:
         with self._transaction("cannot drop checkpoints") as cursor:
             cursor.execute("delete from store.checkpoints where seq = any(%s)", (list(seqs),))
 
-    def _store(self, cursor: extensions.cursor, effects: Effects) -> None:
+    def _put(
+        self,
+        cursor: extensions.cursor,
+        ended: Sequence[Ended],
+        revoked: Sequence[Ended],
+        departures: Sequence[Departure],
+    ) -> None:
         """Store the stays and statements that ended, with the terms that they need."""
-        names: Iterator[Term] = (each.individual.name for each in effects.departures)
-        every = chain(effects.ended, effects.revoked)
-        said: Iterator[Term] = (term for each in every for term in each.triple)
+        names: Iterator[Term] = (each.individual.name for each in departures)
+        said: Iterator[Term] = (t for each in chain(ended, revoked) for t in each.triple)
         numbers = self._dictionary.numbers(cursor, chain(names, said))
-        if effects.revoked:
-            _revoke(cursor, effects.revoked, numbers)
-        if effects.departures:
-            cursor.copy_expert(_COPY_STAYS, copy_text(stay_rows(effects.departures, numbers)))
-        if effects.ended:
-            self._partitions.make(cursor, (each.valid_to for each in effects.ended))
-            cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(effects.ended, numbers)))
+        if revoked:
+            _revoke(cursor, revoked, numbers)
+        if departures:
+            cursor.copy_expert(_COPY_STAYS, copy_text(stay_rows(departures, numbers)))
+        if ended:
+            self._partitions.make(cursor, (each.valid_to for each in ended))
+            cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(ended, numbers)))
 
     def _forget(self) -> None:
         self._dictionary.forget()
@@ -449,7 +465,8 @@ def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
     ids = execute_values(
         cursor,
         "insert into store.alerts "
-        "(id, rule, kind, severity, text, key, time, raised_at, message_id) values %s "
+        "(id, rule, kind, severity, text, key, time, raised_at, message_id, messages) "
+        "values %s "
         "returning id",
         [
             (
@@ -462,9 +479,11 @@ def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
                 alert.time,
                 effects.raised_at,
                 alert.message,
+                list(map(number_of_message, alert.messages)),
             )
             for alert in effects.alerts
         ],
+        template="(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s::bigint[])",
         fetch=True,
     )
     cursor.execute(

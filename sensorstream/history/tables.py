@@ -189,6 +189,8 @@ alerts: Final = Table(
     Column("time", BigInteger, nullable=False),
     Column("raised_at", _MOMENT, nullable=False),
     Column("message_id", Text, nullable=False),
+    # The numbers of the messages that said, or caused, what the rule matched.
+    Column("messages", ARRAY(BigInteger), nullable=False, server_default=text("'{}'::bigint[]")),
 )
 
 webhooks: Final = Table(
