@@ -170,8 +170,8 @@ vocabulary: Final = Table(
     Column("term", BigInteger, primary_key=True, autoincrement=False),
 )
 
-# Which ontology was put in force when: by the journal's entry with this number, from this instant
-# on (null: before any event).
+# Which ontology was put in force when: by the journal's entry with this number, or by a start after
+# it; from this instant on (null: before any event).
 ontologies: Final = Table(
     "ontologies",
     metadata,
@@ -196,6 +196,8 @@ alerts: Final = Table(
     Column("time", BigInteger, nullable=False),
     Column("raised_at", _MOMENT, nullable=False),
     Column("message_id", Text, nullable=False),
+    # The numbers of the messages that said, or caused, what the rule matched.
+    Column("messages", ARRAY(BigInteger), nullable=False, server_default=text("'{}'::bigint[]")),
 )
 
 webhooks: Final = Table(

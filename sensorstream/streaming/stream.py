@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.app.wiring import read_rules
+from sensorstream.app.wiring import read_rules, version_of
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.extras import require
 from sensorstream.history.database import engine as database_engine
@@ -85,6 +85,9 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
         stack.callback(store.close)
         task = _task(settings, url, store)
         deployment = deployment_of(task)
+        if task.ontology is None:
+            version = version_of(deployment, store.watermark(), store.last_moment())
+            store.record_ontology(version)
         prefixes = prefixes_of(settings)
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
         check_folder(settings, store)
