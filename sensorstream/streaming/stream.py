@@ -8,13 +8,14 @@ import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.app.wiring import read_rules
+from sensorstream.app.wiring import read_rules, runner_of
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.extras import require
 from sensorstream.history.database import engine as database_engine
+from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes
 from sensorstream.history.views import install_views
 from sensorstream.journal.takeover import PutOntology
@@ -85,6 +86,8 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
         stack.callback(store.close)
         task = _task(settings, url, store)
         deployment = deployment_of(task)
+        spark = replace(settings, pipeline=replace(settings.pipeline, runner="spark"))
+        claim(url, runner_of(replace(deployment, settings=spark)))
         prefixes = prefixes_of(settings)
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
         check_folder(settings, store)
@@ -139,6 +142,7 @@ def check_folder(settings: Settings, store: PostgresStore) -> None:
             f"{folder} holds no state of a pipeline, and the journal does not hold all its "
             "entries any more: restore the folder, or start with an empty database"
         )
+    store.displace()
     folder.mkdir(parents=True, exist_ok=True)
     mark.write_text(json.dumps(key), encoding="utf-8")
 

@@ -85,6 +85,9 @@ class NoQueries(Queries):
     def view(self, name: str) -> QueryView:
         raise UnknownQuery(f"there is no query '{name}'")
 
+    def check_followed(self) -> None:
+        """They would be followed here."""
+
     def results(self, name: str) -> ResultSet:
         raise UnknownQuery(f"there is no query '{name}'")
 
