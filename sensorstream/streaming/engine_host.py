@@ -127,8 +127,9 @@ def serve(address: str, task: HostTask) -> None:
             try:
                 with listener.accept() as connection:
                     while True:
-                        work: Work = connection.recv()
+                        said = connection.recv_bytes()
                         try:
+                            work: Work = pickle.loads(said)
                             if host is None:
                                 host = EngineHost(deployment_of(task), task.url)
                                 spare_what_stays()
