@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -39,6 +40,8 @@ _CONFIGURATION: Final[Mapping[str, str]] = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.minBatchesToRetain": "10",
 }
+_ATTEMPTS: Final = 4
+"""How often a task is tried whose Python worker has ended; Spark's own number on a cluster."""
 _MARK: Final = "sensorstream.json"
 Told = Callable[[int, int], None]
 
@@ -92,11 +95,16 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
         check_folder(settings, store)
         _show_views(url, settings, deployment.ontology.schema)
-        spark = stack.enter_context(spark_session(settings.spark.master, _CONFIGURATION))
+        spark = stack.enter_context(spark_session(_patient(settings.spark.master), _CONFIGURATION))
         sockets = stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-"))
         query = _start(spark, settings, task, sockets, HistorySink(store, told), prefixes)
         stack.callback(query.stop)
         yield Running(store, query)
+
+
+def _patient(master: str) -> str:
+    """On one machine Spark gives up at a worker's first end, unless the master says otherwise."""
+    return re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{_ATTEMPTS}]", master)
 
 
 def prefixes_of(settings: Settings) -> dict[str, str]:
