@@ -32,12 +32,14 @@ from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.standing import present
+from sensorstream.app.stream_time import StreamTime
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import (
     Deployment,
     audit_period,
     build_machine,
     read_deployment,
+    runner_of,
     version_of,
 )
 from sensorstream.clock import Clock, SystemClock
@@ -55,6 +57,7 @@ from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
 from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
+from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
 from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.entry import Target
@@ -115,6 +118,7 @@ class Application:
         self._stack = stack
         self._metrics = Metrics()
         self._probes: list[Callable[[], Sequence[Part]]] = []
+        self._news: News | None = None
         progress("reading the ontology and the rules")
         # The engines run on Spark: this one holds nothing, so it needs no reasoner.
         self._elsewhere = settings.pipeline.runner == "spark"
@@ -126,6 +130,7 @@ class Application:
         progress("opening the history")
         store = self._open_store()
         stack.callback(store.close)
+        claim(self.url, runner_of(deployment))
         start = Start(store.last_seq()) if self._elsewhere else find_start(store)
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
         deployment, put = in_force(deployment, store, start.seq)
@@ -171,6 +176,9 @@ class Application:
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
         )
         self._set_outputs()
+        time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
+        if time is not None:
+            stack.callback(time.close)
         self._pipeline = Pipeline(
             target,
             store,
@@ -180,13 +188,18 @@ class Application:
             on_commit=self._announce,
             publish=log.publish,
             reopen=self._open_store,
-            applies=not self._elsewhere,
+            elsewhere=None if time is None else time.due,
         )
         self._sources = set(settings.sources)
         self.queries = Queries(
-            machine.engine, self._pipeline, log, deployment.timeline, self._known_to_queries
+            machine.engine,
+            self._pipeline,
+            log,
+            deployment.timeline,
+            self._known_to_queries,
+            self._check_here,
         )
-        self.individuals = Individuals(
+        self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.history.statement_timeout
         )
         self._dispatcher.start()
@@ -194,7 +207,7 @@ class Application:
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
         if self._elsewhere:
-            news = News(self.url, self._announce)
+            news = self._news = News(self.url, self._announce, self.metrics)
             news.start()
             stack.callback(news.stop)
         revival = Revival(machine.engine, exchange, self._pipeline)
@@ -254,6 +267,16 @@ class Application:
         return self._timeline
 
     @property
+    def individuals(self) -> Individuals:
+        """What is known of individuals.
+
+        Raises:
+            RunsOnSpark: what holds now is not here.
+        """
+        self._check_here("what is known of an individual now", "ask /sparql with on=history")
+        return self._individuals
+
+    @property
     def metrics(self) -> CollectorRegistry:
         return self._metrics.registry
 
@@ -290,11 +313,23 @@ class Application:
         return self._snapshot.read(text, default_graphs=default_graphs, named_graphs=named_graphs)
 
     def ask(self, question: Question, *, live: bool) -> AbstractContextManager[Answer]:
-        """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`."""
+        """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`.
+
+        Raises:
+            RunsOnSpark: what holds now is not here.
+        """
+        if live:
+            self._check_here("what holds now", "ask on=history")
         return answered(self.url, question, self._limits, self._present if live else None)
 
     def plan_of(self, question: Question, *, live: bool, analyze: bool) -> tuple[str, str]:
-        """The SQL and PostgreSQL's plan of a question; see :func:`.plan_of`."""
+        """The SQL and PostgreSQL's plan of a question; see :func:`.plan_of`.
+
+        Raises:
+            RunsOnSpark: what holds now is not here.
+        """
+        if live:
+            self._check_here("what holds now", "ask on=history")
         source = self._present if live else None
         return plan_of(self.url, question, self._limits, source, analyze=analyze)
 
@@ -324,7 +359,9 @@ class Application:
 
         Raises:
             ReasonerError: HermiT did not finish in time, or failed.
+            RunsOnSpark: the engines are not here.
         """
+        self._check_here("an audit")
         return self._auditor.audit(seconds)
 
     def rules(self) -> Sequence[InForce]:
@@ -466,11 +503,18 @@ class Application:
             Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
             # The server accepts messages without it, too.
             Part("reasoner", ready=True, detail=away and f"the plain profile stands in: {away}"),
+            *self._spark(),
             history if trouble is None else Part("history", ready=False, detail=str(trouble)),
             Part("deliveries", self._dispatcher.running),
             *self._outputs(),
             *(part for probe in self._probes for part in probe()),
         )
+
+    def _spark(self) -> Iterator[Part]:
+        """How far the pipeline on Spark is; messages are accepted without it, too."""
+        if self._news is not None:
+            position = self._news.position
+            yield Part("spark", ready=True, detail="" if position is None else str(position))
 
     def _check(self, name: str, probe: Callable[[], object]) -> Part:
         try:

@@ -17,6 +17,7 @@ from sensorstream.engine.filters import Filter
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import Shedding
 from sensorstream.errors import SettingsError, TermError
+from sensorstream.history.runner import Runner
 from sensorstream.journal.records import OntologyVersion
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
@@ -34,6 +35,7 @@ from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
 from sensorstream.settings import Settings
+from sensorstream.window.partition import SOURCE
 from sensorstream.window.spec import Partition, WindowSpec
 from sensorstream.window.window import make_window
 
@@ -65,6 +67,16 @@ class Machine:
     engine: Engine
     mapper: Mapper
     snapshot: Snapshot
+
+
+def runner_of(deployment: Deployment) -> Runner:
+    """The runner that the settings ask for, as the history knows it."""
+    pipeline, partition = deployment.settings.pipeline, deployment.partition
+    by_source = partition is not None and partition.property is None
+    by_count = deployment.window.physical and deployment.disorder is None
+    if pipeline.runner == "spark":
+        return Runner("spark", pipeline.key, by_count)
+    return Runner("engine", SOURCE if by_source else "", by_count)
 
 
 def read_rules(files: Sequence[Path]) -> list[RuleFile]:

@@ -27,6 +27,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import connect, describe, engine, translating
+from sensorstream.history.engines import Standings, forget_standings, store_standings
 from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.migrations import migrate
 from sensorstream.history.partitions import Partitions
@@ -45,7 +46,8 @@ from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant, Timeline
 
 _JOURNAL_LOCK: Final = 0x53535752
-_EFFECTS_LOCK: Final = 0x53535746
+EFFECTS_LOCK: Final = 0x53535746
+"""The advisory lock of the process that writes effects."""
 # The server notices a killed writer within moments; a restart must not fail for them.
 _LOCK_PATIENCE: Final = 5.0
 _CHECKPOINTS_KEPT: Final = 2
@@ -129,10 +131,11 @@ class PostgresStore:
         with self._transaction("cannot write the journal") as cursor:
             cursor.copy_expert(_COPY_MESSAGES, copy_text(message_rows(records)))
 
-    def commit(self, effects: Effects) -> bool:
+    def commit(self, effects: Effects, standings: Standings | None = None) -> bool:
         """Store what a group of messages did and move the watermark, all or nothing.
 
         A group that lies at or below the watermark is stored already: it changes nothing.
+        ``standings`` tells how the group has left the engines, where each key has its own.
 
         Returns:
             Whether something was put into the outbox.
@@ -171,8 +174,28 @@ class PostgresStore:
             _set_statuses(cursor, effects)
             _settle(cursor, effects)
             _move_watermark(cursor, watermark, effects.watermark)
+            if standings is not None:
+                store_standings(cursor, standings, new=True)
         self._dictionary.settle()
         return queued
+
+    def place(self, standings: Standings) -> None:
+        """Write down how a group whose effects are stored already has left the engines.
+
+        Raises:
+            HistoryError: nothing was written, or the connection was lost.
+        """
+        with self._transaction("cannot store what the engines wait for") as cursor:
+            store_standings(cursor, standings, new=False)
+
+    def displace(self) -> None:
+        """The engines begin with the journal's first entry again.
+
+        Raises:
+            HistoryError: nothing was written, or the connection was lost.
+        """
+        with self._transaction("cannot forget what the engines wait for") as cursor:
+            forget_standings(cursor)
 
     def origins(self, asked: Collection[str]) -> frozenset[str]:
         """Those of the given origins that the journal has a message of.
@@ -342,7 +365,7 @@ class PostgresStore:
         self._partitions.forget()
 
     def _lock(self) -> None:
-        for part, key in ((Writes.JOURNAL, _JOURNAL_LOCK), (Writes.EFFECTS, _EFFECTS_LOCK)):
+        for part, key in ((Writes.JOURNAL, _JOURNAL_LOCK), (Writes.EFFECTS, EFFECTS_LOCK)):
             if part in self._writes:
                 self._lock_one(key)
 

@@ -27,6 +27,7 @@ from sensorstream.rules.triggers import (
     Wake,
     bound_by,
     compile_trigger,
+    every,
     waits_for,
 )
 
@@ -50,6 +51,7 @@ class CompiledRule:
     """One semantic rule, ready to run; conditions stand in the order of evaluation.
 
     ``waits_for`` is the class whose members must arrive or leave before the trigger has a solution.
+    ``every`` is the length of time after which it is evaluated again.
     ``queries`` are the SPARQL queries of its conditions.
     """
 
@@ -57,6 +59,7 @@ class CompiledRule:
     position: Position
     trigger: Trigger
     waits_for: tuple[Wake, IRI] | None
+    every: int | None
     conditions: tuple[Condition, ...]
     queries: tuple[ConditionQuery, ...]
     actions: tuple[Action, ...]
@@ -140,6 +143,7 @@ def compile_rule(
         rule.position,
         trigger,
         waits_for(rule, file),
+        every(rule, timeline),
         (*cheap, *costly),
         tuple(queries),
         tuple(compiler.compile(action) for action in rule.actions),

@@ -87,6 +87,9 @@ class NoQueries(Queries):
     def view(self, name: str) -> QueryView:
         raise UnknownQuery(f"there is no query '{name}'")
 
+    def check_followed(self) -> None:
+        """They would be followed here."""
+
     def results(self, name: str) -> ResultSet:
         raise UnknownQuery(f"there is no query '{name}'")
 
@@ -129,7 +132,7 @@ class MemoryApplication(Application):
         )
         self.alert_feed = AlertFeed()
         self.queries = NoQueries()
-        self.individuals = OneIndividual()
+        self._one = OneIndividual()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
         self.asked: list[tuple[Question, bool]] = []
