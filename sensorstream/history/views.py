@@ -86,13 +86,13 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
             _query(
                 # A class may be asserted and inferred. It is looked up per stay: DISTINCT of the
                 # whole rows would need the terms of columns that a question leaves out.
-                "SELECT n.text AS iri, c.class AS class, :time AS time, "
+                "SELECT n.text AS iri, k.text AS class, :time AS time, "
                 ":expired AS expired_at, :message AS message_id FROM store.stays AS i "
-                "LEFT JOIN LATERAL (SELECT k.text AS class FROM store.statements AS t "
-                "LEFT JOIN store.terms AS k ON k.id = t.object "
+                "LEFT JOIN LATERAL (SELECT t.object AS object FROM store.statements AS t "
                 "WHERE t.stay = i.stay AND t.subject = i.name AND t.valid_to = i.expired_at "
-                "AND t.predicate = :type GROUP BY k.text) AS c ON TRUE "
-                "LEFT JOIN store.terms AS n ON n.id = i.name",
+                "AND t.predicate = :type GROUP BY t.object) AS c ON TRUE "
+                "LEFT JOIN store.terms AS n ON n.id = i.name "
+                "LEFT JOIN store.terms AS k ON k.id = c.object",
                 time=_time("i.time", timeline),
                 expired=_time("i.expired_at", timeline),
                 message=_message("i"),
