@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 from psycopg2 import extensions
@@ -35,6 +36,7 @@ from sensorstream.model.vocabulary import RDF_TYPE
 
 HISTORY: Final = "history"
 _SCHEMAS: Final = (HISTORY, LIVE)
+_OF_HISTORY_ALONE: Final = ("messages", "alerts")
 # The comment of each generated view contains it, so that other views are never touched.
 _MARK: Final = "SensorStream:"
 # In the trees: the number of the IRI that is its argument. The numbers differ between databases.
@@ -45,7 +47,10 @@ _BIGINT_END: Final = "9.2e18"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view: its name, its query, a sentence for people, and the schema that it is in."""
+    """A view: its name, its query, a sentence for people, and the schema that it is in.
+
+    A view of the window has the query of history's; :func:`.live_query` makes its own of it.
+    """
 
     name: str
     query: exp.Select
@@ -61,20 +66,6 @@ def view_definitions(schema: Schema, timeline: Timeline) -> tuple[View, ...]:
         *_fixed_views(timeline),
         *(_class_view(schema, names, each, timeline) for each in sorted(schema.classes)),
         *(_property_view(schema, names[each], each, timeline) for each in properties),
-    )
-
-
-def live_definitions(schema: Schema, timeline: Timeline) -> tuple[View, ...]:
-    """The views of the window: those of history, except the messages and alerts."""
-    return tuple(
-        replace(
-            each,
-            schema=LIVE,
-            query=live_query(each.query),
-            comment=f"what is in the window now, as history.{each.name} has what was",
-        )
-        for each in view_definitions(schema, timeline)
-        if each.name not in ("messages", "alerts")
     )
 
 
@@ -159,24 +150,21 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
     )
     applicable = _applicable(schema, name)
     if applicable:
-        values = exp.select(
-            *(
-                exp.alias_(_pivot(each, _value(schema, each)), names[each], quoted=True)
-                for each in applicable
-            )
+        values = _query(
+            "SELECT FROM store.statements AS s LEFT JOIN store.terms AS o ON o.id = s.object "
+            "WHERE s.stay = i.stay AND s.subject = i.name AND s.valid_to = i.expired_at"
         )
-        values = (
-            values.from_("store.statements AS s")
-            .join("store.terms AS o", on="o.id = s.object", join_type="left")
-            .where("s.stay = i.stay AND s.subject = i.name AND s.valid_to = i.expired_at")
+        values.set(
+            "expressions",
+            [_named(_pivot(each, _value(schema, each)), names[each]) for each in applicable],
         )
         lateral = exp.Lateral(
-            this=values.subquery(), alias=exp.TableAlias(this=exp.to_identifier("p"))
+            this=values.subquery(copy=False), alias=exp.TableAlias(this=exp.to_identifier("p"))
         )
-        columns = (exp.column(names[each], "p", quoted=True) for each in applicable)
-        query = query.select(*(exp.alias_(c, c.name, quoted=True) for c in columns)).join(
-            lateral, join_type="left", on=exp.true()
-        )
+        for each in applicable:
+            column = exp.column(names[each], "p", quoted=True)
+            query.append("expressions", _named(column, names[each]))
+        query.append("joins", exp.Join(this=lateral, side="LEFT", on=exp.true()))
     return View(names[name], query, f"individuals of class {name}")
 
 
@@ -195,7 +183,7 @@ def _property_view(schema: Schema, view: str, name: IRI, timeline: Timeline) -> 
     )
     if schema.datatype_of(name) in INTEGER_TYPES:
         # A cast value cannot be looked up in an index, this can.
-        query = query.select(exp.column("number", "s").as_("number"))
+        query.append("expressions", exp.column("number", "s").as_("number"))
     return View(view, query, f"values of property {name}, former ones included")
 
 
@@ -232,10 +220,15 @@ def _value(schema: Schema, name: IRI) -> exp.Expr:
 
 def _pivot(name: IRI, value: exp.Expr) -> exp.Expr:
     """The property's value in a group of statements: the greatest of several (or true)."""
-    test = exp.column("predicate", "s").eq(term_number(name))
-    chosen = exp.case().when(test, value)
+    test = exp.EQ(this=exp.column("predicate", "s"), expression=term_number(name))
+    chosen = exp.Case(ifs=[exp.If(this=test, true=value)])
     truth = value.find(exp.Boolean) is not None
     return exp.LogicalOr(this=chosen) if truth else exp.Max(this=chosen)
+
+
+def _named(value: exp.Expr, name: str) -> exp.Expr:
+    # sqlglot's own builders copy their arguments, again and again: a hundred views take seconds.
+    return exp.Alias(this=value, alias=exp.to_identifier(name, quoted=True))
 
 
 def _message(table: str) -> exp.Expr:
@@ -261,13 +254,11 @@ def terms_of(views: Iterable[View]) -> frozenset[IRI]:
 def numbered(view: View, numbers: Mapping[Term, int]) -> View:
     """The view with the numbers of its terms; a term without one equals nothing."""
 
-    def number(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Anonymous) and node.this == _TERM:
-            return exp.Literal.number(numbers.get(IRI(node.expressions[0].this), 0))
-        return node
-
-    query = view.query.transform(number)
-    assert isinstance(query, exp.Select)
+    query = view.query.copy()
+    for node in list(query.find_all(exp.Anonymous)):
+        if node.this == _TERM:
+            number = numbers.get(IRI(node.expressions[0].this), 0)
+            node.replace(exp.Literal.number(number))
     return replace(view, query=query)
 
 
@@ -280,17 +271,19 @@ def _time(column: str, timeline: Timeline) -> exp.Expr:
 
 
 def _query(text: str, **parts: exp.Expr) -> exp.Select:
-    query = exp.replace_placeholders(parse_one(text, dialect="postgres"), **parts)
+    query = exp.replace_placeholders(_expression(text), **parts) if parts else _expression(text)
     assert isinstance(query, exp.Select)
     return query
 
 
 def _expression(text: str) -> exp.Expr:
+    return _parsed(text).copy()
+
+
+@cache
+def _parsed(text: str) -> exp.Expr:
+    """One of the few texts that all views are made of; nobody changes the tree."""
     return parse_one(text, dialect="postgres")
-
-
-def _all_definitions(schema: Schema, timeline: Timeline) -> tuple[View, ...]:
-    return (*view_definitions(schema, timeline), *live_definitions(schema, timeline))
 
 
 def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
@@ -302,7 +295,7 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
         HistoryError: the database fails, or a view of the user depends on a generated view that has
             to change.
     """
-    definitions = _all_definitions(schema, timeline)
+    definitions = view_definitions(schema, timeline)
     with translating("cannot make the history's views"):
         # In a transaction of its own: the views may have to wait for queries, and the writer must
         # not wait for them.
@@ -317,16 +310,15 @@ def _install(connection: Connection, definitions: Sequence[View], timeline: Time
     cursor = _driver_cursor(connection)
     for name in _SCHEMAS:
         cursor.execute(f"create schema if not exists {name}")
-    views = {_qualified(each): each for each in _numbered(cursor, definitions)}
-    wanted = {name: _comment(each) for name, each in views.items()}
+    wanted = _wanted(cursor, definitions)
     there = _installed(cursor)
     for name in _changed(there, wanted):
         cursor.execute(f"drop view {name}")
     install_live_functions(cursor)
-    for name, view in views.items():
-        if there.get(name) != wanted[name]:
+    for name, (view, comment) in wanted.items():
+        if there.get(name) != comment:
             cursor.execute(f"create view {name} as {_render(view)}")
-            told = exp.Literal.string(wanted[name]).sql("postgres")
+            told = exp.Literal.string(comment).sql("postgres")
             cursor.execute(f"comment on view {name} is {told}")
     install_functions(cursor, timeline)
     admit_reader(cursor, _SCHEMAS)
@@ -342,8 +334,7 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     with translating("cannot check the history's views"), database.connect() as connection:
         cursor = _driver_cursor(connection)
         there = _installed(cursor)
-        views = _numbered(cursor, _all_definitions(schema, timeline))
-        changed = _changed(there, {_qualified(each): _comment(each) for each in views})
+        changed = _changed(there, _wanted(cursor, view_definitions(schema, timeline)))
         # What a view's rule depends on, other than the view itself.
         cursor.execute(
             "select distinct r.ev_class::regclass::text, n.nspname, v.relname from pg_depend d "
@@ -373,9 +364,25 @@ def _numbered(cursor: extensions.cursor, views: Iterable[View]) -> list[View]:
     return [numbered(each, numbers) for each in views]
 
 
-def _changed(there: Mapping[str, str], wanted: Mapping[str, str]) -> frozenset[str]:
+def _wanted(cursor: extensions.cursor, definitions: Iterable[View]) -> dict[str, tuple[View, str]]:
+    """The views of history and window with their comments, by their names in SQL."""
+    found: dict[str, tuple[View, str]] = {}
+    for view in _numbered(cursor, definitions):
+        query = _render(view)
+        found[_qualified(view)] = view, _comment(view, query)
+        if view.name not in _OF_HISTORY_ALONE:
+            told = f"what is in the window now, as history.{view.name} has what was"
+            live = replace(view, schema=LIVE, comment=told)
+            # Its own query is made of that when it is needed.
+            found[_qualified(live)] = live, _comment(live, query)
+    return found
+
+
+def _changed(there: Mapping[str, str], wanted: Mapping[str, tuple[View, str]]) -> frozenset[str]:
     """The names of the views that cannot stay as they are."""
-    return frozenset(name for name, comment in there.items() if wanted.get(name) != comment)
+    return frozenset(
+        name for name, comment in there.items() if name not in wanted or wanted[name][1] != comment
+    )
 
 
 def drop_views(connection: Connection) -> None:
@@ -415,9 +422,9 @@ def _installed(cursor: extensions.cursor) -> dict[str, str]:
     return dict(cursor.fetchall())
 
 
-def _comment(view: View) -> str:
-    """The description of the view and a fingerprint of its definition, to detect changes."""
-    digest = hashlib.sha256(_render(view).encode()).hexdigest()[:12]
+def _comment(view: View, query: str) -> str:
+    """The description of the view and a fingerprint of its query, to detect changes."""
+    digest = hashlib.sha256(query.encode()).hexdigest()[:12]
     return f"{_MARK} {view.comment} [{digest}]"
 
 
@@ -432,11 +439,8 @@ def _render(view: View) -> str:
     that a condition on a time of a view reaches them.
     """
 
-    def moment(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.UnixToTime):
-            return exp.Dot(
-                this=exp.to_identifier("store"), expression=exp.func("moment", node.this)
-            )
-        return node
-
-    return view.query.transform(moment).sql("postgres", identify=True)
+    query = live_query(view.query) if view.schema == LIVE else view.query.copy()
+    for node in list(query.find_all(exp.UnixToTime)):
+        moment = exp.func("moment", node.this, copy=False)
+        node.replace(exp.Dot(this=exp.to_identifier("store"), expression=moment))
+    return query.sql("postgres", identify=True, copy=False)
