@@ -74,13 +74,15 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
         View(
             "individuals",
             _query(
-                # A class may be asserted and inferred.
-                "SELECT DISTINCT n.text AS iri, k.text AS class, :time AS time, "
+                # A class may be asserted and inferred. It is looked up per stay: DISTINCT of the
+                # whole rows would need the terms of columns that a question leaves out.
+                "SELECT n.text AS iri, c.class AS class, :time AS time, "
                 ":expired AS expired_at, :message AS message_id FROM store.stays AS i "
-                "LEFT JOIN store.statements AS t ON t.stay = i.stay AND t.subject = i.name "
-                "AND t.valid_to = i.expired_at AND t.predicate = :type "
-                "LEFT JOIN store.terms AS n ON n.id = i.name "
-                "LEFT JOIN store.terms AS k ON k.id = t.object",
+                "LEFT JOIN LATERAL (SELECT k.text AS class FROM store.statements AS t "
+                "LEFT JOIN store.terms AS k ON k.id = t.object "
+                "WHERE t.stay = i.stay AND t.subject = i.name AND t.valid_to = i.expired_at "
+                "AND t.predicate = :type GROUP BY k.text) AS c ON TRUE "
+                "LEFT JOIN store.terms AS n ON n.id = i.name",
                 time=_time("i.time", timeline),
                 expired=_time("i.expired_at", timeline),
                 message=_message("i"),
@@ -150,13 +152,24 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
     )
     applicable = _applicable(schema, name)
     if applicable:
+        columns = {each: _value(schema, each) for each in applicable}
         values = _query(
-            "SELECT FROM store.statements AS s LEFT JOIN store.terms AS o ON o.id = s.object "
+            "SELECT FROM store.statements AS s "
             "WHERE s.stay = i.stay AND s.subject = i.name AND s.valid_to = i.expired_at"
         )
+        # A number needs no term.
+        texts = [each for each, value in columns.items() if _needs_term(value)]
+        if texts:
+            looked_up = _expression("o.id = CASE WHEN :test THEN s.object END")
+            test = exp.In(
+                this=exp.column("predicate", "s"), expressions=[term_number(each) for each in texts]
+            )
+            on = exp.replace_placeholders(looked_up, test=test)
+            terms = exp.alias_(exp.table_("terms", db="store"), "o", table=True, copy=False)
+            values.append("joins", exp.Join(this=terms, side="LEFT", on=on))
         values.set(
             "expressions",
-            [_named(_pivot(each, _value(schema, each)), names[each]) for each in applicable],
+            [_named(_pivot(each, value), names[each]) for each, value in columns.items()],
         )
         lateral = exp.Lateral(
             this=values.subquery(copy=False), alias=exp.TableAlias(this=exp.to_identifier("p"))
@@ -216,6 +229,10 @@ def _value(schema: Schema, name: IRI) -> exp.Expr:
             "WHEN o.text IN ('false', '0') THEN FALSE END"
         )
     return exp.column("text", "o")
+
+
+def _needs_term(value: exp.Expr) -> bool:
+    return any(column.table == "o" for column in value.find_all(exp.Column))
 
 
 def _pivot(name: IRI, value: exp.Expr) -> exp.Expr:
