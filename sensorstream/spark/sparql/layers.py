@@ -44,10 +44,10 @@ def layered(select: exp.Select) -> exp.Select:
         below = from_(selected(columns), table(below, alias))
         known += [part.alias for part in made]
         aliases.add(let.alias)
-    above = select.copy()
-    above.set("joins", None)
-    above.set("from_", None)
-    above = _renamed("layers", aliases)(above)
+    rest = select.copy()
+    rest.set("joins", None)
+    rest.set("from_", None)
+    above = _renamed("layers", aliases)(rest)
     assert isinstance(above, exp.Select)
     return from_(above, table(below, "layers"))
 
@@ -78,7 +78,7 @@ def _renamed(alias: str, tables: set[str]) -> Callable[[exp.Expr], exp.Expr]:
                     # The column of a result keeps its name.
                     new = named(new, column.name)
                 column.replace(new)
-        inner = made.this
+        inner: exp.Expr = made.this
         inner.pop()
         return inner
 
