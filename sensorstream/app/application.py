@@ -31,7 +31,7 @@ from sensorstream.app.progress import Progress, silent
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
-from sensorstream.app.standing import standing
+from sensorstream.app.standing import present
 from sensorstream.app.stream_time import StreamTime
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import (
@@ -40,22 +40,23 @@ from sensorstream.app.wiring import (
     build_machine,
     read_deployment,
     runner_of,
+    version_of,
 )
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, RunsOnSpark, Unavailable
 from sensorstream.history import embedded
-from sensorstream.history.alerts import alerts_after, alerts_before
+from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.asking.answer import Answer
-from sensorstream.history.asking.live import Standing
+from sensorstream.history.asking.live import Present
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
-from sensorstream.history.read_only_sql import SqlResult, SqlStream, open_sql
+from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
 from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
 from sensorstream.history.views import check_views, install_views
@@ -132,7 +133,7 @@ class Application:
         claim(self.url, runner_of(deployment))
         start = Start(store.last_seq()) if self._elsewhere else find_start(store)
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
-        deployment, put = _in_force(deployment, store, start.seq)
+        deployment, put = in_force(deployment, store, start.seq)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
@@ -147,6 +148,9 @@ class Application:
         if self._elsewhere:
             _know_queries(target, self.url)
         else:
+            if put is None:
+                since = None if start.state is None else start.state.window.counters.now
+                store.record_ontology(version_of(deployment, start.seq, since))
             entries = store.last_seq() - start.seq
             rebuilding = "rebuilding the window from the journal"
             progress(rebuilding, f"0 of {entries} entries")
@@ -316,7 +320,7 @@ class Application:
         """
         if live:
             self._check_here("what holds now", "ask on=history")
-        return answered(self.url, question, self._limits, self._standing if live else None)
+        return answered(self.url, question, self._limits, self._present if live else None)
 
     def plan_of(self, question: Question, *, live: bool, analyze: bool) -> tuple[str, str]:
         """The SQL and PostgreSQL's plan of a question; see :func:`.plan_of`.
@@ -326,7 +330,7 @@ class Application:
         """
         if live:
             self._check_here("what holds now", "ask on=history")
-        source = self._standing if live else None
+        source = self._present if live else None
         return plan_of(self.url, question, self._limits, source, analyze=analyze)
 
     @property
@@ -334,12 +338,12 @@ class Application:
         history = self.settings.history
         return Limits(history.statement_timeout, history.row_limit)
 
-    def _standing(self, fix: Callable[[], None]) -> Sequence[Standing]:
+    def _present(self, fix: Callable[[], None]) -> Present:
         """What holds now, and the database's snapshot of the same instant."""
 
-        def read() -> Sequence[Standing]:
+        def read() -> Present:
             fix()
-            return list(standing(self._engine))
+            return present(self._engine)
 
         try:
             return self._pipeline.settled(read).result(self._limits.timeout)
@@ -411,8 +415,18 @@ class Application:
             return stream.result(self.settings.history.row_limit)
 
     def sql_stream(self, text: str) -> AbstractContextManager[SqlStream]:
-        """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`."""
-        return open_sql(self.url, text, timeout=self.settings.history.statement_timeout)
+        """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`.
+
+        If it names the schema ``live``, that shows the window, at the instant of the history.
+
+        Raises:
+            RunsOnSpark: it does, and the engines are not here.
+        """
+        live = None
+        if names_live(text):
+            self._check_here("live")
+            live = self._present
+        return open_sql(self.url, text, timeout=self.settings.history.statement_timeout, live=live)
 
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
         """Kept alerts, newest first, with ``seq`` below ``before``."""
@@ -421,6 +435,12 @@ class Application:
     def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
         """Kept alerts, oldest first, with ``seq`` above the given one."""
         return alerts_after(self._database, limit, seq)
+
+    def messages_behind(
+        self, alert: str, limit: int, after: int = 0
+    ) -> tuple[RaisedAlert, Sequence[Behind]]:
+        """The messages that led to an alert; see :func:`.messages_behind`."""
+        return messages_behind(self._database, alert, limit, after)
 
     def register_webhook(
         self, url: str, secret: str | None = None, queries: Sequence[str] = ()
@@ -540,7 +560,7 @@ def _know_queries(target: Target, url: str) -> None:
         replay(record_of(row), target, ())
 
 
-def _in_force(
+def in_force(
     deployment: Deployment, store: PostgresStore, seq: int
 ) -> tuple[Deployment, OntologyText | None]:
     """The deployment with the ontology in force after an entry; and that ontology if it was put."""

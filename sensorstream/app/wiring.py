@@ -18,6 +18,7 @@ from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import Shedding
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.history.runner import Runner
+from sensorstream.journal.records import OntologyVersion
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.language.parser import parse
@@ -26,7 +27,7 @@ from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.mapping.reference_data import ReferenceData
-from sensorstream.model.timeline import Timeline
+from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
@@ -172,6 +173,15 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
         heap=reasoning.heap,
         explain=reasoning.explain,
     )
+
+
+def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> OntologyVersion:
+    """The ontology of the settings' files, as it is recorded when an engine starts with it.
+
+    It is in force for the journal's entries after ``seq``, from ``valid_from`` on.
+    """
+    content = deployment.ontology.ntriples()
+    return OntologyVersion(seq, valid_from, content, "application/n-triples")
 
 
 def build_machine(

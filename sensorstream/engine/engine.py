@@ -21,7 +21,7 @@ from sensorstream.engine.archive import archived
 from sensorstream.engine.arrival import Arrived, Unmapped
 from sensorstream.engine.cycle import Cycle, outcome_of
 from sensorstream.engine.filters import Filter
-from sensorstream.engine.inferences import InferredState
+from sensorstream.engine.inferences import Inferences, InferredState
 from sensorstream.engine.live_queries import QueriesState, QueryTerms
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
@@ -530,6 +530,11 @@ class Engine:
         self._cycle.inferences.restore(state.inferred, self.window, self.kb)
         if state.queries is not None:
             self.queries.restore(state.queries)
+
+    @property
+    def inferences(self) -> Inferences:
+        """Since when each inferred statement holds."""
+        return self._cycle.inferences
 
     @property
     def reasoner(self) -> Reasoner:

@@ -154,6 +154,13 @@ statements: Final = Table(
         postgresql_using="brin",
         postgresql_with=_FINE,
     ),
+    # For the planner: only statistics of whole spans say how few statements hold at an instant.
+    Index(
+        "statements_span_idx",
+        text("store.span(valid_from, valid_to)"),
+        postgresql_using="brin",
+        postgresql_with=_FINE,
+    ),
     postgresql_partition_by="RANGE (valid_to)",
 )
 
@@ -164,8 +171,8 @@ vocabulary: Final = Table(
     Column("term", BigInteger, primary_key=True, autoincrement=False),
 )
 
-# Which ontology was put in force when: by the journal's entry with this number, from this instant
-# on (null: before any event).
+# Which ontology was put in force when: by the journal's entry with this number, or by a start after
+# it; from this instant on (null: before any event).
 ontologies: Final = Table(
     "ontologies",
     metadata,
@@ -190,6 +197,8 @@ alerts: Final = Table(
     Column("time", BigInteger, nullable=False),
     Column("raised_at", _MOMENT, nullable=False),
     Column("message_id", Text, nullable=False),
+    # The numbers of the messages that said, or caused, what the rule matched.
+    Column("messages", ARRAY(BigInteger), nullable=False, server_default=text("'{}'::bigint[]")),
 )
 
 webhooks: Final = Table(

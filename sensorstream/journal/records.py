@@ -75,7 +75,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class OntologyVersion:
-    """An ontology that was put in force: by which entry, and from which instant on.
+    """An ontology that was put in force: by the entry ``seq``, or at a start after that entry.
 
     ``valid_from`` is application time; None: no event had come yet.
     """

@@ -18,6 +18,7 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.actions import Action, ActionCompiler
 from sensorstream.rules.conditions import ConditionQuery, Solution
 from sensorstream.rules.effects import RuleHost
+from sensorstream.rules.lineage import Block, blocks, members_of, trigger_blocks
 from sensorstream.rules.reading import ask_query, parsed_condition, select_query
 from sensorstream.rules.triggers import (
     NO_SOLUTION,
@@ -108,15 +109,21 @@ def compile_rule(
     cheap: list[Condition] = []
     costly: list[Condition] = []
     queries: list[ConditionQuery] = []
+    matched: list[Block] = list(trigger_blocks(rule, file))
     for condition in rule.conditions:
         match condition:
             case syntax.Exists():
                 cheap.append(_exists(condition, file))
+                if not condition.negated:
+                    matched.append(members_of(file.resolve(condition.class_name)))
             case syntax.Count():
                 cheap.append(_count(condition, file))
+                matched.append(members_of(file.resolve(condition.class_name)))
             case syntax.Ask():
                 query = ask_query(parsed_condition(condition.query, file), bound)
                 queries.append(query)
+                if not condition.negated:
+                    matched += blocks(query.query.form)
                 costly.append(_filter(query, keep=not condition.negated))
             case syntax.Select():
                 query, returned = select_query(parsed_condition(condition.query, file), bound)
@@ -124,12 +131,13 @@ def compile_rule(
                     query = replace(query, asks=True)
                     costly.append(_filter(query, keep=False))
                 else:
+                    matched += blocks(query.query.form)
                     costly.append(_join(query))
                     bound |= returned
                 queries.append(query)
             case _:
                 assert_never(condition)
-    compiler = ActionCompiler(rule, file, bound, schema, timeline)
+    compiler = ActionCompiler(rule, file, bound, schema, timeline, tuple(matched))
     return CompiledRule(
         rule.name,
         rule.position,

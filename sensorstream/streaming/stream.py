@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.app.wiring import read_rules, runner_of
+from sensorstream.app.wiring import read_rules, runner_of, version_of
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.extras import require
 from sensorstream.history.database import engine as database_engine
@@ -89,8 +89,11 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
         stack.callback(store.close)
         task = _task(settings, url, store)
         deployment = deployment_of(task)
-        spark = replace(settings, pipeline=replace(settings.pipeline, runner="spark"))
-        claim(url, runner_of(replace(deployment, settings=spark)))
+        ours = replace(settings, pipeline=replace(settings.pipeline, runner="spark"))
+        claim(url, runner_of(replace(deployment, settings=ours)))
+        if task.ontology is None:
+            version = version_of(deployment, store.watermark(), store.last_moment())
+            store.record_ontology(version)
         prefixes = prefixes_of(settings)
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
         check_folder(settings, store)

@@ -1,15 +1,15 @@
 """What runs the pipeline, how far it has come, and what its engines wait for
 
-Revision: 0012
-After: 0011
+Revision: 0014
+After: 0013
 """
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = '0012'
-down_revision = '0011'
+revision = '0014'
+down_revision = '0013'
 branch_labels = None
 depends_on = None
 
