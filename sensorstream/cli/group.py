@@ -54,6 +54,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Query the history in SQL, on PostgreSQL or Spark, or its archive.",
+        "spark": "Prepare Spark, so that it starts sooner.",
         "db": "Tell other programs how to reach the history's PostgreSQL.",
         "archive": "Move old history out of PostgreSQL into Parquet files.",
         "erase": "Erase an individual from journal, history, alerts and archive.",
