@@ -12,7 +12,7 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.history.asking.question import Interval, Moment
-from sensorstream.history.sparql.scope import Scope
+from sensorstream.history.sparql.scope import Id, Scope
 from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import (
@@ -35,7 +35,7 @@ _MARKS: Final = {
 }
 
 
-def scope_of(time: Moment | Interval | None, ids: Mapping[Term, int], *, live: bool) -> Scope:
+def scope_of(time: Moment | Interval | None, ids: Mapping[Term, Id], *, live: bool) -> Scope:
     """What a query reads; the default graph is the union of all.
 
     Args:
@@ -49,6 +49,23 @@ def scope_of(time: Moment | Interval | None, ids: Mapping[Term, int], *, live: b
     if live:
         terms.append(_terms("pg_temp", LIVE_TERMS))
     return Scope(default, _union(terms), ids, named)
+
+
+def tell_spans(scope: Scope, time: Moment | Interval | None) -> None:
+    """Say "as of an instant" once more, so that PostgreSQL's planner expects the right number.
+
+    It takes ``valid_from <= at`` and ``valid_to > at`` to be independent, and so half of all
+    statements to hold at an instant; of spans it has statistics (``statements_span_idx``).
+    """
+    if not isinstance(time, Moment):
+        return
+    for tree in (scope.default, *scope.named.values()):
+        for table in list(tree.find_all(exp.Table)):
+            if table.db == "store" and table.name == "statements":
+                select = table.find_ancestor(exp.Select)
+                assert select is not None
+                told = f"store.span(valid_from, valid_to) @> CAST({time.at:d} AS BIGINT)"
+                select.where(told, copy=False, dialect="postgres")
 
 
 def _parts(graph: IRI, time: Moment | Interval | None, *, live: bool) -> list[exp.Select]:

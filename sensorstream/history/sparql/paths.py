@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from sensorstream.history.sparql.fragments import constant, named, sql, table
 from sensorstream.history.sparql.relations import Names, from_, selected, where
+from sensorstream.history.sparql.scope import Id
 from sensorstream.model.terms import IRI, Term
 from sensorstream.sparql.algebra import (
     Alternative,
@@ -34,7 +35,7 @@ class Paths:
 
     graph: exp.Select
     names: Names
-    ids: dict[Term, int]
+    ids: dict[Term, Id]
 
     def pairs(
         self, path: Path, subject: exp.Expr | None = None, object_: exp.Expr | None = None

@@ -31,6 +31,7 @@ from sensorstream.history.sparql.relations import (
     settled,
     where,
 )
+from sensorstream.history.sparql.scope import Id
 from sensorstream.history.sparql.values import STORED, Columns
 from sensorstream.model.terms import IRI, Term
 from sensorstream.sparql.algebra import (
@@ -83,7 +84,7 @@ class Compiler:
     """Compiles the patterns of one query."""
 
     terms: exp.Select
-    ids: dict[Term, int]
+    ids: dict[Term, Id]
     named: Mapping[IRI, exp.Select]
     names: Names = field(default_factory=Names)
 
