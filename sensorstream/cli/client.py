@@ -60,7 +60,14 @@ class Client(blocking.Client):
 
     def write_sparql(self, query: str, accept: str, scope: calls.Scope, out: IO[bytes]) -> str:
         """Write the answer to a SPARQL query as it comes; its media type."""
-        call = calls.sparql(query, accept, scope)
+        return self._write(calls.sparql(query, accept, scope), out)
+
+    def write_sql(self, query: str, accept: str, out: IO[bytes]) -> None:
+        """Write the answer to an SQL query as it comes."""
+        options = {"json": {"query": query}, "headers": {"Accept": accept}}
+        self._write(calls.Call("POST", "/sql", calls.media_type, options), out)
+
+    def _write(self, call: calls.Call[Any], out: IO[bytes]) -> str:
         try:
             with self._http.stream(
                 call.method, call.path, timeout=None, **call.options

@@ -64,9 +64,7 @@ class EngineHost:
         records = _records(work.chunks)
         records.sort(key=lambda each: each.seq)
 
-        def controls(after: int, upto: int) -> Sequence[Record]:
-            return self._controls.between(after, upto, work.controls)
-
+        self._controls.know(work.controls)
         engine = self._release(work.key)
         rebuilt = False
         if engine is not None and engine.place != work.place:
@@ -80,15 +78,17 @@ class EngineHost:
             engine = KeyedEngine(self._deployment, self._counter, first)
             rebuilt = work.place is not None
             if work.place is not None:
-                kept = _records(work.kept)
-                engine.rebuild(work.place, Kept(work.checkpoint, kept), controls)
-        effects, entries = engine.take(records, controls)
+                since = Kept(work.checkpoint, _records(work.kept))
+                engine.rebuild(work.place, since, self._controls)
+        effects, entries = engine.take(records, self._controls, work.controls)
+        standing = engine.standing(work.key, records)
         # An engine that changes places with others is soon rebuilt again.
         due = min(self._every, _FEW) if rebuilt else self._every
         checkpoint = engine.checkpoint() if engine.place.since >= due else None
         self._hold(work.key, engine)
         told = pickle.dumps(effects, PROTOCOL)
-        return Done(engine.place, told, pack([_row(each) for each in entries]), checkpoint)
+        kept = pack([_row(each) for each in entries])
+        return Done(engine.place, told, kept, checkpoint, standing)
 
     def _hold(self, key: str, engine: KeyedEngine) -> None:
         """Keep an engine for its next work, if need be in the place of others."""
@@ -152,8 +152,9 @@ def serve(listening: socket, task: HostTask, deployment: Deployment) -> None:
         try:
             with accepted(listening, task.secret) as connection:
                 while True:
-                    work: Work = connection.recv()
+                    said = connection.recv_bytes()
                     try:
+                        work: Work = pickle.loads(said)
                         answer: Done | Failed | None = host.work(work)
                     except Exception as error:
                         answer = _failed(error)

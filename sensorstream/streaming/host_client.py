@@ -36,29 +36,45 @@ class HostClient:
 
     def __init__(self, folder: Path, partition: int, task: HostTask) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
-        address = folder / f"{partition}.sock"
-        connection = connected(address, task.secret)
-        if connection is None:
-            _ask_for_host(folder, partition, task)
-            connection = connected(address, task.secret)
-        if connection is None:
-            raise SparkError("the process of the engines has ended as soon as it was there")
-        self._connection = connection
+        self._folder, self._partition, self._task = folder, partition, task
+        self._connection = self._reach()
 
     def work(self, work: Work) -> Done | None:
-        """See :meth:`.EngineHost.work`.
+        """See :meth:`.EngineHost.work`; a host that has ended is replaced, once.
 
         Raises:
             SparkError: it could not be done.
         """
         try:
-            self._connection.send(work)
-            answer: Done | Failed | None = self._connection.recv()
-        except (EOFError, OSError) as error:
-            raise SparkError(f"the process of the engines has ended: {error!r}") from error
+            answer = self._ask(work)
+        except (EOFError, OSError):
+            # Nothing was kept of it. The next host has no engines, and asks for their state.
+            self.close()
+            self._connection = self._reach()
+            try:
+                answer = self._ask(work)
+            except (EOFError, OSError) as error:
+                raise SparkError(
+                    f"the process of the engines ended twice at the key '{work.key}': {error!r}"
+                ) from error
         if isinstance(answer, Failed):
             raise SparkError(answer.reason)
         return answer
+
+    def _ask(self, work: Work) -> Done | Failed | None:
+        self._connection.send(work)
+        answer: Done | Failed | None = self._connection.recv()
+        return answer
+
+    def _reach(self) -> Connection:
+        address, secret = self._folder / f"{self._partition}.sock", self._task.secret
+        connection = connected(address, secret)
+        if connection is None:
+            _ask_for_host(self._folder, self._partition, self._task)
+            connection = connected(address, secret)
+        if connection is None:
+            raise SparkError("the process of the engines has ended as soon as it was there")
+        return connection
 
     def close(self) -> None:
         """Leave the host to the next worker."""
