@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from secrets import token_hex
 from types import TracebackType
@@ -46,6 +46,7 @@ from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, RunsOnSpark, Unavailable
+from sensorstream.extras import require
 from sensorstream.history import embedded
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.asking.answer import Answer
@@ -322,6 +323,21 @@ class Application:
             self._check_here("what holds now", "ask on=history")
         return answered(self.url, question, self._limits, self._present if live else None)
 
+    @contextmanager
+    def ask_archive(self, question: Question) -> Iterator[Answer]:
+        """SPARQL over the archive; see :func:`.archive_answered`.
+
+        Raises:
+            MissingExtra: the modules that read the archive are not installed.
+        """
+        require("archive", "the archive")
+        from sensorstream.archive.sparql.asking import Archive, archive_answered
+
+        told = self.settings.archive
+        archive = Archive(self.url, told.folder, self.timeline, told.memory)
+        with archive_answered(archive, question, self._limits) as answer:
+            yield answer
+
     def plan_of(self, question: Question, *, live: bool, analyze: bool) -> tuple[str, str]:
         """The SQL and PostgreSQL's plan of a question; see :func:`.plan_of`.
 
@@ -427,6 +443,27 @@ class Application:
             self._check_here("live")
             live = self._present
         return open_sql(self.url, text, timeout=self.settings.history.statement_timeout, live=live)
+
+    def sql_archive(self, text: str) -> SqlResult:
+        """One SQL statement over the archive; see :func:`.run_archive_sql`.
+
+        Raises:
+            MissingExtra: the modules that read the archive are not installed.
+        """
+        require("archive", "the archive")
+        from sensorstream.archive.asking import run_archive_sql
+
+        told = self.settings.archive
+        return run_archive_sql(
+            self.url,
+            told.folder,
+            text,
+            schema=self.deployment.ontology.schema,
+            timeline=self.timeline,
+            memory=told.memory,
+            timeout=self._limits.timeout,
+            row_limit=self._limits.rows,
+        )
 
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
         """Kept alerts, newest first, with ``seq`` below ``before``."""

@@ -90,8 +90,8 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
         stack.callback(store.close)
         task = _task(settings, url, store)
         deployment = deployment_of(task)
-        ours = replace(settings, pipeline=replace(settings.pipeline, runner="spark"))
-        claim(url, runner_of(replace(deployment, settings=ours)))
+        on_spark = replace(settings, pipeline=replace(settings.pipeline, runner="spark"))
+        claim(url, runner_of(replace(deployment, settings=on_spark)))
         if task.ontology is None:
             version = version_of(deployment, store.watermark(), store.last_moment())
             store.record_ontology(version)
