@@ -54,6 +54,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Query the history in SQL, on PostgreSQL or Spark, or its archive.",
+        "spark": "Prepare Spark, so that it starts sooner.",
         "replay": "Show which alerts other semantic rules would have raised.",
         "rereason": "Compute anew what is inferred in history, with the ontology in force now.",
         "db": "Tell other programs how to reach the history's PostgreSQL.",
