@@ -17,8 +17,8 @@ from sensorstream.history.views import View, numbered, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
+from sensorstream.spark.launch import spark_session
 from sensorstream.spark.numerics import register
-from sensorstream.spark.session import spark_session
 from sensorstream.spark.source_tables import SOURCE_TABLES
 from sensorstream.spark.translation.described import Prepared, prepare
 from sensorstream.spark.translation.translate import spark_text

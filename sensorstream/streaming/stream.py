@@ -20,7 +20,7 @@ from sensorstream.history.views import install_views
 from sensorstream.journal.takeover import PutOntology
 from sensorstream.model.schema import Schema
 from sensorstream.settings import Settings
-from sensorstream.spark.session import spark_session
+from sensorstream.spark.launch import spark_session
 from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.routing import key_reader
 from sensorstream.streaming.sink import HistorySink

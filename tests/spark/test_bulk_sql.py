@@ -101,7 +101,7 @@ def test_a_process_can_start_spark_twice_and_is_quiet(url: str) -> None:
         "import sys\n"
         "from sensorstream.model.schema import Schema\n"
         "from sensorstream.model.timeline import Timeline\n"
-        "from sensorstream.spark.session import spark_session\n"
+        "from sensorstream.spark.launch import spark_session\n"
         "from sensorstream.spark.bulk_sql import run_spark_sql\n"
         "with spark_session('local[1]'):\n"
         "    pass\n"
