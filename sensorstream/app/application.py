@@ -38,7 +38,6 @@ from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, RunsOnSpark, Unavailable
-from sensorstream.history import embedded
 from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.live import Standing
@@ -46,6 +45,7 @@ from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.journal_rows import journal_rows
+from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
 from sensorstream.history.read_only_sql import SqlResult, SqlStream, open_sql
@@ -59,7 +59,7 @@ from sensorstream.kb.snapshot import Results
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.reasoning.ontology import parse_ontology
-from sensorstream.settings import HistorySettings, ReasoningSettings, Settings
+from sensorstream.settings import ReasoningSettings, Settings
 
 _LOG = logging.getLogger(__name__)
 _AUDIT_SECONDS: Final = 600.0
@@ -502,23 +502,3 @@ def _in_force(
     ontology = parse_ontology(message.content, message.source)
     put = OntologyText(message.content, message.source, message.id)
     return read_deployment(deployment.settings, ontology), put
-
-
-def open_history(settings: HistorySettings, stack: ExitStack) -> str:
-    """The URL of the history's PostgreSQL; without one in the settings, the embedded one starts.
-
-    Raises:
-        HistoryError: the embedded PostgreSQL does not start.
-    """
-    if settings.url:
-        return settings.url
-    server = embedded.start(settings.folder, settings.port)
-    stack.callback(server.stop)
-    if settings.port != server.port:
-        _LOG.warning(
-            "history.port is %d, but the embedded PostgreSQL ran already with %s: stop all that "
-            "uses it, and start again",
-            settings.port,
-            server.port or "none",
-        )
-    return server.url

@@ -37,7 +37,7 @@ def command(folder: Path, source: str, processes: int | None, config: Path, as_j
     from sensorstream.backfill.documents import Refused
     from sensorstream.backfill.filling import backfill
     from sensorstream.cli.console import print_fields, print_json, progress
-    from sensorstream.cli.kept import open_kept
+    from sensorstream.history.opening import open_kept
 
     settings = load_settings(config)
     bad: list[Refused] = []

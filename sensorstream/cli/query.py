@@ -181,11 +181,11 @@ def _of_history(
     out: IO[bytes],
     quiet: bool,
 ) -> str:
-    from sensorstream.cli.kept import open_kept
     from sensorstream.cli.lasting import lasting
     from sensorstream.history.asking import formats
     from sensorstream.history.asking.question import read_question
     from sensorstream.history.asking.run import Limits, answered
+    from sensorstream.history.opening import open_kept
     from sensorstream.settings import load_settings
 
     settings = load_settings(config)
