@@ -78,9 +78,10 @@ class Client(blocking.Client):
         """The media type and the text of the present result of a continuous query."""
         return self._do(calls.answer(name, TABLES))
 
-    def select(self, query: str) -> list[dict[str, str]]:
+    def select(self, query: str, *, on: str = "cache") -> list[dict[str, str]]:
         """The solutions of a SELECT query, each value as its plain text."""
-        document = json.loads(self.sparql(query, "application/sparql-results+json")[1])
+        accept = "application/sparql-results+json"
+        document = json.loads(self._do(calls.sparql(query, accept, calls.Scope(on)))[1])
         return [
             {name: cell["value"] for name, cell in solution.items()}
             for solution in document["results"]["bindings"]
