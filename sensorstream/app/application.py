@@ -24,6 +24,8 @@ from sensorstream.analysis import Known
 from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.individuals import Individuals
+from sensorstream.app.job_folder import JobFolder
+from sensorstream.app.jobs import Jobs
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
@@ -60,6 +62,8 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.reasoning.ontology import parse_ontology
 from sensorstream.settings import ReasoningSettings, Settings
+from sensorstream.spark.jobs.protocol import Task
+from sensorstream.spark.jobs.runner import Runner
 
 _LOG = logging.getLogger(__name__)
 _AUDIT_SECONDS: Final = 600.0
@@ -180,6 +184,20 @@ class Application:
         self.individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.history.statement_timeout
         )
+        self.jobs = Jobs(
+            JobFolder(settings.history.folder / "jobs"),
+            Runner(
+                Task(
+                    self.url,
+                    deployment.timeline,
+                    settings.spark.master,
+                    settings.history.statement_timeout,
+                )
+            ),
+            lambda: self.deployment.ontology.schema,
+            clock,
+        )
+        stack.callback(self.jobs.close)
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()

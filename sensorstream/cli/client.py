@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 import httpx
 from lxml import etree
 
-from sensorstream.client import blocking, calls
+from sensorstream.client import blocking, calls, jobs
 from sensorstream.errors import MessageError, ServerUnreachable
 
 TABLES: Final = "application/sparql-results+json, text/turtle;q=0.9"
@@ -61,10 +61,15 @@ class Client(blocking.Client):
     def write_sparql(self, query: str, accept: str, scope: calls.Scope, out: IO[bytes]) -> str:
         """Write the answer to a SPARQL query as it comes; its media type."""
         call = calls.sparql(query, accept, scope)
+        return self._write(call.method, call.path, out, **call.options)
+
+    def write_job_result(self, job_id: str, accept: str, out: IO[bytes]) -> str:
+        """Write the result of a job as it comes; its media type."""
+        return self._write("GET", jobs.result_path(job_id), out, headers={"Accept": accept})
+
+    def _write(self, method: str, path: str, out: IO[bytes], **options: Any) -> str:
         try:
-            with self._http.stream(
-                call.method, call.path, timeout=None, **call.options
-            ) as response:
+            with self._http.stream(method, path, timeout=None, **options) as response:
                 if not response.is_success:
                     response.read()
                 calls.check(response)

@@ -19,11 +19,13 @@ from sensorstream.errors import (
     AddressUnavailable,
     ArchiveError,
     HistoryError,
+    LostJob,
     MissingExtra,
     ReasonerError,
     SensorStreamError,
     ServerUnreachable,
     SparkError,
+    TooManyJobs,
     Unavailable,
 )
 
@@ -54,6 +56,8 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Query the history in SQL, on PostgreSQL or Spark, or its archive.",
+        "jobs": "Start, list and cancel long questions to Spark; read their results.",
+        "spark": "Ask the history many questions in one Spark.",
         "db": "Tell other programs how to reach the history's PostgreSQL.",
         "archive": "Move old history out of PostgreSQL into Parquet files.",
         "erase": "Erase an individual from journal, history, alerts and archive.",
@@ -67,10 +71,12 @@ SYSTEM_FAILURES: Final = (
     AddressUnavailable,
     ArchiveError,
     HistoryError,
+    LostJob,
     MissingExtra,
     ReasonerError,
     ServerUnreachable,
     SparkError,
+    TooManyJobs,
     Unavailable,
 )
 

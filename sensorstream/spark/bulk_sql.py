@@ -25,6 +25,7 @@ from sensorstream.spark.translation.translate import spark_text
 from sensorstream.spark.translation.views import view_name, view_query
 
 if TYPE_CHECKING:
+    from py4j.protocol import Py4JJavaError
     from pyspark.sql import DataFrame, SparkSession
 
 # In every session, also one that another program started.
@@ -120,13 +121,18 @@ def answering(
 @contextmanager
 def spark_errors() -> Iterator[None]:
     """Turn what Spark raises into errors of the tree."""
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError, Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
         yield
     except PySparkException as error:
         raise QueryError(f"Spark: {_reason(error)}") from error
+    except Py4JJavaError as error:
+        cause = _cause(error)
+        if cause is None:
+            raise SparkError(f"Spark broke down: {_reason(error)}") from error
+        raise QueryError(f"Spark: {_reason(cause)}") from error
     except Py4JError as error:
         raise SparkError(f"Spark broke down: {_reason(error)}") from error
 
@@ -185,6 +191,19 @@ def define_views(spark: SparkSession, url: str, snapshot: str, views: Sequence[V
 
 def _plain(value: object) -> object:
     return value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value
+
+
+def _cause(error: Py4JJavaError) -> Exception | None:
+    """The error of the query inside one of Spark, such as that a task could not be finished."""
+    from pyspark.errors.exceptions.captured import UnknownException, convert_exception
+
+    inner = error.java_exception.getCause()
+    while inner is not None:
+        converted: Exception = convert_exception(inner)
+        if not isinstance(converted, UnknownException):
+            return converted
+        inner = inner.getCause()
+    return None
 
 
 def _reason(error: Exception) -> str:

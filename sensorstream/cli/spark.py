@@ -1,0 +1,192 @@
+"""``sensorstream spark shell``: many questions to one warm Spark."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from sensorstream.cli.options import config_option
+from sensorstream.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from sensorstream.spark.jobs.protocol import Progress
+    from sensorstream.spark.jobs.worker_process import WorkerProcess
+
+_MOST_SHOWN: Final = 1000
+_MOST_BYTES: Final = 1 << 30
+# What may hold brackets and semicolons that mean nothing: quotes, IRIs, SQL's comments.
+_QUOTED: Final = re.compile(
+    r"'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.|'')*'|\"(?:[^\"\\\n]|\\.)*\"|<[^<>\s]*>|--[^\n]*|['\"].*",
+    re.DOTALL,
+)
+_SPARQL: Final = re.compile(r"\s*(prefix|base|describe|ask|construct)\b", re.IGNORECASE)
+
+
+@click.group("spark")
+def command() -> None:
+    """Ask the history many questions in one Spark."""
+
+
+@command.command("shell")
+@config_option
+def shell(config: Path) -> None:
+    """Read questions in SQL or SPARQL, and answer each, until the input ends (Ctrl-D).
+
+    A question ends with a semicolon outside of all brackets, or with an empty line. Ctrl-C ends the
+    question that runs, and not the shell. Without a terminal the exit code is 1 if a question could
+    not be answered.
+    """
+    from sensorstream.errors import SensorStreamError
+    from sensorstream.extras import require
+
+    require("spark", "a shell of Spark")
+    settings = load_settings(config)
+    live, failed = sys.stdin.isatty(), False
+    with ExitStack() as stack:
+        questions = _Shell(settings, stack)
+        for text in _typed() if live else _given():
+            try:
+                questions.answer(text)
+            except SensorStreamError as error:
+                failed = True
+                click.echo(f"error[{error.code}]: {error}", err=True)
+    if failed and not live:
+        raise click.exceptions.Exit(1)
+
+
+class _Shell:
+    """A process with Spark, which starts while the first question is typed."""
+
+    def __init__(self, settings: Settings, stack: ExitStack) -> None:
+        from sensorstream.history.opening import open_kept
+        from sensorstream.reasoning.ontology import load_ontology
+        from sensorstream.spark.jobs.protocol import Task
+        from sensorstream.spark.jobs.runner import Runner
+
+        self._folder = Path(stack.enter_context(TemporaryDirectory(prefix="sensorstream-")))
+        url = open_kept(settings.history, stack)
+        self._schema = load_ontology(settings.ontology.files).schema
+        line, limit = settings.time.timeline, settings.history.statement_timeout
+        self._runner = Runner(Task(url, line, settings.spark.master, limit))
+        self._worker = self._start()
+        stack.callback(lambda: self._worker.close())
+
+    def answer(self, text: str) -> None:
+        """Answer one question on stdout.
+
+        Raises:
+            SensorStreamError: it cannot be answered, or was ended.
+        """
+        from sensorstream.cli.console import working
+        from sensorstream.spark.jobs.protocol import JobText
+
+        question = JobText(language_of(text), text)
+        self._runner.check(question)
+        if not self._worker.alive:
+            self._worker.close()
+            self._worker = self._start()
+        with (
+            TemporaryDirectory(dir=self._folder) as folder,
+            working("Spark starts") as say,
+            _interrupted() as cancelled,
+        ):
+
+            def told(progress: Progress) -> None:
+                done = f"{progress.tasks_done} of {progress.tasks} tasks" if progress.tasks else ""
+                say("Spark answers", done)
+
+            rows = self._worker.ask(
+                question, self._schema, Path(folder), _MOST_BYTES, told, lambda: bool(cancelled)
+            )
+            say("reading the answer")
+            columns, shown = _first_rows(Path(folder))
+        _show(columns, shown, rows)
+
+    def _start(self) -> WorkerProcess:
+        return self._runner.start(self._folder / "work")
+
+
+def language_of(text: str) -> str:
+    """``sparql`` or ``sql``: outside of quotes SQL has no braces, and SPARQL mostly has."""
+    plain = _QUOTED.sub(" ", text)
+    return "sparql" if "{" in plain or _SPARQL.match(plain) else "sql"
+
+
+def ends(text: str) -> bool:
+    """Whether a question ends here: with a semicolon outside of all brackets."""
+    plain = _QUOTED.sub(" ", text)
+    return plain.rstrip().endswith(";") and all(
+        plain.count(left) <= plain.count(right) for left, right in ("{}", "()", "[]")
+    )
+
+
+def _typed() -> Iterator[str]:
+    """The questions that a person types."""
+    import readline  # noqa: F401 - gives input() a history and its keys
+
+    click.echo('SQL or SPARQL, ended by ";" or an empty line. Ctrl-C ends a question, Ctrl-D all.')
+    lines: list[str] = []
+    while True:
+        try:
+            lines.append(input("spark> " if not lines else "   ... "))
+        except KeyboardInterrupt:
+            click.echo()
+            lines.clear()
+            continue
+        except EOFError:
+            click.echo()
+            return
+        if not lines[-1].strip() or ends("\n".join(lines)):
+            yield from _question(lines)
+
+
+def _given() -> Iterator[str]:
+    """The questions of a file or a pipe."""
+    lines: list[str] = []
+    for line in sys.stdin:
+        lines.append(line.rstrip("\n"))
+        if not line.strip() or ends("\n".join(lines)):
+            yield from _question(lines)
+    yield from _question(lines)
+
+
+def _question(lines: list[str]) -> Iterator[str]:
+    text = "\n".join(lines).strip().removesuffix(";").strip()
+    lines.clear()
+    if text:
+        yield text
+
+
+@contextmanager
+def _interrupted() -> Iterator[list[bool]]:
+    """A list that gets a member when the person presses Ctrl-C."""
+    pressed: list[bool] = []
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: pressed.append(True))
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _first_rows(folder: Path) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    from sensorstream.spark.jobs.answer_files import ANSWER
+    from sensorstream.spark.jobs.results import first_rows
+
+    with (folder / ANSWER).open("rb") as answer:
+        return first_rows(answer, _MOST_SHOWN)
+
+
+def _show(columns: tuple[str, ...], shown: list[tuple[object, ...]], rows: int) -> None:
+    from sensorstream.cli.console import print_table
+
+    print_table(columns, shown)
+    if rows > len(shown):
+        click.echo(f"the first {len(shown)} of {rows} rows", err=True)

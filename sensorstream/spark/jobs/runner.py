@@ -1,0 +1,40 @@
+"""What questions to Spark are checked and answered with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sensorstream.errors import QueryError
+from sensorstream.extras import require
+from sensorstream.spark.jobs.protocol import SQL, JobText, Task
+from sensorstream.spark.jobs.worker_process import WorkerProcess
+from sensorstream.spark.translation.described import prepare
+
+
+class Runner:
+    """Checks questions, and starts the process that answers them."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    def check(self, question: JobText) -> None:
+        """Refuse what cannot be answered before it waits for Spark; no JVM is started.
+
+        Raises:
+            QueryError: it cannot be answered, with the place.
+            MissingExtra: the extra "spark" is not installed.
+            HistoryError: the history cannot be reached.
+        """
+        require("spark", "a question to Spark")
+        if question.language != SQL:
+            raise QueryError("SPARQL on Spark is not available: ask in SQL")
+        for name, value in (("at", question.at), ("during", question.during)):
+            if value is not None:
+                raise QueryError(
+                    f"{name}: SQL says its valid time itself, by valid_from and valid_to"
+                )
+        prepare(self._task.url, question.text, timeout=self._task.timeout)
+
+    def start(self, scratch: Path) -> WorkerProcess:
+        """A process whose Spark starts; ``scratch`` is for its files."""
+        return WorkerProcess(self._task, scratch)
