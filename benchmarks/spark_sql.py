@@ -26,6 +26,7 @@ from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.views import view_definitions
 from sensorstream.spark.bulk_sql import ask
 from sensorstream.spark.launch import spark_session
+from sensorstream.spark.snapshot import Place
 from sensorstream.spark.translation.described import prepare
 
 QUESTIONS: Final = {
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str]) -> int:
         embedded.start(Path(folder)) as server,
     ):
         url = server.url
+        place = Place(url, Path(folder) / "archive")
         load(url, round(options.statements * 1e6) // STATEMENTS)
         connection = connect(url)
         connection.autocommit = True
@@ -74,7 +76,9 @@ def main(arguments: Sequence[str]) -> int:
                 there, took = _timed(partial(run_sql, url, text, timeout=TIMEOUT, row_limit=1000))
                 prepared = prepare(url, text, timeout=TIMEOUT)
                 for _ in range(2):
-                    here, spent = _timed(partial(ask, spark, url, views, prepared, row_limit=1000))
+                    here, spent = _timed(
+                        partial(ask, spark, place, views, prepared, row_limit=1000)
+                    )
                 same = "" if here == there else "  THE ANSWERS DIFFER"
                 print(f"{name:40}{took:14.2f}{spent:10.2f}{took / spent:8.2f}{same}", flush=True)
             print(f"{'most memory of Spark':40}{memory.most / 2**20:12.0f} MiB")

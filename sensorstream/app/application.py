@@ -64,6 +64,7 @@ from sensorstream.reasoning.ontology import parse_ontology
 from sensorstream.settings import ReasoningSettings, Settings
 from sensorstream.spark.jobs.protocol import Task
 from sensorstream.spark.jobs.runner import Runner
+from sensorstream.spark.snapshot import Place
 
 _LOG = logging.getLogger(__name__)
 _AUDIT_SECONDS: Final = 600.0
@@ -188,7 +189,7 @@ class Application:
             JobFolder(settings.history.folder / "jobs"),
             Runner(
                 Task(
-                    self.url,
+                    Place(self.url, settings.archive.folder),
                     deployment.timeline,
                     settings.spark.master,
                     settings.history.statement_timeout,

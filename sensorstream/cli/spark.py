@@ -70,12 +70,13 @@ class _Shell:
         from sensorstream.reasoning.ontology import load_ontology
         from sensorstream.spark.jobs.protocol import Task
         from sensorstream.spark.jobs.runner import Runner
+        from sensorstream.spark.snapshot import Place
 
         self._folder = Path(stack.enter_context(TemporaryDirectory(prefix="sensorstream-")))
-        url = open_kept(settings.history, stack)
+        place = Place(open_kept(settings.history, stack), settings.archive.folder)
         self._schema = load_ontology(settings.ontology.files).schema
         line, limit = settings.time.timeline, settings.history.statement_timeout
-        self._runner = Runner(Task(url, line, settings.spark.master, limit))
+        self._runner = Runner(Task(place, line, settings.spark.master, limit))
         self._worker = self._start()
         stack.callback(lambda: self._worker.close())
 

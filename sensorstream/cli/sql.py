@@ -82,9 +82,10 @@ def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of Spark over the history at ``url``."""
     from sensorstream.reasoning.ontology import load_ontology
     from sensorstream.spark.bulk_sql import run_spark_sql
+    from sensorstream.spark.snapshot import Place
 
     return run_spark_sql(
-        url,
+        Place(url, settings.archive.folder),
         text,
         schema=load_ontology(settings.ontology.files).schema,
         timeline=settings.time.timeline,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -11,16 +10,17 @@ from typing import TYPE_CHECKING, Self
 from sensorstream.errors import QueryError
 from sensorstream.extras import require
 from sensorstream.history.opening import open_kept
-from sensorstream.history.views import numbered, view_definitions
+from sensorstream.history.views import view_definitions
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.settings import Settings, load_settings
 from sensorstream.spark.bulk_sql import (
+    answer_over,
     define_views,
     prepare_session,
-    snapshot_of,
     spark_errors,
 )
 from sensorstream.spark.launch import spark_session
+from sensorstream.spark.snapshot import Place, snapshot_of
 from sensorstream.spark.translation.described import prepare
 from sensorstream.spark.translation.views import view_name
 
@@ -69,7 +69,8 @@ class Session:
     ) -> None:
         """Use :func:`session`."""
         self._timeout = settings.history.statement_timeout
-        self._url = url or open_kept(settings.history, stack)
+        url = url or open_kept(settings.history, stack)
+        self._place = Place(url, settings.archive.folder)
         schema = load_ontology(settings.ontology.files).schema
         self._views = {each.name: each for each in view_definitions(schema, settings.time.timeline)}
         self.spark = stack.enter_context(spark_session(master or settings.spark.master))
@@ -91,10 +92,11 @@ class Session:
             QueryError: PostgreSQL refuses the text, or Spark would answer it otherwise.
             HistoryError: the history cannot be reached.
         """
-        prepared = prepare(self._url, text, timeout=self._timeout)
-        self._define(prepared.query.views)
+        prepared = prepare(self._place.url, text, timeout=self._timeout)
+        views = tuple(self._views.values())
         with spark_errors():
-            return self.spark.sql(prepared.query.text).toDF(*prepared.names)
+            answer = answer_over(self.spark, self._snapshot, views, prepared)
+            return answer.toDF(*prepared.names)
 
     def table(self, view: str) -> DataFrame:
         """A view of the history, for Spark's own functions.
@@ -104,8 +106,14 @@ class Session:
         Raises:
             QueryError: there is no such view.
         """
-        self._define([view])
-        return self.spark.table(view_name(view))
+        if view not in self._views:
+            raise QueryError(f"there is no view '{view}': expected one of {', '.join(self._views)}")
+        name = view_name(view)
+        if view not in self._defined:
+            with spark_errors():
+                define_views(self.spark, self._snapshot, [self._views[view]])
+            self._defined.add(view)
+        return self.spark.table(name)
 
     def refresh(self) -> None:
         """See the history as it is now; data frames that were made before can be read no more."""
@@ -113,19 +121,7 @@ class Session:
             self.spark.catalog.dropTempView(view_name(name))
         self._defined.clear()
         self._state.close()
-        self._snapshot, self._numbers = self._state.enter_context(snapshot_of(self._url))
-
-    def _define(self, names: Iterable[str]) -> None:
-        wanted = [name for name in dict.fromkeys(names) if name not in self._defined]
-        for name in wanted:
-            if name not in self._views:
-                raise QueryError(
-                    f"there is no view '{name}': expected one of {', '.join(self._views)}"
-                )
-        views = [numbered(self._views[name], self._numbers) for name in wanted]
-        with spark_errors():
-            define_views(self.spark, self._url, self._snapshot, views)
-        self._defined.update(wanted)
+        self._snapshot = self._state.enter_context(snapshot_of(self._place))
 
     def close(self) -> None:
         """Stop Spark; a second call does nothing."""

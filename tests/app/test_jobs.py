@@ -28,6 +28,7 @@ from sensorstream.spark.jobs.answer_files import ANSWER
 from sensorstream.spark.jobs.protocol import JobText, Progress, Task
 from sensorstream.spark.jobs.runner import Runner
 from sensorstream.spark.jobs.worker_process import WorkerProcess
+from sensorstream.spark.snapshot import Place
 from sensorstream.testing import ManualClock
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -79,7 +80,7 @@ class Answering(WorkerProcess):
 
 class Ready(Runner):
     def __init__(self) -> None:
-        super().__init__(Task("", Timeline.INTEGER, "local", 1))
+        super().__init__(Task(Place("", Path()), Timeline.INTEGER, "local", 1))
         self.started: list[Answering] = []
 
     def check(self, question: JobText) -> None:

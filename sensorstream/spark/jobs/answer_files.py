@@ -40,6 +40,7 @@ def write_table(answer: DataFrame, names: Sequence[str], folder: Path) -> int:
         if isinstance(field.dataType, NullType):
             answer = answer.withColumn(field.name, answer[field.name].cast("string"))
     parts = folder / _PARTS
+    shutil.rmtree(parts, ignore_errors=True)
     answer.write.parquet(str(parts))
     written = sorted(parts.glob("part-*.parquet"))
     if not written:

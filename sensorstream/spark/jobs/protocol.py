@@ -8,6 +8,7 @@ from pathlib import Path
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.spark.snapshot import Place
 
 SQL = "sql"
 SPARQL = "sparql"
@@ -16,9 +17,9 @@ LANGUAGES = (SQL, SPARQL)
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a worker is for. ``url`` is that of the history, ``timeout`` PostgreSQL's in seconds."""
+    """What a worker is for: a history; ``timeout`` is PostgreSQL's in seconds."""
 
-    url: str
+    place: Place
     timeline: Timeline
     master: str
     timeout: float

@@ -33,7 +33,7 @@ class Runner:
                 raise QueryError(
                     f"{name}: SQL says its valid time itself, by valid_from and valid_to"
                 )
-        prepare(self._task.url, question.text, timeout=self._task.timeout)
+        prepare(self._task.place.url, question.text, timeout=self._task.timeout)
 
     def start(self, scratch: Path) -> WorkerProcess:
         """A process whose Spark starts; ``scratch`` is for its files."""

@@ -16,7 +16,13 @@ from pathlib import Path
 from threading import Thread, Timer
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.errors import InternalFault, QueryError, SensorStreamError, SparkError
+from sensorstream.errors import (
+    ArchiveError,
+    InternalFault,
+    QueryError,
+    SensorStreamError,
+    SparkError,
+)
 from sensorstream.history.views import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.spark.bulk_sql import answering, prepare_session
@@ -157,9 +163,17 @@ class _Running(Thread):
 
     def _answer(self) -> int:
         asked, task = self.ask.question, self._task
-        prepared = prepare(task.url, asked.text, timeout=task.timeout)
-        with answering(self._spark, task.url, self._views, prepared) as answer:
-            return write_table(answer, prepared.names, self.ask.folder)
+        prepared = prepare(task.place.url, asked.text, timeout=task.timeout)
+
+        def answer() -> int:
+            with answering(self._spark, task.place, self._views, prepared) as frame:
+                return write_table(frame, prepared.names, self.ask.folder)
+
+        try:
+            return answer()
+        except ArchiveError:
+            # A part was restored, or an individual erased, while Spark read the files of before.
+            return answer()
 
     def _because(self, error: SensorStreamError) -> SensorStreamError:
         if self._too_large and not isinstance(error, SparkError):
