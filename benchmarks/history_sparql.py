@@ -22,7 +22,7 @@ from sqlglot import exp, parse_one
 from benchmarks.history import DAY, EX, LINE, ROOMS, START, load
 from sensorstream.history import embedded
 from sensorstream.history.sparql.forms import compile_query, constants
-from sensorstream.history.sparql.scope import Scope, SqlQuery
+from sensorstream.history.sparql.scope import Scope, SqlQuery, text_of
 from sensorstream.history.terms import look_up, term_key
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
                 query = parse_query(f"PREFIX : <{EX}> {text}")
                 begun = time.perf_counter()
                 compiled = _compiled(cursor, query, condition)
-                sql = compiled.text()
+                sql = text_of(compiled.tree, "postgres")
                 spent = time.perf_counter() - begun
                 rows, took = _asked(cursor, sql)
                 print(f"{name:30}{rows:10}{spent * 1000:12.1f}{took * 1000:10.2f}", flush=True)

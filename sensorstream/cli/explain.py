@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 @click.option(
     "--on",
     "place",
-    type=click.Choice(["history"]),
-    help="Explain the query SPARQL over history instead: its algebra, its SQL, PostgreSQL's plan.",
+    type=click.Choice(["history", "spark"]),
+    help="Explain the query SPARQL over history instead: its algebra, its SQL, and the plan of "
+    "PostgreSQL or Spark.",
 )
-@click.option("--at", metavar="TIME", help="With --on history: as in sensorstream query.")
-@click.option("--during", metavar="A/B", help="With --on history: as in sensorstream query.")
+@click.option("--at", metavar="TIME", help="With --on: as in sensorstream query.")
+@click.option("--during", metavar="A/B", help="With --on: as in sensorstream query.")
 @click.option("--analyze", is_flag=True, help="With --on history: run the query, for real counts.")
 @click.option("--query", "query_file", type=FILE, metavar="FILE", help="A continuous query.")
 @click.option(
@@ -73,15 +74,18 @@ def command(
     With --plan: the planned operators, before any is built, and the number of rows expected of
     patterns over --static.
 
-    With --on history: how PostgreSQL answers a query that "sensorstream query --on history" asks.
+    With --on: how PostgreSQL or Spark answers a query that "sensorstream query --on history" or
+    "--on spark" asks.
     """
     if place is not None:
         if sparql is None or query_file is not None or name is not None:
             raise click.UsageError('--on history explains one query: expected "SPARQL"')
-        _of_history(sparql, config, at, during, analyze, as_json)
+        if analyze and place == "spark":
+            raise click.UsageError("--analyze needs --on history: Spark counts while it answers")
+        _of_history(sparql, place, config, at, during, analyze, as_json)
         return
     if sparql is not None or at is not None or during is not None or analyze:
-        raise click.UsageError("SPARQL, --at, --during and --analyze need --on history")
+        raise click.UsageError("SPARQL, --at, --during and --analyze need --on")
     if (query_file is None) is (name is None):
         raise click.UsageError("expected --query FILE, or --name NAME of a query on a server")
     if only_plan and events is not None:
@@ -119,7 +123,13 @@ def command(
 
 
 def _of_history(
-    text: str, config: Path, at: str | None, during: str | None, analyze: bool, as_json: bool
+    text: str,
+    place: str,
+    config: Path,
+    at: str | None,
+    during: str | None,
+    analyze: bool,
+    as_json: bool,
 ) -> None:
     from sensorstream.cli.lasting import lasting
     from sensorstream.history.asking.question import read_question
@@ -132,10 +142,18 @@ def _of_history(
     history = settings.history
     question = read_question(text, settings.time.timeline, at=at, during=during)
     with ExitStack() as stack:
-        stack.enter_context(lasting("PostgreSQL plans the query", quiet=as_json))
-        limits = Limits(history.statement_timeout, history.row_limit)
+        who = "Spark starts and" if place == "spark" else "PostgreSQL"
+        stack.enter_context(lasting(f"{who} plans the query", quiet=as_json))
         url = open_kept(history, stack)
-        sql, plan = plan_of(url, question, limits, analyze=analyze)
+        if place == "spark":
+            from sensorstream.spark.snapshot import Place
+            from sensorstream.spark.sparql.run import run_spark_plan
+
+            where = Place(url, settings.archive.folder)
+            sql, plan = run_spark_plan(where, question, master=settings.spark.master)
+        else:
+            limits = Limits(history.statement_timeout, history.row_limit)
+            sql, plan = plan_of(url, question, limits, analyze=analyze)
     parts = {"algebra": "\n".join(algebra_lines(question.query.form.pattern)), "sql": sql}
     parts["plan"] = plan
     if as_json:

@@ -112,12 +112,13 @@ def command(
         raise click.UsageError(f"{chosen} is binary: name a file with --output")
     text = sys.stdin.read() if query == "-" else query
     asked = Asked(text, place, at, during)
+    if place == "spark" and url is not None:
+        raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
+    write = _of_server
     if place == "spark":
-        raise click.UsageError(
-            "SPARQL on Spark is not available: use --on history, or SQL with 'sensorstream sql "
-            "--on spark'"
-        )
-    write = _of_history if place == "history" and url is None else _of_server
+        write = _of_spark
+    elif place == "history" and url is None:
+        write = _of_history
     with target(output) as out:
         media_type = write(asked, url, config, _FORMATS[chosen], out, chosen == "json")
         if output is None:
@@ -198,6 +199,37 @@ def _of_history(
         say("PostgreSQL answers")
         limits = Limits(history.statement_timeout, history.row_limit)
         return formats.write(stack.enter_context(answered(url, question, limits)), wanted, out)
+
+
+def _of_spark(
+    asked: Asked,
+    _url: str | None,
+    config: Path,
+    wanted: tuple[str, ...],
+    out: IO[bytes],
+    quiet: bool,
+) -> str:
+    from sensorstream.cli.lasting import lasting
+    from sensorstream.history.asking import formats
+    from sensorstream.history.asking.question import read_question
+    from sensorstream.history.opening import open_kept
+    from sensorstream.settings import load_settings
+    from sensorstream.spark.snapshot import Place
+    from sensorstream.spark.sparql.run import run_spark_sparql
+
+    settings = load_settings(config)
+    question = read_question(asked.text, settings.time.timeline, at=asked.at, during=asked.during)
+    with ExitStack() as stack:
+        say = stack.enter_context(lasting("opening the history", quiet=quiet))
+        url = open_kept(settings.history, stack)
+        say("Spark starts and answers")
+        answer = run_spark_sparql(
+            Place(url, settings.archive.folder),
+            question,
+            master=settings.spark.master,
+            row_limit=settings.history.row_limit,
+        )
+        return formats.write(stack.enter_context(answer), wanted, out)
 
 
 def _show(kept: IO[bytes], form: str, media_type: str) -> None:

@@ -38,6 +38,8 @@ _MEANING: Final = {
     "spark.sql.groupByOrdinal": "true",
     "spark.sql.orderByOrdinal": "true",
     "spark.sql.caseSensitive": "true",
+    # "${env:NAME}" in a text would be replaced by what the environment has.
+    "spark.sql.variable.substitute": "false",
     # Lists up to this length stay readable in a plan: see sensorstream.spark.wanted.
     "spark.sql.optimizer.inSetConversionThreshold": "100",
 }

@@ -12,7 +12,7 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.history.asking.question import Interval, Moment
-from sensorstream.history.sparql.scope import Scope
+from sensorstream.history.sparql.scope import Id, Scope
 from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import (
@@ -35,20 +35,23 @@ _MARKS: Final = {
 }
 
 
-def scope_of(time: Moment | Interval | None, ids: Mapping[Term, int], *, live: bool) -> Scope:
+def scope_of(
+    time: Moment | Interval | None, ids: Mapping[Term, Id], *, live: bool, beside: bool = True
+) -> Scope:
     """What a query reads; the default graph is the union of all.
 
     Args:
         time: when a statement must have held; None: ever.
         ids: of the query's constants.
         live: whether the temporary tables of what is in the window now are read too.
+        beside: as in :class:`.Scope`.
     """
     named = {graph: _union(_parts(graph, time, live=live)) for graph in HISTORY_GRAPHS}
     default = _union([_ended(time), *([_standing(time)] if live else ())])
     terms = [_terms("store", "terms")]
     if live:
         terms.append(_terms("pg_temp", LIVE_TERMS))
-    return Scope(default, _union(terms), ids, named)
+    return Scope(default, _union(terms), ids, named, beside)
 
 
 def _parts(graph: IRI, time: Moment | Interval | None, *, live: bool) -> list[exp.Select]:

@@ -6,26 +6,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
-from typing import Final, cast
+from typing import Final
 
 from psycopg2 import extensions
 
-from sensorstream.errors import QueryError
-from sensorstream.history.asking.answer import Answer, Graph, Solutions
+from sensorstream.history.asking.answer import Answer, answer_of, limited
 from sensorstream.history.asking.live import Standing, fill_live_tables, make_live_tables
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.read_only_sql import explained, fetched, milliseconds, open_reader
 from sensorstream.history.sparql.forms import compile_query, constants
-from sensorstream.history.sparql.scope import SqlQuery
+from sensorstream.history.sparql.scope import SqlQuery, text_of
 from sensorstream.history.terms import TermKey, look_up, term_key
-from sensorstream.model.terms import Triple
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 
 LiveSource = Callable[[Callable[[], None]], Sequence[Standing]]
 """Gives what holds now, after it called the function that fixes the snapshot of the database: both
 are of the same instant."""
 
+_POSTGRES: Final = "postgres"
 _BEGIN: Final = (
     "select set_config('search_path', 'store', true), "
     # All rows are fetched, so plan for the whole result.
@@ -63,11 +62,11 @@ def answered(
         HistoryError: the database cannot be reached.
     """
     with _compiled(url, question, limits, live) as (cursor, query, ends):
-        text = query.text()
+        text = text_of(query.tree, _POSTGRES)
         with explained(text):
             cursor.execute(f"declare answer no scroll cursor for {text}")
-        rows = _rows(fetched(cursor, text, ends - monotonic()), limits.rows)
-        yield _answer(query, rows)
+        rows = limited(fetched(cursor, text, ends - monotonic()), limits.rows)
+        yield answer_of(query, rows)
 
 
 def plan_of(
@@ -88,9 +87,9 @@ def plan_of(
     with _compiled(url, question, limits, live) as (cursor, query, _):
         options = "analyze, buffers" if analyze else "costs"
         with explained(""):
-            cursor.execute(f"explain ({options}) {query.text()}")
+            cursor.execute(f"explain ({options}) {text_of(query.tree, _POSTGRES)}")
             lines = [row[0] for row in cursor.fetchall()]
-        return query.tree.sql("postgres", pretty=True), "\n".join(lines)
+        return text_of(query.tree, _POSTGRES, pretty=True), "\n".join(lines)
 
 
 @contextmanager
@@ -135,32 +134,3 @@ def _begin(
         begin()
         return {}
     return fill_live_tables(cursor, live(begin))
-
-
-def _rows(
-    batches: Iterator[Sequence[tuple[object, ...]]], most: int
-) -> Iterator[tuple[object, ...]]:
-    """The rows one by one.
-
-    Raises:
-        QueryError: they are more than ``most``.
-    """
-    count = 0
-    for batch in batches:
-        count += len(batch)
-        if count > most:
-            raise QueryError(
-                f"the answer has more than {most} rows: ask for less, or add LIMIT "
-                "(history.row_limit)"
-            )
-        yield from batch
-
-
-def _answer(query: SqlQuery, rows: Iterator[tuple[object, ...]]) -> Answer:
-    if query.form == "ASK":
-        (row,) = rows
-        return bool(row[0])
-    found = (tuple(column.term(row) for column in query.columns) for row in rows)
-    if query.form == "SELECT":
-        return Solutions(tuple(column.name for column in query.columns), found)
-    return Graph(cast(Iterator[Triple], found))

@@ -30,7 +30,7 @@ from sensorstream.history.sparql.relations import (
     settled,
     where,
 )
-from sensorstream.history.sparql.scope import PARTS, TOO_DEEP, Column, Scope, SqlQuery
+from sensorstream.history.sparql.scope import PARTS, TOO_DEEP, Column, Id, Scope, SqlQuery
 from sensorstream.history.sparql.values import Constant
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.network.expressions.expression_functions import with_base
@@ -85,7 +85,7 @@ def _compiled(query: Query, scope: Scope) -> SqlQuery:
     pattern = rewritten(with_base(form.pattern, query.base))
     ids, terms = _with_unknown(_produced(query, scope.named), scope)
     default, graphs = _dataset(query.dataset, scope)
-    compiler = Compiler(terms, ids, graphs)
+    compiler = Compiler(terms, ids, graphs, beside=scope.beside)
     match form:
         case Select():
             relation = settled(compiler.relation(pattern, Place(default)), compiler.names)
@@ -122,7 +122,7 @@ def _produced(query: Query, graphs: Iterable[IRI]) -> set[Term]:
     return found
 
 
-def _with_unknown(found: Iterable[Term], scope: Scope) -> tuple[dict[Term, int], exp.Select]:
+def _with_unknown(found: Iterable[Term], scope: Scope) -> tuple[dict[Term, Id], exp.Select]:
     """Ids for all constants; those that nobody knows get ids below zero, for this query."""
     ids = dict(scope.ids)
     free = _UNKNOWN

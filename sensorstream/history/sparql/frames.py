@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from sensorstream.history.sparql.fragments import named, sql, table
 from sensorstream.history.sparql.relations import LOADED, Names, Relation, join, selected
+from sensorstream.history.sparql.scope import Id
 from sensorstream.history.sparql.values import Columns, Unbound, Value
 from sensorstream.model.terms import Term
 from sensorstream.sparql.algebra import Pattern
@@ -28,7 +29,7 @@ class Frame:
         self,
         names: Names,
         terms: exp.Select,
-        ids: Callable[[Term], int | None],
+        ids: Callable[[Term], Id | None],
         exists: Asked,
         *relations: tuple[Relation, str],
         outer: Frame | None = None,

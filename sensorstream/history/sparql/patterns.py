@@ -31,6 +31,7 @@ from sensorstream.history.sparql.relations import (
     settled,
     where,
 )
+from sensorstream.history.sparql.scope import Id
 from sensorstream.history.sparql.values import STORED, Columns
 from sensorstream.model.terms import IRI, Term
 from sensorstream.sparql.algebra import (
@@ -80,12 +81,13 @@ class Place:
 
 @dataclass(slots=True)
 class Compiler:
-    """Compiles the patterns of one query."""
+    """Compiles the patterns of one query; ``beside`` as in :class:`.Scope`."""
 
     terms: exp.Select
-    ids: dict[Term, int]
+    ids: dict[Term, Id]
     named: Mapping[IRI, exp.Select]
     names: Names = field(default_factory=Names)
+    beside: bool = True
 
     def relation(self, pattern: Pattern, place: Place) -> Relation:
         """The solutions of a pattern.

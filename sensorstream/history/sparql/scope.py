@@ -13,6 +13,8 @@ from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.model.terms import Literal as RdfLiteral
 
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
+Id: TypeAlias = int | str
+"""What stands for a term in the relations: its number, or a text that names it."""
 TOO_DEEP: Final = "nested too deeply for SQL: expected fewer conditions within each other"
 PARTS: Final = ("kind", "text", "datatype", "language")
 """What tells a term: the columns of each in a result."""
@@ -29,13 +31,18 @@ class Scope:
     term once.
 
     ``ids`` are those of the query's constants (:func:`constants`) that the relation of terms
-    knows; ids below zero may stand for terms of this query only, those below -2**62 are taken.
+    knows. They are all numbers or all texts; where they are texts, each constant must have one. Of
+    numbers, those below zero may stand for terms of this query only, those below -2**62 are taken.
+
+    ``beside``: whether a relation may name the columns of those beside it (LATERAL). Paths then
+    begin at what is known there.
     """
 
     default: exp.Select
     terms: exp.Select
-    ids: Mapping[Term, int]
+    ids: Mapping[Term, Id]
     named: Mapping[IRI, exp.Select] = field(default_factory=dict)
+    beside: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +66,25 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class SqlQuery:
-    """A query as SQL.
+    """A query as a tree of SQL, in the functions and operators of PostgreSQL.
 
-    SELECT gives a row for each solution, in the query's order; ASK one row with one truth value;
-    CONSTRUCT and DESCRIBE a row for each triple (columns subject, predicate, object), each once.
+    Another engine's text is made by a pass over the tree; the columns stay the same. SELECT gives a
+    row for each solution, in the query's order; ASK one row with one truth value; CONSTRUCT and
+    DESCRIBE a row for each triple (columns subject, predicate, object), each once.
     """
 
     form: Form
     tree: exp.Select
     columns: tuple[Column, ...]
 
-    def text(self) -> str:
-        """The query for PostgreSQL.
 
-        Raises:
-            UnsupportedQuery: it is nested too deeply.
-        """
-        try:
-            return self.tree.sql("postgres", copy=False)
-        except RecursionError:
-            raise UnsupportedQuery(TOO_DEEP) from None
+def text_of(tree: exp.Expr, dialect: str, *, pretty: bool = False) -> str:
+    """The text of a tree in a dialect of sqlglot.
+
+    Raises:
+        UnsupportedQuery: it is nested too deeply.
+    """
+    try:
+        return tree.sql(dialect, pretty=pretty, copy=False)
+    except RecursionError:
+        raise UnsupportedQuery(TOO_DEEP) from None

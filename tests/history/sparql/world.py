@@ -12,7 +12,7 @@ from sqlglot import exp, parse_one
 
 from sensorstream.history.partitions import Partitions
 from sensorstream.history.sparql.forms import compile_query, constants
-from sensorstream.history.sparql.scope import Scope, SqlQuery
+from sensorstream.history.sparql.scope import Scope, SqlQuery, text_of
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.terms import Dictionary, look_up, number_of, rounded, term_key
 from sensorstream.model.terms import IRI, Term, Triple
@@ -81,7 +81,7 @@ class World:
         """The rows of the SQL."""
         self._cursor.execute("savepoint asked")
         try:
-            self._cursor.execute(query.text())
+            self._cursor.execute(text_of(query.tree, "postgres"))
         except psycopg2.Error:
             self._cursor.execute("rollback to savepoint asked")
             raise
@@ -93,7 +93,7 @@ class World:
 
     def plan(self, query: SqlQuery) -> str:
         """PostgreSQL's plan."""
-        self._cursor.execute(f"explain (format json) {query.text()}")
+        self._cursor.execute(f"explain (format json) {text_of(query.tree, 'postgres')}")
         return json.dumps(self._cursor.fetchone())
 
 
