@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 import click
 
@@ -78,7 +81,7 @@ class _Shell:
         line, limit = settings.time.timeline, settings.history.statement_timeout
         self._runner = Runner(Task(place, line, settings.spark.master, limit))
         self._worker = self._start()
-        stack.callback(lambda: self._worker.close())
+        stack.callback(self._end)
 
     def answer(self, text: str) -> None:
         """Answer one question on stdout.
@@ -87,7 +90,8 @@ class _Shell:
             SensorStreamError: it cannot be answered, or was ended.
         """
         from sensorstream.cli.console import working
-        from sensorstream.spark.jobs.protocol import JobText
+        from sensorstream.spark.jobs.answer_files import ANSWER
+        from sensorstream.spark.jobs.protocol import SPARQL, JobText
 
         question = JobText(language_of(text), text)
         self._runner.check(question)
@@ -107,9 +111,15 @@ class _Shell:
             rows = self._worker.ask(
                 question, self._schema, Path(folder), _MOST_BYTES, told, lambda: bool(cancelled)
             )
-            say("reading the answer")
-            columns, shown = _first_rows(Path(folder))
-        _show(columns, shown, rows)
+            with (Path(folder) / ANSWER).open("rb") as answer:
+                shown = _show_terms(answer) if question.language == SPARQL else _show_table(answer)
+        if rows > shown:
+            click.echo(f"the first {shown} of {rows} rows", err=True)
+
+    def _end(self) -> None:
+        # Nothing of it is kept: no need to wait until Spark has stopped in order.
+        self._worker.kill()
+        self._worker.close()
 
     def _start(self) -> WorkerProcess:
         return self._runner.start(self._folder / "work")
@@ -177,17 +187,31 @@ def _interrupted() -> Iterator[list[bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _first_rows(folder: Path) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    from sensorstream.spark.jobs.answer_files import ANSWER
+def _show_table(answer: IO[bytes]) -> int:
+    """Show the first rows of an answer to SQL; how many these are."""
+    from sensorstream.cli.console import print_table
     from sensorstream.spark.jobs.results import first_rows
 
-    with (folder / ANSWER).open("rb") as answer:
-        return first_rows(answer, _MOST_SHOWN)
-
-
-def _show(columns: tuple[str, ...], shown: list[tuple[object, ...]], rows: int) -> None:
-    from sensorstream.cli.console import print_table
-
+    columns, shown = first_rows(answer, _MOST_SHOWN)
     print_table(columns, shown)
-    if rows > len(shown):
-        click.echo(f"the first {len(shown)} of {rows} rows", err=True)
+    return len(shown)
+
+
+def _show_terms(answer: IO[bytes]) -> int:
+    """Show the first solutions or triples of an answer to SPARQL."""
+    from sensorstream.cli.console import print_solutions
+    from sensorstream.history.asking import formats
+    from sensorstream.history.asking.answer import Graph, Solutions
+    from sensorstream.spark.jobs.answer_files import read_answer
+
+    found = read_answer(answer)
+    if isinstance(found, Solutions):
+        found = Solutions(found.variables, islice(found.rows, _MOST_SHOWN))
+    elif isinstance(found, Graph):
+        found = Graph(islice(found.triples, _MOST_SHOWN))
+    out = BytesIO()
+    if formats.write(found, (formats.JSON, formats.TURTLE), out) == formats.JSON:
+        print_solutions(json.loads(out.getvalue()))
+    else:
+        click.echo(out.getvalue().decode(), nl=False)
+    return _MOST_SHOWN

@@ -42,8 +42,8 @@ class Deployment:
     client: httpx.Client
     config: Path
 
-    def start(self, text: str) -> str:
-        answer = self.client.post("/jobs", json={"language": "sql", "text": text})
+    def start(self, text: str, language: str = "sql", **more: str) -> str:
+        answer = self.client.post("/jobs", json={"language": language, "text": text, **more})
         assert answer.status_code == 202, answer.text
         job: str = answer.json()["id"]
         assert answer.headers["location"] == f"/jobs/{job}"
@@ -141,6 +141,32 @@ def test_a_result_comes_in_each_format_with_the_rows_in_order(
     assert answer.status_code == 406
 
 
+TRACKING = "PREFIX : <http://sensorstream.example/tracking#> "
+SOLUTIONS = (
+    f"{TRACKING} SELECT ?human ?x ?nothing {{ ?human a :Human ; :hasTime ?x "
+    "OPTIONAL { ?human :nothing ?nothing } } ORDER BY DESC(?x) LIMIT 7"
+)
+
+
+@pytest.mark.usefixtures("done")
+def test_sparql_is_answered_in_its_own_formats(served: Deployment) -> None:
+    asked = {
+        SOLUTIONS: ("application/sparql-results+json", "text/csv", "text/tab-separated-values"),
+        f"{TRACKING} ASK {{ ?s a :Human }}": ("application/sparql-results+xml",),
+        f"{TRACKING} CONSTRUCT {{ ?s a :Seen }} {{ ?s :hasTime 3 }}": ("application/n-triples",),
+    }
+    for text, formats in asked.items():
+        job = served.start(text, "sparql")
+        found = served.ended(job)
+        assert (found["state"], found["error"]) == ("done", None)
+        for accept in formats:
+            expected = served.client.get(
+                "/sparql", params={"query": text, "on": "history"}, headers={"Accept": accept}
+            )
+            assert expected.text
+            assert served.result(job, accept).text == expected.text
+
+
 def test_what_is_wrong_with_a_text_is_said_before_it_waits(served: Deployment) -> None:
     before = served.client.get("/jobs").json()
     for text, place in (
@@ -149,6 +175,15 @@ def test_what_is_wrong_with_a_text_is_said_before_it_waits(served: Deployment) -
     ):
         answer = served.client.post("/jobs", json={"language": "sql", "text": text})
         assert (answer.status_code, answer.json()["position"]["line"]) == (400, place)
+    for language, text, more in (
+        ("sparql", "SELECT ?s { ?s ?p", {}),
+        ("sparql", "SELECT ?s { ?s ?p ?o }", {"at": "soon"}),
+        ("sparql", "SELECT ?s { GRAPH <urn:sensorstream:window> { ?s ?p ?o } }", {}),
+        ("sql", "select 1 as n", {"at": "3"}),
+    ):
+        body = {"language": language, "text": text, **more}
+        answer = served.client.post("/jobs", json=body)
+        assert (answer.status_code, answer.json()["type"].rpartition(":")[2]) == (400, "query")
     answer = served.client.post("/jobs", json={"language": "cypher", "text": "x"})
     assert answer.status_code == 422
     assert served.client.get("/jobs").json() == before
@@ -216,9 +251,10 @@ def test_the_shell_answers_many_questions(config: Path) -> None:
     shell = run_shell(
         config,
         "select count(*) as messages\nfrom messages;\n\n"
-        "select nothing;\nselect seq from messages order by seq limit 2\n",
+        "select nothing;\nselect seq from messages order by seq limit 2;\n"
+        f"{TRACKING}\nASK {{\n ?s a :Human ;\n :hasTime ?t }}\n",
     )
-    assert shell.stdout.split() == ["messages", str(MESSAGES), "seq", "1", "2"]
+    assert shell.stdout.split() == ["messages", str(MESSAGES), "seq", "1", "2", "yes"]
     assert "error[query]: query:1:8: column" in shell.stderr
     assert shell.returncode == 1
 

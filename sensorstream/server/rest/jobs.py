@@ -14,12 +14,16 @@ from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
 from sensorstream.app.job_folder import Job
+from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
 from sensorstream.server.negotiation import choose
 from sensorstream.server.problems import ProblemBody, problem_of
-from sensorstream.spark.jobs.protocol import JobText
+from sensorstream.server.results import answer_response
+from sensorstream.spark.jobs.answer_files import read_answer
+from sensorstream.spark.jobs.protocol import SPARQL, JobText
 from sensorstream.spark.jobs.results import PIECES
 
 PATH: Final = "/jobs"
+_LONGEST: Final = 65_536
 
 
 class JobRequest(BaseModel):
@@ -27,7 +31,9 @@ class JobRequest(BaseModel):
 
     language: Literal["sql", "sparql"]
     text: str = Field(
-        min_length=1, examples=["select class, count(*) from history.individuals group by class"]
+        min_length=1,
+        max_length=_LONGEST,
+        examples=["select class, count(*) from history.individuals group by class"],
     )
     on: Literal["spark"] = Field(default="spark", description="what answers it")
     at: str | None = Field(default=None, description="SPARQL: what held at a time")
@@ -105,15 +111,18 @@ def router(application: Application) -> APIRouter:
     @routes.get(
         f"{PATH}/{{job_id}}/result",
         summary="The result of a job",
-        responses={200: {"content": {each: {} for each in PIECES}}},
+        responses={200: {"content": {each: {} for each in (*PIECES, *SOLUTIONS, *GRAPHS)}}},
     )
     async def result(job_id: str, request: Request) -> Response:
-        """All rows of the answer, as JSON, CSV, an Arrow stream or Parquet.
+        """All rows of the answer: to SQL as JSON, CSV, an Arrow stream or Parquet; to SPARQL in the
+        formats of `/sparql`.
 
         If the job failed, its error; `unfinished-job` before its end.
         """
         accept = ",".join(request.headers.getlist("accept"))
         answer = await run_sync(application.jobs.answer, job_id)
+        if answer.question.language == SPARQL:
+            return await run_sync(_terms, answer.file, accept)
         media_type = choose(accept, list(PIECES))
         if media_type is None:
             answer.file.close()
@@ -125,6 +134,11 @@ def router(application: Application) -> APIRouter:
         )
 
     return routes
+
+
+def _terms(file: IO[bytes], accept: str) -> Response:
+    with file:
+        return answer_response(read_answer(file), accept)
 
 
 def _body(job: Job) -> JobBody:

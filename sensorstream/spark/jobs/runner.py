@@ -6,8 +6,10 @@ from pathlib import Path
 
 from sensorstream.errors import QueryError
 from sensorstream.extras import require
-from sensorstream.spark.jobs.protocol import SQL, JobText, Task
+from sensorstream.history.asking.question import read_question
+from sensorstream.spark.jobs.protocol import SPARQL, JobText, Task
 from sensorstream.spark.jobs.worker_process import WorkerProcess
+from sensorstream.spark.sparql.run import check as check_sparql
 from sensorstream.spark.translation.described import prepare
 
 
@@ -21,19 +23,23 @@ class Runner:
         """Refuse what cannot be answered before it waits for Spark; no JVM is started.
 
         Raises:
-            QueryError: it cannot be answered, with the place.
+            QueryError, UnsupportedQuery: it cannot be answered, with the place.
             MissingExtra: the extra "spark" is not installed.
             HistoryError: the history cannot be reached.
         """
         require("spark", "a question to Spark")
-        if question.language != SQL:
-            raise QueryError("SPARQL on Spark is not available: ask in SQL")
+        task = self._task
+        if question.language == SPARQL:
+            check_sparql(
+                read_question(question.text, task.timeline, at=question.at, during=question.during)
+            )
+            return
         for name, value in (("at", question.at), ("during", question.during)):
             if value is not None:
                 raise QueryError(
                     f"{name}: SQL says its valid time itself, by valid_from and valid_to"
                 )
-        prepare(self._task.place.url, question.text, timeout=self._task.timeout)
+        prepare(task.place.url, question.text, timeout=task.timeout)
 
     def start(self, scratch: Path) -> WorkerProcess:
         """A process whose Spark starts; ``scratch`` is for its files."""

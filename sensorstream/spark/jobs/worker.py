@@ -23,11 +23,13 @@ from sensorstream.errors import (
     SensorStreamError,
     SparkError,
 )
+from sensorstream.history.asking.question import read_question
 from sensorstream.history.views import View, view_definitions
 from sensorstream.model.schema import Schema
-from sensorstream.spark.bulk_sql import answering, prepare_session
-from sensorstream.spark.jobs.answer_files import write_table
+from sensorstream.spark import bulk_sql
+from sensorstream.spark.jobs.answer_files import write_table, write_terms
 from sensorstream.spark.jobs.protocol import (
+    SPARQL,
     Answered,
     Ask,
     Cancel,
@@ -39,6 +41,7 @@ from sensorstream.spark.jobs.protocol import (
     Task,
 )
 from sensorstream.spark.launch import spark_session
+from sensorstream.spark.sparql import run as sparql
 from sensorstream.spark.translation.described import prepare
 
 if TYPE_CHECKING:
@@ -162,18 +165,24 @@ class _Running(Thread):
             return False
 
     def _answer(self) -> int:
-        asked, task = self.ask.question, self._task
-        prepared = prepare(task.place.url, asked.text, timeout=task.timeout)
-
-        def answer() -> int:
-            with answering(self._spark, task.place, self._views, prepared) as frame:
-                return write_table(frame, prepared.names, self.ask.folder)
-
+        answer = self._sparql if self.ask.question.language == SPARQL else self._sql
         try:
             return answer()
         except ArchiveError:
             # A part was restored, or an individual erased, while Spark read the files of before.
             return answer()
+
+    def _sql(self) -> int:
+        task = self._task
+        prepared = prepare(task.place.url, self.ask.question.text, timeout=task.timeout)
+        with bulk_sql.answering(self._spark, task.place, self._views, prepared) as answer:
+            return write_table(answer, prepared.names, self.ask.folder)
+
+    def _sparql(self) -> int:
+        asked, task = self.ask.question, self._task
+        question = read_question(asked.text, task.timeline, at=asked.at, during=asked.during)
+        with sparql.answering(self._spark, task.place, question) as (query, answer):
+            return write_terms(answer, query, self.ask.folder)
 
     def _because(self, error: SensorStreamError) -> SensorStreamError:
         if self._too_large and not isinstance(error, SparkError):
@@ -219,7 +228,7 @@ def main() -> None:
     try:
         with spark_session(task.master, _CONFIGURATION) as spark:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # PySpark has taken it
-            prepare_session(spark)
+            bulk_sql.prepare_session(spark)
             connection.send(Ready())
             Worker(task, connection, spark).serve()
             connection.close()

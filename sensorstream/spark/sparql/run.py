@@ -85,7 +85,9 @@ def check(question: Question) -> None:
 
 
 @contextmanager
-def answered(spark: SparkSession, url: str, question: Question, row_limit: int) -> Iterator[Answer]:
+def answered(
+    spark: SparkSession, place: Place, question: Question, row_limit: int
+) -> Iterator[Answer]:
     """Answer a question with a running Spark; raises as :func:`run_spark_sparql`."""
     with answering(spark, place, question) as (compiled, frame):
         found = frame.limit(row_limit + 1)
