@@ -114,6 +114,9 @@ def _leave_out_terms(select: exp.Select) -> None:
         if isinstance(table, exp.Table) and (table.db, table.name) == ("store", "terms"):
             assert isinstance(on, exp.EQ)
             own, other = on.left, on.right
+            if isinstance(other, exp.Case):
+                # It looks up only those that the columns above show.
+                other = other.args["ifs"][0].args["true"]
             assert isinstance(own, exp.Column)
             assert isinstance(other, exp.Column)
             assert (own.table, own.name) == (table.alias, "id")

@@ -21,6 +21,12 @@ _DEFAULTS: Final = (
     ("search_path", "history"),
     ("default_transaction_read_only", "on"),
     ("idle_in_transaction_session_timeout", "10min"),
+    # Most questions take milliseconds: to compile them, or to start a process for them, takes
+    # longer. Pages are mostly in memory, or on a disk that has no head to move.
+    ("jit", "off"),
+    ("parallel_setup_cost", "10000"),
+    ("random_page_cost", "1.1"),
+    ("work_mem", "16MB"),
 )
 
 
@@ -52,13 +58,15 @@ def admit_reader(cursor: extensions.cursor, schema: str) -> None:
         found = cursor.fetchone()
         if found is None:
             cursor.execute(sql.SQL("create role {} login").format(role))
-        if found is None or not found[0]:
-            # Programs that log in themselves find the views, and leave connections for the writer.
-            for setting, value in _DEFAULTS:
+        settled = {each.partition("=")[0] for each in found[0] or ()} if found else set()
+        # Programs that log in themselves find the views, and leave connections for the writer.
+        for setting, value in _DEFAULTS:
+            if setting not in settled:
                 told = sql.SQL("alter role {} set {} = {}").format(
                     role, sql.Identifier(setting), sql.Literal(value)
                 )
                 cursor.execute(told)
+        if not settled:
             cursor.execute(sql.SQL("alter role {} connection limit 40").format(role))
         password = _password(info.password, name)
         if password is not None:

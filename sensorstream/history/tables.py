@@ -153,6 +153,13 @@ statements: Final = Table(
         postgresql_using="brin",
         postgresql_with=_FINE,
     ),
+    # For the planner: only statistics of whole spans say how few statements hold at an instant.
+    Index(
+        "statements_span_idx",
+        text("store.span(valid_from, valid_to)"),
+        postgresql_using="brin",
+        postgresql_with=_FINE,
+    ),
     postgresql_partition_by="RANGE (valid_to)",
 )
 

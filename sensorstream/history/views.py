@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 from psycopg2 import extensions
@@ -66,13 +67,15 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
         View(
             "individuals",
             _query(
-                # A class may be asserted and inferred.
-                "SELECT DISTINCT n.text AS iri, k.text AS class, :time AS time, "
+                # A class may be asserted and inferred. It is looked up per stay: DISTINCT of the
+                # whole rows would need the terms of columns that a question leaves out.
+                "SELECT n.text AS iri, c.class AS class, :time AS time, "
                 ":expired AS expired_at, :message AS message_id FROM store.stays AS i "
-                "LEFT JOIN store.statements AS t ON t.stay = i.stay AND t.subject = i.name "
-                "AND t.valid_to = i.expired_at AND t.predicate = :type "
-                "LEFT JOIN store.terms AS n ON n.id = i.name "
-                "LEFT JOIN store.terms AS k ON k.id = t.object",
+                "LEFT JOIN LATERAL (SELECT k.text AS class FROM store.statements AS t "
+                "LEFT JOIN store.terms AS k ON k.id = t.object "
+                "WHERE t.stay = i.stay AND t.subject = i.name AND t.valid_to = i.expired_at "
+                "AND t.predicate = :type GROUP BY k.text) AS c ON TRUE "
+                "LEFT JOIN store.terms AS n ON n.id = i.name",
                 time=_time("i.time", timeline),
                 expired=_time("i.expired_at", timeline),
                 message=_message("i"),
@@ -142,24 +145,32 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
     )
     applicable = _applicable(schema, name)
     if applicable:
-        values = exp.select(
-            *(
-                exp.alias_(_pivot(each, _value(schema, each)), names[each], quoted=True)
-                for each in applicable
-            )
+        columns = {each: _value(schema, each) for each in applicable}
+        values = _query(
+            "SELECT FROM store.statements AS s "
+            "WHERE s.stay = i.stay AND s.subject = i.name AND s.valid_to = i.expired_at"
         )
-        values = (
-            values.from_("store.statements AS s")
-            .join("store.terms AS o", on="o.id = s.object", join_type="left")
-            .where("s.stay = i.stay AND s.subject = i.name AND s.valid_to = i.expired_at")
+        # A number needs no term.
+        texts = [each for each, value in columns.items() if _needs_term(value)]
+        if texts:
+            looked_up = _expression("o.id = CASE WHEN :test THEN s.object END")
+            test = exp.In(
+                this=exp.column("predicate", "s"), expressions=[term_number(each) for each in texts]
+            )
+            on = exp.replace_placeholders(looked_up, test=test)
+            terms = exp.alias_(exp.table_("terms", db="store"), "o", table=True, copy=False)
+            values.append("joins", exp.Join(this=terms, side="LEFT", on=on))
+        values.set(
+            "expressions",
+            [_named(_pivot(each, value), names[each]) for each, value in columns.items()],
         )
         lateral = exp.Lateral(
-            this=values.subquery(), alias=exp.TableAlias(this=exp.to_identifier("p"))
+            this=values.subquery(copy=False), alias=exp.TableAlias(this=exp.to_identifier("p"))
         )
-        columns = (exp.column(names[each], "p", quoted=True) for each in applicable)
-        query = query.select(*(exp.alias_(c, c.name, quoted=True) for c in columns)).join(
-            lateral, join_type="left", on=exp.true()
-        )
+        for each in applicable:
+            column = exp.column(names[each], "p", quoted=True)
+            query.append("expressions", _named(column, names[each]))
+        query.append("joins", exp.Join(this=lateral, side="LEFT", on=exp.true()))
     return View(names[name], query, f"individuals of class {name}")
 
 
@@ -178,7 +189,7 @@ def _property_view(schema: Schema, view: str, name: IRI, timeline: Timeline) -> 
     )
     if schema.datatype_of(name) in INTEGER_TYPES:
         # A cast value cannot be looked up in an index, this can.
-        query = query.select(exp.column("number", "s").as_("number"))
+        query.append("expressions", exp.column("number", "s").as_("number"))
     return View(view, query, f"values of property {name}, former ones included")
 
 
@@ -213,12 +224,21 @@ def _value(schema: Schema, name: IRI) -> exp.Expr:
     return exp.column("text", "o")
 
 
+def _needs_term(value: exp.Expr) -> bool:
+    return any(column.table == "o" for column in value.find_all(exp.Column))
+
+
 def _pivot(name: IRI, value: exp.Expr) -> exp.Expr:
     """The property's value in a group of statements: the greatest of several (or true)."""
-    test = exp.column("predicate", "s").eq(term_number(name))
-    chosen = exp.case().when(test, value)
+    test = exp.EQ(this=exp.column("predicate", "s"), expression=term_number(name))
+    chosen = exp.Case(ifs=[exp.If(this=test, true=value)])
     truth = value.find(exp.Boolean) is not None
     return exp.LogicalOr(this=chosen) if truth else exp.Max(this=chosen)
+
+
+def _named(value: exp.Expr, name: str) -> exp.Expr:
+    # sqlglot's own builders copy their arguments, again and again: a hundred views take seconds.
+    return exp.Alias(this=value, alias=exp.to_identifier(name, quoted=True))
 
 
 def _message(table: str) -> exp.Expr:
@@ -244,13 +264,11 @@ def terms_of(views: Iterable[View]) -> frozenset[IRI]:
 def numbered(view: View, numbers: Mapping[Term, int]) -> View:
     """The view with the numbers of its terms; a term without one equals nothing."""
 
-    def number(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Anonymous) and node.this == _TERM:
-            return exp.Literal.number(numbers.get(IRI(node.expressions[0].this), 0))
-        return node
-
-    query = view.query.transform(number)
-    assert isinstance(query, exp.Select)
+    query = view.query.copy()
+    for node in list(query.find_all(exp.Anonymous)):
+        if node.this == _TERM:
+            number = numbers.get(IRI(node.expressions[0].this), 0)
+            node.replace(exp.Literal.number(number))
     return replace(view, query=query)
 
 
@@ -263,12 +281,18 @@ def _time(column: str, timeline: Timeline) -> exp.Expr:
 
 
 def _query(text: str, **parts: exp.Expr) -> exp.Select:
-    query = exp.replace_placeholders(parse_one(text, dialect="postgres"), **parts)
+    query = exp.replace_placeholders(_expression(text), **parts) if parts else _expression(text)
     assert isinstance(query, exp.Select)
     return query
 
 
 def _expression(text: str) -> exp.Expr:
+    return _parsed(text).copy()
+
+
+@cache
+def _parsed(text: str) -> exp.Expr:
+    """One of the few texts that all views are made of; nobody changes the tree."""
     return parse_one(text, dialect="postgres")
 
 
@@ -296,13 +320,14 @@ def _install(connection: Connection, definitions: Sequence[View], timeline: Time
     cursor = _driver_cursor(connection)
     cursor.execute(f"create schema if not exists {HISTORY}")
     views = {each.name: each for each in _numbered(cursor, definitions)}
-    wanted = {name: _comment(each) for name, each in views.items()}
+    queries = {name: _render(each) for name, each in views.items()}
+    wanted = {name: _comment(each, queries[name]) for name, each in views.items()}
     there = _installed(cursor)
     for name in _changed(there, wanted):
         cursor.execute(f"drop view {_qualified(name)}")
-    for name, view in views.items():
+    for name, query in queries.items():
         if there.get(name) != wanted[name]:
-            cursor.execute(f"create view {_qualified(name)} as {_render(view)}")
+            cursor.execute(f"create view {_qualified(name)} as {query}")
             told = exp.Literal.string(wanted[name]).sql("postgres")
             cursor.execute(f"comment on view {_qualified(name)} is {told}")
     install_functions(cursor, timeline)
@@ -320,7 +345,7 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
         cursor = _driver_cursor(connection)
         there = _installed(cursor)
         views = _numbered(cursor, view_definitions(schema, timeline))
-        changed = _changed(there, {each.name: _comment(each) for each in views})
+        changed = _changed(there, {each.name: _comment(each, _render(each)) for each in views})
         # What a view's rule depends on, other than the view itself.
         cursor.execute(
             "select distinct r.ev_class::regclass::text, v.relname from pg_depend d "
@@ -387,9 +412,9 @@ def _installed(cursor: extensions.cursor) -> dict[str, str]:
     return dict(cursor.fetchall())
 
 
-def _comment(view: View) -> str:
-    """The description of the view and a fingerprint of its definition, to detect changes."""
-    digest = hashlib.sha256(_render(view).encode()).hexdigest()[:12]
+def _comment(view: View, query: str) -> str:
+    """The description of the view and a fingerprint of its query, to detect changes."""
+    digest = hashlib.sha256(query.encode()).hexdigest()[:12]
     return f"{_MARK} {view.comment} [{digest}]"
 
 
@@ -404,11 +429,8 @@ def _render(view: View) -> str:
     that a condition on a time of a view reaches them.
     """
 
-    def moment(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.UnixToTime):
-            return exp.Dot(
-                this=exp.to_identifier("store"), expression=exp.func("moment", node.this)
-            )
-        return node
-
-    return view.query.transform(moment).sql("postgres", identify=True)
+    query = view.query.copy()
+    for node in list(query.find_all(exp.UnixToTime)):
+        moment = exp.func("moment", node.this, copy=False)
+        node.replace(exp.Dot(this=exp.to_identifier("store"), expression=moment))
+    return query.sql("postgres", identify=True, copy=False)

@@ -54,6 +54,23 @@ def scope_of(
     return Scope(default, _union(terms), ids, named, beside)
 
 
+def tell_spans(scope: Scope, time: Moment | Interval | None) -> None:
+    """Say "as of an instant" once more, so that PostgreSQL's planner expects the right number.
+
+    It takes ``valid_from <= at`` and ``valid_to > at`` to be independent, and so half of all
+    statements to hold at an instant; of spans it has statistics (``statements_span_idx``).
+    """
+    if not isinstance(time, Moment):
+        return
+    for tree in (scope.default, *scope.named.values()):
+        for table in list(tree.find_all(exp.Table)):
+            if table.db == "store" and table.name == "statements":
+                select = table.find_ancestor(exp.Select)
+                assert select is not None
+                told = f"store.span(valid_from, valid_to) @> CAST({time.at:d} AS BIGINT)"
+                select.where(told, copy=False, dialect="postgres")
+
+
 def _parts(graph: IRI, time: Moment | Interval | None, *, live: bool) -> list[exp.Select]:
     """The selects whose union is a graph."""
     parts: list[exp.Select] = []

@@ -13,7 +13,7 @@ from psycopg2 import extensions
 from sensorstream.history.asking.answer import Answer, answer_of, limited
 from sensorstream.history.asking.live import Standing, fill_live_tables, make_live_tables
 from sensorstream.history.asking.question import Question
-from sensorstream.history.asking.relations import scope_of
+from sensorstream.history.asking.relations import scope_of, tell_spans
 from sensorstream.history.read_only_sql import explained, fetched, milliseconds, open_reader
 from sensorstream.history.sparql.forms import compile_query, constants
 from sensorstream.history.sparql.scope import SqlQuery, text_of
@@ -108,6 +108,7 @@ def _compiled(
                 found = {**new, **look_up(cursor, list(keys.values()))}
             ids = {term: found[key] for term, key in keys.items() if key in found}
             scope = scope_of(question.time, ids, live=live is not None)
+            tell_spans(scope, question.time)
             yield cursor, compile_query(question.query, scope), ends
     finally:
         connection.close()

@@ -140,6 +140,7 @@ def _joined(compiler: Compiler, triples: Sequence[_Triple], place: Place) -> Rel
     columns: dict[str, exp.Expr] = {}
     conditions: list[exp.Expr] = []
     tables: list[exp.Expr] = []
+    keys: dict[str, exp.Expr] = {}
     # Constants that nobody knows make the block empty.
     for triple in dict.fromkeys(triples):
         alias = compiler.names.fresh("g")
@@ -153,15 +154,17 @@ def _joined(compiler: Compiler, triples: Sequence[_Triple], place: Place) -> Rel
                 columns[end.name] = column
                 conditions += _substituted(column, end.name, place)
                 conditions += _bounded(compiler, column, end.name, place.bounds)
+                if part == "object" and _is_ordered(end.name, place.bounds):
+                    keys[compiler.names.fresh("n")] = exp.column("number", alias)
             else:
                 assert isinstance(end, IRI | Literal)
                 conditions.append(sql(":a = :b", a=column, b=_id(compiler, end)))
     layouts = {name: Layout(compiler.names.column(name), True, False, True) for name in columns}
-    tree = from_(
-        selected(named(each, layouts[name].column) for name, each in columns.items()), *tables
-    )
+    own = [named(each, layouts[name].column) for name, each in columns.items()]
+    own += [named(each, name) for name, each in keys.items()]
+    tree = from_(selected(own), *tables)
     where(tree, *conditions)
-    return Relation(tree, layouts, unique=True, pending=True)
+    return Relation(tree, layouts, unique=True, pending=True, keys=tuple(keys))
 
 
 def _id(compiler: Compiler, term: Term) -> exp.Expr:
@@ -202,6 +205,11 @@ def _bounded(
                 )
             )
     return found
+
+
+def _is_ordered(name: str, bounds: Iterable[Bound | OneOf]) -> bool:
+    """Whether an index on numbers answers a condition on a variable."""
+    return any(isinstance(each, Bound) and each.name == name for each in bounds)
 
 
 def _with_path(compiler: Compiler, below: Relation, triple: _Triple, place: Place) -> Relation:

@@ -58,7 +58,7 @@ def projected(compiler: Compiler, below: Relation, names: Sequence[str]) -> Rela
     tree = from_(selected(columns), below.under(alias))
     kept = below.layouts.keys() <= layouts.keys()
     unique = below.unique and kept
-    return replace(below, tree=tree, layouts=layouts, unique=unique, is_unit=False)
+    return replace(below, tree=tree, layouts=layouts, unique=unique, keys=(), is_unit=False)
 
 
 def distinct(compiler: Compiler, below: Relation) -> Relation:
