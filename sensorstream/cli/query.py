@@ -229,7 +229,7 @@ def _of_spark(
             master=settings.spark.master,
             row_limit=settings.history.row_limit,
         )
-        return formats.write(stack.enter_context(answer), wanted, out)
+        return formats.write(answer, wanted, out)
 
 
 def _show(kept: IO[bytes], form: str, media_type: str) -> None:

@@ -25,12 +25,12 @@ from sensorstream.spark.sparql.typed import (
     text,
 )
 
-_ARITHMETIC: Final = {
+_ARITHMETIC: Final[Mapping[type[exp.Expr], str]] = {
     exp.Add: numbers.ADDED,
     exp.Sub: numbers.SUBTRACTED,
     exp.Mul: numbers.MULTIPLIED,
 }
-_ONE_NUMBER: Final = {
+_ONE_NUMBER: Final[Mapping[type[exp.Expr], str]] = {
     exp.Abs: numbers.ABS,
     exp.Sign: numbers.SIGN,
     exp.Floor: numbers.FLOOR,

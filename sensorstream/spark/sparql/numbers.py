@@ -16,7 +16,7 @@ from __future__ import annotations
 import zipfile
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,7 +89,7 @@ def register(spark: SparkSession) -> None:
     functions.register(TOTAL, total)
 
 
-def _loader(spark: SparkSession) -> object:
+def _loader(spark: SparkSession) -> Any:
     """The loader of the compiled classes; each executor gets them as a file."""
     jvm, session = spark._jvm, spark._jsparkSession  # noqa: SLF001
     loader = session.sharedState().jarClassLoader()

@@ -24,6 +24,8 @@ from sensorstream.spark.sparql.typed import Columns, Kind, alike, call, refused
 
 STORE: Final = "store"
 _STEPS: Final = "steps"
+# Before the names of views, which a session may have of its own as well.
+_PREFIX: Final = "sensorstream"
 _TABLES: Final[Mapping[str, Columns]] = {
     "statements": {
         "subject": Kind.INTEGER,
@@ -124,6 +126,7 @@ class _Queries:
     def __init__(self, pretty: bool) -> None:
         self._pretty = pretty
         self._numbers = count(1)
+        self._views: dict[str, str] = {}
         self.closures: list[Closure] = []
 
     def text(self, tree: exp.Expr) -> Text:
@@ -217,12 +220,11 @@ class _Queries:
         scope.named[name] = columns
         fixed, steps = _parted(union.expression, name)
         constant, scope.named[f"{name}_{_STEPS}"] = self.query(fixed, scope)
+        for each in (name, f"{name}_{_STEPS}"):
+            self._views[each] = f"{_PREFIX}_{each}"
         more, _ = self.query(steps, scope)
-        self.closures.append(
-            Closure(
-                name, tuple(columns), self.text(first), self.text(constant), self.text(more).sql
-            )
-        )
+        parts = self.text(first), self.text(constant), self.text(more).sql
+        self.closures.append(Closure(self._views[name], tuple(columns), *parts))
 
     def _relation(self, node: exp.Expr, scope: _Scope) -> exp.Expr:
         """A table of FROM; its columns become known to the scope."""
@@ -249,10 +251,10 @@ class _Queries:
             if columns is None:
                 raise refused(node)
             scope.tables[alias] = columns
-            return exp.to_table(node.name, alias=alias)
+            return exp.to_table(self._views.get(node.name, node.name), alias=alias)
         scope.tables[alias] = _TABLES[node.name]
         # What is needed of a table is found for each use of it.
-        name = f"{STORE}_{node.name}_{next(self._numbers)}"
+        name = f"{_PREFIX}_{node.name}_{next(self._numbers)}"
         if node.name != "terms":
             return exp.to_table(name, alias=alias)
         columns = [
@@ -292,7 +294,8 @@ _TERM: Final[Mapping[str, Callable[[str], exp.Expr]]] = {"number": _number, "mom
 
 
 def _is_own(table: exp.Table) -> bool:
-    return table.name.startswith(f"{STORE}_")
+    prefix, _, rest = table.name.partition("_")
+    return prefix == _PREFIX and rest.partition("_")[0] in _TABLES
 
 
 def _parted(step: exp.Expr, name: str) -> tuple[exp.Select, exp.Select]:
@@ -324,13 +327,14 @@ def _parted(step: exp.Expr, name: str) -> tuple[exp.Select, exp.Select]:
     steps = f"{name}_{_STEPS}"
 
     def outside(tree: exp.Expr) -> exp.Expr:
-        made = tree.copy()
+        made = exp.Paren(this=tree.unalias().copy())
         for column in list(made.find_all(exp.Column)):
             if column.table != alias:
                 column.replace(exp.column(f"{column.table}_{column.name}", steps))
         return made
 
-    more = from_(selected(map(outside, step.expressions)), rows.copy())
+    results = (named(outside(each), each.alias_or_name) for each in step.expressions)
+    more = from_(selected(results), rows.copy())
     more.append("joins", join(exp.to_table(steps), all_of(*map(outside, across))))
     return fixed.copy(), more
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from sensorstream.errors import QueryError
+from sensorstream.errors import ArchiveError, QueryError
 from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer, answer_of, limited
 from sensorstream.history.asking.question import ALL, Question
@@ -28,16 +28,14 @@ from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sparql.walk import nodes
 
 if TYPE_CHECKING:
+    import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
 _LIVE: Final = (GRAPH_WINDOW, GRAPH_STATIC)
 
 
-@contextmanager
-def run_spark_sparql(
-    place: Place, question: Question, *, master: str, row_limit: int
-) -> Iterator[Answer]:
-    """Start Spark, answer a question to history, stop Spark; rows are read within the block.
+def run_spark_sparql(place: Place, question: Question, *, master: str, row_limit: int) -> Answer:
+    """Start Spark, answer a question to history, stop Spark.
 
     Args:
         place: the history; every executor must reach it.
@@ -46,8 +44,7 @@ def run_spark_sparql(
         row_limit: the most solutions or triples.
 
     Raises:
-        QueryError: the query cannot be answered, or its answer has too many rows; also while they
-            are read.
+        QueryError: the query cannot be answered; or, as its rows are read, that they are too many.
         UnsupportedQuery: it has a part that Spark cannot say with the same meaning.
         SparkError: Spark does not start or breaks down.
         MissingExtra: the extra "spark" is not installed.
@@ -56,8 +53,8 @@ def run_spark_sparql(
     """
     require("spark", "SPARQL on Spark")
     check(question)
-    with spark_session(master) as spark, answered(spark, place, question, row_limit) as answer:
-        yield answer
+    with spark_session(master) as spark:
+        return ask(spark, place, question, row_limit=row_limit)
 
 
 def check(question: Question) -> None:
@@ -84,14 +81,21 @@ def check(question: Question) -> None:
     spark_query(_compiled(question, {}).tree)
 
 
-@contextmanager
-def answered(
-    spark: SparkSession, place: Place, question: Question, row_limit: int
-) -> Iterator[Answer]:
+def ask(spark: SparkSession, place: Place, question: Question, *, row_limit: int) -> Answer:
     """Answer a question with a running Spark; raises as :func:`run_spark_sparql`."""
+    try:
+        compiled, rows = _collected(spark, place, question, row_limit)
+    except ArchiveError:
+        # A part was restored, or an individual erased, while Spark read the files of before.
+        compiled, rows = _collected(spark, place, question, row_limit)
+    return answer_of(compiled, limited(_batches(rows), row_limit))
+
+
+def _collected(
+    spark: SparkSession, place: Place, question: Question, row_limit: int
+) -> tuple[SqlQuery, pyarrow.Table]:
     with answering(spark, place, question) as (compiled, frame):
-        found = frame.limit(row_limit + 1)
-        yield answer_of(compiled, limited(_batches(found), row_limit))
+        return compiled, frame.limit(row_limit + 1).toArrow()
 
 
 def run_spark_plan(place: Place, question: Question, *, master: str) -> tuple[str, str]:
@@ -149,7 +153,7 @@ def _ids(snapshot: Snapshot, question: Question) -> Mapping[Term, int]:
     return {term: found[key] for term, key in keys.items() if key in found}
 
 
-def _batches(answer: DataFrame) -> Iterator[Sequence[Sequence[Any]]]:
-    for batch in answer.toArrow().to_batches():
+def _batches(rows: pyarrow.Table) -> Iterator[Sequence[Sequence[Any]]]:
+    for batch in rows.to_batches():
         columns = [column.to_pylist() for column in batch.columns]
         yield list(zip(*columns, strict=True))
