@@ -118,7 +118,11 @@ class Client:
         self._do(jobs.delete_job(job_id))
 
     def job_results(self, job_id: str) -> Results:
-        """The rows of a job that is done; if it failed, its error is raised."""
+        """The rows of a job that is done; if it failed, its error is raised.
+
+        Of ASK it is one row with the column ``boolean``; of a graph there are no rows, see
+        ``GET /jobs/{id}/result``.
+        """
         return self._do(jobs.job_results(job_id))
 
     def job_arrow(self, job_id: str) -> pyarrow.Table:

@@ -72,4 +72,9 @@ def _path(job_id: str) -> str:
 
 
 def _results(response: httpx.Response) -> Results:
-    return (read_solutions if media_type(response) == SOLUTIONS else read_table)(response)
+    if media_type(response) != SOLUTIONS:
+        return read_table(response)
+    document = json_object(response)
+    if "boolean" in document:
+        return Results(("boolean",), ((bool(document["boolean"]),),))
+    return read_solutions(response)

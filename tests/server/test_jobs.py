@@ -21,6 +21,7 @@ import pyarrow.parquet
 import pytest
 
 from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.client.blocking import Client
 from sensorstream.demo.server_process import ServerProcess
 from sensorstream.simulation.tracker import tracker_messages
 
@@ -165,6 +166,9 @@ def test_sparql_is_answered_in_its_own_formats(served: Deployment) -> None:
             )
             assert expected.text
             assert served.result(job, accept).text == expected.text
+        if " ASK " in text:
+            with Client(str(served.client.base_url)) as client:
+                assert list(client.job_results(job)) == [{"boolean": True}]
 
 
 def test_what_is_wrong_with_a_text_is_said_before_it_waits(served: Deployment) -> None:
