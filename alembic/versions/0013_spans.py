@@ -1,14 +1,14 @@
 """Statistics of when statements held, and quicker moments
 
 Revision: 0013
-After: 0011
+After: 0012
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = '0013'
-down_revision = '0011'
+down_revision = '0012'
 branch_labels = None
 depends_on = None
 

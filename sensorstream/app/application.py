@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from secrets import token_hex
 from types import TracebackType
@@ -33,16 +33,25 @@ from sensorstream.app.progress import Progress, silent
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
-from sensorstream.app.standing import standing
+from sensorstream.app.standing import present
+from sensorstream.app.stream_time import StreamTime
 from sensorstream.app.window_view import WindowView, view_window
-from sensorstream.app.wiring import Deployment, audit_period, build_machine, read_deployment
+from sensorstream.app.wiring import (
+    Deployment,
+    audit_period,
+    build_machine,
+    read_deployment,
+    runner_of,
+    version_of,
+)
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, RunsOnSpark, Unavailable
-from sensorstream.history.alerts import alerts_after, alerts_before
+from sensorstream.extras import require
+from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.asking.answer import Answer
-from sensorstream.history.asking.live import Standing
+from sensorstream.history.asking.live import Present
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.history.database import engine as database_engine
@@ -50,7 +59,8 @@ from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
-from sensorstream.history.read_only_sql import SqlResult, SqlStream, open_sql
+from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
+from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
 from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.entry import Target
@@ -114,6 +124,7 @@ class Application:
         self._stack = stack
         self._metrics = Metrics()
         self._probes: list[Callable[[], Sequence[Part]]] = []
+        self._news: News | None = None
         progress("reading the ontology and the rules")
         # The engines run on Spark: this one holds nothing, so it needs no reasoner.
         self._elsewhere = settings.pipeline.runner == "spark"
@@ -125,9 +136,10 @@ class Application:
         progress("opening the history")
         store = self._open_store()
         stack.callback(store.close)
+        claim(self.url, runner_of(deployment))
         start = Start(store.last_seq()) if self._elsewhere else find_start(store)
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
-        deployment, put = _in_force(deployment, store, start.seq)
+        deployment, put = in_force(deployment, store, start.seq)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
@@ -142,6 +154,9 @@ class Application:
         if self._elsewhere:
             _know_queries(target, self.url)
         else:
+            if put is None:
+                since = None if start.state is None else start.state.window.counters.now
+                store.record_ontology(version_of(deployment, start.seq, since))
             entries = store.last_seq() - start.seq
             rebuilding = "rebuilding the window from the journal"
             progress(rebuilding, f"0 of {entries} entries")
@@ -167,6 +182,9 @@ class Application:
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
         )
         self._set_outputs()
+        time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
+        if time is not None:
+            stack.callback(time.close)
         self._pipeline = Pipeline(
             target,
             store,
@@ -176,13 +194,18 @@ class Application:
             on_commit=self._announce,
             publish=log.publish,
             reopen=self._open_store,
-            applies=not self._elsewhere,
+            elsewhere=None if time is None else time.due,
         )
         self._sources = set(settings.sources)
         self.queries = Queries(
-            machine.engine, self._pipeline, log, deployment.timeline, self._known_to_queries
+            machine.engine,
+            self._pipeline,
+            log,
+            deployment.timeline,
+            self._known_to_queries,
+            self._check_here,
         )
-        self.individuals = Individuals(
+        self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.history.statement_timeout
         )
         self.jobs = Jobs(
@@ -204,7 +227,7 @@ class Application:
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
         if self._elsewhere:
-            news = News(self.url, self._announce)
+            news = self._news = News(self.url, self._announce, self.metrics)
             news.start()
             stack.callback(news.stop)
         revival = Revival(machine.engine, exchange, self._pipeline)
@@ -264,6 +287,16 @@ class Application:
         return self._timeline
 
     @property
+    def individuals(self) -> Individuals:
+        """What is known of individuals.
+
+        Raises:
+            RunsOnSpark: what holds now is not here.
+        """
+        self._check_here("what is known of an individual now", "ask /sparql with on=history")
+        return self._individuals
+
+    @property
     def metrics(self) -> CollectorRegistry:
         return self._metrics.registry
 
@@ -300,12 +333,39 @@ class Application:
         return self._snapshot.read(text, default_graphs=default_graphs, named_graphs=named_graphs)
 
     def ask(self, question: Question, *, live: bool) -> AbstractContextManager[Answer]:
-        """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`."""
-        return answered(self.url, question, self._limits, self._standing if live else None)
+        """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`.
+
+        Raises:
+            RunsOnSpark: what holds now is not here.
+        """
+        if live:
+            self._check_here("what holds now", "ask on=history")
+        return answered(self.url, question, self._limits, self._present if live else None)
+
+    @contextmanager
+    def ask_archive(self, question: Question) -> Iterator[Answer]:
+        """SPARQL over the archive; see :func:`.archive_answered`.
+
+        Raises:
+            MissingExtra: the modules that read the archive are not installed.
+        """
+        require("archive", "the archive")
+        from sensorstream.archive.sparql.asking import Archive, archive_answered
+
+        told = self.settings.archive
+        archive = Archive(self.url, told.folder, self.timeline, told.memory)
+        with archive_answered(archive, question, self._limits) as answer:
+            yield answer
 
     def plan_of(self, question: Question, *, live: bool, analyze: bool) -> tuple[str, str]:
-        """The SQL and PostgreSQL's plan of a question; see :func:`.plan_of`."""
-        source = self._standing if live else None
+        """The SQL and PostgreSQL's plan of a question; see :func:`.plan_of`.
+
+        Raises:
+            RunsOnSpark: what holds now is not here.
+        """
+        if live:
+            self._check_here("what holds now", "ask on=history")
+        source = self._present if live else None
         return plan_of(self.url, question, self._limits, source, analyze=analyze)
 
     @property
@@ -313,12 +373,12 @@ class Application:
         history = self.settings.history
         return Limits(history.statement_timeout, history.row_limit)
 
-    def _standing(self, fix: Callable[[], None]) -> Sequence[Standing]:
+    def _present(self, fix: Callable[[], None]) -> Present:
         """What holds now, and the database's snapshot of the same instant."""
 
-        def read() -> Sequence[Standing]:
+        def read() -> Present:
             fix()
-            return list(standing(self._engine))
+            return present(self._engine)
 
         try:
             return self._pipeline.settled(read).result(self._limits.timeout)
@@ -334,7 +394,9 @@ class Application:
 
         Raises:
             ReasonerError: HermiT did not finish in time, or failed.
+            RunsOnSpark: the engines are not here.
         """
+        self._check_here("an audit")
         return self._auditor.audit(seconds)
 
     def rules(self) -> Sequence[InForce]:
@@ -388,8 +450,39 @@ class Application:
             return stream.result(self.settings.history.row_limit)
 
     def sql_stream(self, text: str) -> AbstractContextManager[SqlStream]:
-        """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`."""
-        return open_sql(self.url, text, timeout=self.settings.history.statement_timeout)
+        """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`.
+
+        If it names the schema ``live``, that shows the window, at the instant of the history.
+
+        Raises:
+            RunsOnSpark: it does, and the engines are not here.
+        """
+        live = None
+        if names_live(text):
+            self._check_here("live")
+            live = self._present
+        return open_sql(self.url, text, timeout=self.settings.history.statement_timeout, live=live)
+
+    def sql_archive(self, text: str) -> SqlResult:
+        """One SQL statement over the archive; see :func:`.run_archive_sql`.
+
+        Raises:
+            MissingExtra: the modules that read the archive are not installed.
+        """
+        require("archive", "the archive")
+        from sensorstream.archive.asking import run_archive_sql
+
+        told = self.settings.archive
+        return run_archive_sql(
+            self.url,
+            told.folder,
+            text,
+            schema=self.deployment.ontology.schema,
+            timeline=self.timeline,
+            memory=told.memory,
+            timeout=self._limits.timeout,
+            row_limit=self._limits.rows,
+        )
 
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
         """Kept alerts, newest first, with ``seq`` below ``before``."""
@@ -398,6 +491,12 @@ class Application:
     def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
         """Kept alerts, oldest first, with ``seq`` above the given one."""
         return alerts_after(self._database, limit, seq)
+
+    def messages_behind(
+        self, alert: str, limit: int, after: int = 0
+    ) -> tuple[RaisedAlert, Sequence[Behind]]:
+        """The messages that led to an alert; see :func:`.messages_behind`."""
+        return messages_behind(self._database, alert, limit, after)
 
     def register_webhook(
         self, url: str, secret: str | None = None, queries: Sequence[str] = ()
@@ -460,11 +559,18 @@ class Application:
             Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
             # The server accepts messages without it, too.
             Part("reasoner", ready=True, detail=away and f"the plain profile stands in: {away}"),
+            *self._spark(),
             history if trouble is None else Part("history", ready=False, detail=str(trouble)),
             Part("deliveries", self._dispatcher.running),
             *self._outputs(),
             *(part for probe in self._probes for part in probe()),
         )
+
+    def _spark(self) -> Iterator[Part]:
+        """How far the pipeline on Spark is; messages are accepted without it, too."""
+        if self._news is not None:
+            position = self._news.position
+            yield Part("spark", ready=True, detail="" if position is None else str(position))
 
     def _check(self, name: str, probe: Callable[[], object]) -> Part:
         try:
@@ -510,7 +616,7 @@ def _know_queries(target: Target, url: str) -> None:
         replay(record_of(row), target, ())
 
 
-def _in_force(
+def in_force(
     deployment: Deployment, store: PostgresStore, seq: int
 ) -> tuple[Deployment, OntologyText | None]:
     """The deployment with the ontology in force after an entry; and that ontology if it was put."""

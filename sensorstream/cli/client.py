@@ -60,16 +60,25 @@ class Client(blocking.Client):
 
     def write_sparql(self, query: str, accept: str, scope: calls.Scope, out: IO[bytes]) -> str:
         """Write the answer to a SPARQL query as it comes; its media type."""
-        call = calls.sparql(query, accept, scope)
-        return self._write(call.method, call.path, out, **call.options)
+        return self._write(calls.sparql(query, accept, scope), out)
+
+    def write_sql(self, query: str, accept: str, out: IO[bytes]) -> None:
+        """Write the answer to an SQL query as it comes."""
+        options = {"json": {"query": query}, "headers": {"Accept": accept}}
+        self._write(calls.Call("POST", "/sql", calls.media_type, options), out)
 
     def write_job_result(self, job_id: str, accept: str, out: IO[bytes]) -> str:
         """Write the result of a job as it comes; its media type."""
-        return self._write("GET", jobs.result_path(job_id), out, headers={"Accept": accept})
+        options = {"headers": {"Accept": accept}}
+        return self._write(
+            calls.Call("GET", jobs.result_path(job_id), calls.media_type, options), out
+        )
 
-    def _write(self, method: str, path: str, out: IO[bytes], **options: Any) -> str:
+    def _write(self, call: calls.Call[Any], out: IO[bytes]) -> str:
         try:
-            with self._http.stream(method, path, timeout=None, **options) as response:
+            with self._http.stream(
+                call.method, call.path, timeout=None, **call.options
+            ) as response:
                 if not response.is_success:
                     response.read()
                 calls.check(response)

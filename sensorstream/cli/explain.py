@@ -24,13 +24,16 @@ if TYPE_CHECKING:
 @click.option(
     "--on",
     "place",
-    type=click.Choice(["history", "spark"]),
-    help="Explain the query SPARQL over history instead: its algebra, its SQL, and the plan of "
-    "PostgreSQL or Spark.",
+    type=click.Choice(["history", "archive", "spark"]),
+    help="Explain the query SPARQL over history instead: its algebra, its SQL, the plan.",
 )
 @click.option("--at", metavar="TIME", help="With --on: as in sensorstream query.")
 @click.option("--during", metavar="A/B", help="With --on: as in sensorstream query.")
-@click.option("--analyze", is_flag=True, help="With --on history: run the query, for real counts.")
+@click.option(
+    "--analyze",
+    is_flag=True,
+    help="With --on history or archive: run the query, for real counts.",
+)
 @click.option("--query", "query_file", type=FILE, metavar="FILE", help="A continuous query.")
 @click.option(
     "--events",
@@ -74,18 +77,18 @@ def command(
     With --plan: the planned operators, before any is built, and the number of rows expected of
     patterns over --static.
 
-    With --on: how PostgreSQL or Spark answers a query that "sensorstream query --on history" or
-    "--on spark" asks.
+    With --on history, archive or spark: how PostgreSQL, DuckDB or Spark answers a query that
+    "sensorstream query" asks there.
     """
     if place is not None:
         if sparql is None or query_file is not None or name is not None:
-            raise click.UsageError('--on history explains one query: expected "SPARQL"')
+            raise click.UsageError(f'--on {place} explains one query: expected "SPARQL"')
         if analyze and place == "spark":
-            raise click.UsageError("--analyze needs --on history: Spark counts while it answers")
+            raise click.UsageError("--analyze needs --on history or archive: leave it out")
         _of_history(sparql, place, config, at, during, analyze, as_json)
         return
     if sparql is not None or at is not None or during is not None or analyze:
-        raise click.UsageError("SPARQL, --at, --during and --analyze need --on")
+        raise click.UsageError("SPARQL, --at, --during and --analyze need --on history or archive")
     if (query_file is None) is (name is None):
         raise click.UsageError("expected --query FILE, or --name NAME of a query on a server")
     if only_plan and events is not None:
@@ -132,7 +135,7 @@ def _of_history(
     as_json: bool,
 ) -> None:
     from sensorstream.cli.lasting import lasting
-    from sensorstream.history.asking.question import read_question
+    from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.run import Limits, plan_of
     from sensorstream.history.opening import open_kept
     from sensorstream.settings import load_settings
@@ -142,17 +145,23 @@ def _of_history(
     history = settings.history
     question = read_question(text, settings.time.timeline, at=at, during=during)
     with ExitStack() as stack:
-        who = "Spark starts and" if place == "spark" else "PostgreSQL"
-        stack.enter_context(lasting(f"{who} plans the query", quiet=as_json))
+        limits = Limits(history.statement_timeout, history.row_limit)
+        engine = {ARCHIVE: "DuckDB plans", SPARK: "Spark starts and plans"}.get(place)
+        stack.enter_context(lasting(f"{engine or 'PostgreSQL plans'} the query", quiet=as_json))
         url = open_kept(history, stack)
-        if place == "spark":
+        if place == SPARK:
             from sensorstream.spark.snapshot import Place
             from sensorstream.spark.sparql.run import run_spark_plan
 
             where = Place(url, settings.archive.folder)
             sql, plan = run_spark_plan(where, question, master=settings.spark.master)
+        elif place == ARCHIVE:
+            from sensorstream.archive.sparql.asking import archive_plan
+            from sensorstream.cli.archived import archive_of
+
+            archive = archive_of(settings, url)
+            sql, plan = archive_plan(archive, question, limits, analyze=analyze)
         else:
-            limits = Limits(history.statement_timeout, history.row_limit)
             sql, plan = plan_of(url, question, limits, analyze=analyze)
     parts = {"algebra": "\n".join(algebra_lines(question.query.form.pattern)), "sql": sql}
     parts["plan"] = plan

@@ -1,4 +1,4 @@
-"""``sensorstream query``: SPARQL over the cache, history, or both."""
+"""``sensorstream query``: SPARQL over the cache, history, both, or the archive."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ class Asked:
 @click.option(
     "--on",
     "place",
-    type=click.Choice(["cache", "history", "all", "spark"]),
+    type=click.Choice(["cache", "history", "all", "spark", "archive"]),
     default="cache",
     show_default=True,
-    help="What holds now; what has left the window; both; history, on Spark.",
+    help="What holds now; what has left the window; both; history, on Spark; its archive.",
 )
 @click.option("--at", metavar="TIME", help="Of history: what held at a time of the time line.")
 @click.option("--during", metavar="A/B", help="Of history: what held at any time from A to B.")
@@ -105,7 +105,7 @@ def command(
         raise click.UsageError("--at or --during: a query has one valid time")
     if place == "cache" and (at is not None or during is not None):
         raise click.UsageError(
-            "the cache knows the present only: --at and --during need --on history or --on all"
+            "the cache knows the present only: --at and --during need --on history, all or archive"
         )
     chosen = form or format_of(output)
     if chosen in _BINARY and output is None and sys.stdout.isatty():
@@ -114,11 +114,7 @@ def command(
     asked = Asked(text, place, at, during)
     if place == "spark" and url is not None:
         raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
-    write = _of_server
-    if place == "spark":
-        write = _of_spark
-    elif place == "history" and url is None:
-        write = _of_history
+    write = _WRITERS.get(place, _of_server) if url is None else _of_server
     with target(output) as out:
         media_type = write(asked, url, config, _FORMATS[chosen], out, chosen == "json")
         if output is None:
@@ -185,7 +181,7 @@ def _of_history(
 ) -> str:
     from sensorstream.cli.lasting import lasting
     from sensorstream.history.asking import formats
-    from sensorstream.history.asking.question import read_question
+    from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.run import Limits, answered
     from sensorstream.history.opening import open_kept
     from sensorstream.settings import load_settings
@@ -196,40 +192,33 @@ def _of_history(
     with ExitStack() as stack:
         say = stack.enter_context(lasting("opening the history", quiet=quiet))
         url = open_kept(history, stack)
-        say("PostgreSQL answers")
         limits = Limits(history.statement_timeout, history.row_limit)
-        return formats.write(stack.enter_context(answered(url, question, limits)), wanted, out)
+        if asked.on == SPARK:
+            from sensorstream.spark.snapshot import Place
+            from sensorstream.spark.sparql.run import run_spark_sparql
 
+            say("Spark starts and answers")
+            answer = run_spark_sparql(
+                Place(url, settings.archive.folder),
+                question,
+                master=settings.spark.master,
+                row_limit=history.row_limit,
+            )
+        elif asked.on == ARCHIVE:
+            from sensorstream.archive.sparql.asking import archive_answered
+            from sensorstream.cli.archived import archive_of
 
-def _of_spark(
-    asked: Asked,
-    _url: str | None,
-    config: Path,
-    wanted: tuple[str, ...],
-    out: IO[bytes],
-    quiet: bool,
-) -> str:
-    from sensorstream.cli.lasting import lasting
-    from sensorstream.history.asking import formats
-    from sensorstream.history.asking.question import read_question
-    from sensorstream.history.opening import open_kept
-    from sensorstream.settings import load_settings
-    from sensorstream.spark.snapshot import Place
-    from sensorstream.spark.sparql.run import run_spark_sparql
-
-    settings = load_settings(config)
-    question = read_question(asked.text, settings.time.timeline, at=asked.at, during=asked.during)
-    with ExitStack() as stack:
-        say = stack.enter_context(lasting("opening the history", quiet=quiet))
-        url = open_kept(settings.history, stack)
-        say("Spark starts and answers")
-        answer = run_spark_sparql(
-            Place(url, settings.archive.folder),
-            question,
-            master=settings.spark.master,
-            row_limit=settings.history.row_limit,
-        )
+            say("DuckDB answers")
+            answer = stack.enter_context(
+                archive_answered(archive_of(settings, url), question, limits)
+            )
+        else:
+            say("PostgreSQL answers")
+            answer = stack.enter_context(answered(url, question, limits))
         return formats.write(answer, wanted, out)
+
+
+_WRITERS: Final = MappingProxyType(dict.fromkeys(("history", "archive", "spark"), _of_history))
 
 
 def _show(kept: IO[bytes], form: str, media_type: str) -> None:

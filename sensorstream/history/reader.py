@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Sequence
 from typing import Final
 
 from psycopg2 import errors, extensions, sql
@@ -44,10 +45,10 @@ def reader_url(url: str) -> str:
     )
 
 
-def admit_reader(cursor: extensions.cursor, schema: str) -> None:
-    """Create the reader if that is allowed, and grant it the views of ``schema``. Without the right
-    to create roles there is no reader, unless the owner of the server made a role of this name (see
-    docs/history.md).
+def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
+    """Create the reader if that is allowed, and grant it the views of ``schemas``. Without the
+    right to create roles there is no reader, unless the owner of the server made a role of this
+    name (see docs/history.md).
     """
     info = cursor.connection.info
     name = reader_name(info.dbname)
@@ -75,7 +76,7 @@ def admit_reader(cursor: extensions.cursor, schema: str) -> None:
         cursor.execute("rollback to savepoint reader")
     cursor.execute("select 1 from pg_roles where rolname = %s", (name,))
     if cursor.fetchone() is not None:
-        where = sql.Identifier(schema)
+        where = sql.SQL(", ").join(map(sql.Identifier, schemas))
         cursor.execute(sql.SQL("grant usage on schema {} to {}").format(where, role))
         cursor.execute(sql.SQL("grant select on all tables in schema {} to {}").format(where, role))
         # What SPARQL and Spark read; the other tables are not for everybody.

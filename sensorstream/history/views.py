@@ -18,6 +18,7 @@ from sqlglot import exp, parse_one
 from sensorstream.errors import OntologyConflict
 from sensorstream.history.database import translating
 from sensorstream.history.functions import install_functions
+from sensorstream.history.live_views import LIVE, install_live_functions, live_query
 from sensorstream.history.names import sql_names
 from sensorstream.history.reader import admit_reader
 from sensorstream.history.terms import Dictionary
@@ -34,6 +35,8 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
 HISTORY: Final = "history"
+_SCHEMAS: Final = (HISTORY, LIVE)
+_OF_HISTORY_ALONE: Final = ("messages", "alerts")
 # The comment of each generated view contains it, so that other views are never touched.
 _MARK: Final = "SensorStream:"
 # In the trees: the number of the IRI that is its argument. The numbers differ between databases.
@@ -44,11 +47,15 @@ _BIGINT_END: Final = "9.2e18"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view of schema ``history``: its name, its query, and a sentence for people."""
+    """A view: its name, its query, a sentence for people, and the schema that it is in.
+
+    A view of the window has the query of history's; :func:`.live_query` makes its own of it.
+    """
 
     name: str
     query: exp.Select
     comment: str
+    schema: str = HISTORY
 
 
 def view_definitions(schema: Schema, timeline: Timeline) -> tuple[View, ...]:
@@ -297,7 +304,7 @@ def _parsed(text: str) -> exp.Expr:
 
 
 def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
-    """Make the views of schema ``history``, all or nothing, and let the reader see them.
+    """Make the views of history and window, all or nothing, and let the reader see them.
 
     Views that need no change are not touched, so a restart waits for no running query.
 
@@ -318,20 +325,20 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
 def _install(connection: Connection, definitions: Sequence[View], timeline: Timeline) -> None:
     # The driver's cursor: here a per cent sign in an IRI is not a parameter.
     cursor = _driver_cursor(connection)
-    cursor.execute(f"create schema if not exists {HISTORY}")
-    views = {each.name: each for each in _numbered(cursor, definitions)}
-    queries = {name: _render(each) for name, each in views.items()}
-    wanted = {name: _comment(each, queries[name]) for name, each in views.items()}
+    for name in _SCHEMAS:
+        cursor.execute(f"create schema if not exists {name}")
+    wanted = _wanted(cursor, definitions)
     there = _installed(cursor)
     for name in _changed(there, wanted):
-        cursor.execute(f"drop view {_qualified(name)}")
-    for name, query in queries.items():
-        if there.get(name) != wanted[name]:
-            cursor.execute(f"create view {_qualified(name)} as {query}")
-            told = exp.Literal.string(wanted[name]).sql("postgres")
-            cursor.execute(f"comment on view {_qualified(name)} is {told}")
+        cursor.execute(f"drop view {name}")
+    install_live_functions(cursor)
+    for name, (view, comment) in wanted.items():
+        if there.get(name) != comment:
+            cursor.execute(f"create view {name} as {_render(view)}")
+            told = exp.Literal.string(comment).sql("postgres")
+            cursor.execute(f"comment on view {name} is {told}")
     install_functions(cursor, timeline)
-    admit_reader(cursor, HISTORY)
+    admit_reader(cursor, _SCHEMAS)
 
 
 def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
@@ -344,22 +351,23 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     with translating("cannot check the history's views"), database.connect() as connection:
         cursor = _driver_cursor(connection)
         there = _installed(cursor)
-        views = _numbered(cursor, view_definitions(schema, timeline))
-        changed = _changed(there, {each.name: _comment(each, _render(each)) for each in views})
+        changed = _changed(there, _wanted(cursor, view_definitions(schema, timeline)))
         # What a view's rule depends on, other than the view itself.
         cursor.execute(
-            "select distinct r.ev_class::regclass::text, v.relname from pg_depend d "
+            "select distinct r.ev_class::regclass::text, n.nspname, v.relname from pg_depend d "
             "join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass "
             "join pg_class v on v.oid = d.refobjid and d.refclassid = 'pg_class'::regclass "
             "join pg_namespace n on n.oid = v.relnamespace "
-            "where n.nspname = %s and v.relname = any(%s) and r.ev_class <> v.oid order by 1, 2",
-            (HISTORY, list(changed)),
+            "where n.nspname = any(%s) "
+            """and format('"%%s"."%%s"', n.nspname, v.relname) = any(%s) """
+            "and r.ev_class <> v.oid order by 1, 2, 3",
+            (list(_SCHEMAS), list(changed)),
         )
         row = cursor.fetchone()
         connection.rollback()
     if row is not None:
         raise OntologyConflict(
-            f"the view {row[0]} is built on {HISTORY}.{row[1]}, which would change: drop it, put "
+            f"the view {row[0]} is built on {row[1]}.{row[2]}, which would change: drop it, put "
             "the ontology, and make it again"
         )
 
@@ -373,16 +381,32 @@ def _numbered(cursor: extensions.cursor, views: Iterable[View]) -> list[View]:
     return [numbered(each, numbers) for each in views]
 
 
-def _changed(there: Mapping[str, str], wanted: Mapping[str, str]) -> frozenset[str]:
+def _wanted(cursor: extensions.cursor, definitions: Iterable[View]) -> dict[str, tuple[View, str]]:
+    """The views of history and window with their comments, by their names in SQL."""
+    found: dict[str, tuple[View, str]] = {}
+    for view in _numbered(cursor, definitions):
+        query = _render(view)
+        found[_qualified(view)] = view, _comment(view, query)
+        if view.name not in _OF_HISTORY_ALONE:
+            told = f"what is in the window now, as history.{view.name} has what was"
+            live = replace(view, schema=LIVE, comment=told)
+            # Its own query is made of that when it is needed.
+            found[_qualified(live)] = live, _comment(live, query)
+    return found
+
+
+def _changed(there: Mapping[str, str], wanted: Mapping[str, tuple[View, str]]) -> frozenset[str]:
     """The names of the views that cannot stay as they are."""
-    return frozenset(name for name, comment in there.items() if wanted.get(name) != comment)
+    return frozenset(
+        name for name, comment in there.items() if name not in wanted or wanted[name][1] != comment
+    )
 
 
 def drop_views(connection: Connection) -> None:
     """Remove the generated views, which a change of the base tables would find in its way."""
     cursor = _driver_cursor(connection)
     for name in _installed(cursor):
-        cursor.execute(f"drop view {_qualified(name)}")
+        cursor.execute(f"drop view {name}")
 
 
 def _name_terms(cursor: extensions.cursor, names: Collection[IRI]) -> None:
@@ -403,11 +427,14 @@ def _driver_cursor(connection: Connection) -> extensions.cursor:
 
 
 def _installed(cursor: extensions.cursor) -> dict[str, str]:
+    """The comments of the generated views that are there, by their names in SQL."""
     cursor.execute(
-        "select c.relname, obj_description(c.oid, 'pg_class') from pg_class c "
+        """select format('"%%s"."%%s"', n.nspname, c.relname), """
+        "obj_description(c.oid, 'pg_class') from pg_class c "
         "join pg_namespace n on n.oid = c.relnamespace "
-        "where n.nspname = %s and c.relkind = 'v' and obj_description(c.oid, 'pg_class') like %s",
-        (HISTORY, f"{_MARK}%"),
+        "where n.nspname = any(%s) and c.relkind = 'v' "
+        "and obj_description(c.oid, 'pg_class') like %s",
+        (list(_SCHEMAS), f"{_MARK}%"),
     )
     return dict(cursor.fetchall())
 
@@ -418,8 +445,8 @@ def _comment(view: View, query: str) -> str:
     return f"{_MARK} {view.comment} [{digest}]"
 
 
-def _qualified(name: str) -> str:
-    return exp.table_(name, db=HISTORY, quoted=True).sql("postgres")
+def _qualified(view: View) -> str:
+    return exp.table_(view.name, db=view.schema, quoted=True).sql("postgres")
 
 
 def _render(view: View) -> str:
@@ -429,7 +456,7 @@ def _render(view: View) -> str:
     that a condition on a time of a view reaches them.
     """
 
-    query = view.query.copy()
+    query = live_query(view.query) if view.schema == LIVE else view.query.copy()
     for node in list(query.find_all(exp.UnixToTime)):
         moment = exp.func("moment", node.this, copy=False)
         node.replace(exp.Dot(this=exp.to_identifier("store"), expression=moment))

@@ -76,7 +76,8 @@ def over_tables(
     names = list(tables)
 
     def needed() -> dict[str, Wanted]:
-        return {names[n]: each for n, each in wanted(analyzed(stands)).items()}
+        told = {names[n]: each for n, each in wanted(analyzed(stands)).items()}
+        return {name: each for name, each in told.items() if tables[name].unique not in each.keys}
 
     needs = needed()
     chosen |= _known_terms(snapshot, tables, needs)

@@ -54,12 +54,14 @@ class Archived:
 class SourceTable:
     """A table of schema ``store``.
 
+    ``unique`` is a column of which no two rows have the same value, also not in the archive.
     ``key`` is a column by whose values a task reads its range, where the role that reads sees only
     a view of the table, in schema ``history``; without it a task reads a range of pages.
     """
 
     name: str
     columns: tuple[SourceColumn, ...]
+    unique: str | None = None
     key: str | None = None
     archived: Archived | None = None
 
@@ -96,11 +98,12 @@ def _table(
     name: str,
     columns: Mapping[str, str],
     *more: SourceColumn,
+    unique: str | None = None,
     key: str | None = None,
     archived: Archived | None = None,
 ) -> SourceTable:
     told = (*(SourceColumn(*each) for each in columns.items()), *more)
-    return SourceTable(name, told, key, archived)
+    return SourceTable(name, told, unique, key, archived)
 
 
 SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
@@ -118,6 +121,7 @@ SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
             },
             # Of any digits: exact as a text.
             SourceColumn("number", "string", "number::text"),
+            unique="id",
         ),
         _table(
             "stays",
@@ -129,6 +133,7 @@ SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
                 "expired_at": "bigint",
                 "message": "bigint",
             },
+            unique="stay",
             archived=Archived("expired_at", {"name": "name_id"}),
         ),
         _table(

@@ -14,8 +14,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from sensorstream.spark.conditions import Comparison, Condition, Value
@@ -30,22 +31,29 @@ _COMPARISONS: Final = {
     "GreaterThan": (Comparison.MORE, Comparison.LESS),
     "GreaterThanOrEqual": (Comparison.AT_LEAST, Comparison.AT_MOST),
 }
+# They name all that goes on upwards.
+_CHOOSING: Final = ("Project", "Aggregate")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is needed of a table; ``columns``: None for all of them."""
+    """What is needed of a table; ``columns``: None for all of them.
+
+    ``keys`` are columns by which the table is looked up (``LEFT JOIN``) although nothing of it is
+    used. If such a column is unique, the answer is the same without the table's rows.
+    """
 
     columns: frozenset[str] | None
     conditions: frozenset[Condition]
+    keys: frozenset[str] = frozenset()
 
     def either(self, other: Wanted) -> Wanted:
         """What is needed in one of two places."""
         one, two = self.columns, other.columns
         columns = None if one is None or two is None else one | two
-        return Wanted(columns, self.conditions & other.conditions)
+        return Wanted(columns, self.conditions & other.conditions, self.keys & other.keys)
 
 
 @dataclass(slots=True)
@@ -75,7 +83,7 @@ def wanted_by(plan: str) -> Mapping[int, Wanted]:
     for root in _trees(json.loads(plan)):
         for above, table in _tables(root):
             number = int(table.children[0].fields["start"])
-            here = _wanted(above, table)
+            here = replace(_wanted(above, table), keys=_keys(above, table))
             known = found.get(number)
             found[number] = here if known is None else known.either(here)
     return found
@@ -108,33 +116,79 @@ def _tree(told: Sequence[Mapping[str, Any]]) -> _Node:
 
 
 def _tables(root: _Node) -> Iterator[tuple[list[_Node], _Node]]:
-    """The tables below a node, each with the nodes above it, the nearest last."""
+    """The tables below a node, each with the nodes above it, the nearest first."""
     waiting: list[tuple[list[_Node], _Node]] = [([], root)]
     while waiting:
         above, node = waiting.pop()
         if node.kind == "MapInArrow" and node.children and node.children[0].kind == "Range":
             yield above, node
         elif node.children:
-            # Only filters and what stands on them matter.
-            path = [*above, node] if node.kind == "Filter" else [node]
-            waiting += [(path, child) for child in node.children]
+            waiting += [([node, *above], child) for child in node.children]
 
 
 def _wanted(above: Sequence[_Node], table: _Node) -> Wanted:
-    names: dict[int, str] = {}
-    for (attribute,) in table.fields["output"]:
-        names[attribute["exprId"]["id"]] = attribute["name"]
-    filters = [each for each in above if each.kind == "Filter"]
+    names = _names(table)
+    filters = list(takewhile(lambda each: each.kind == "Filter", above))
     conditions = frozenset(
         condition
         for each in filters
         for condition in _conditions(_tree(each.fields["condition"]), names)
     )
-    top = above[0] if above else None
-    if top is None or top.kind not in ("Project", "Aggregate"):
+    top = next(iter(above[len(filters) :]), None)
+    if top is None or top.kind not in _CHOOSING:
         return Wanted(None, conditions)
     used = {id_ for each in (top, *filters) for id_ in _used(each)}
     return Wanted(frozenset(name for id_, name in names.items() if id_ in used), conditions)
+
+
+def _names(table: _Node) -> Mapping[int, str]:
+    """The columns of a table, by the numbers that the plan has for them."""
+    return {each["exprId"]["id"]: each["name"] for (each,) in table.fields["output"]}
+
+
+def _keys(above: Sequence[_Node], table: _Node) -> frozenset[str]:
+    """The columns by which a table is looked up, if nothing of it is used."""
+    names = _names(table)
+    own = list(takewhile(lambda each: each.kind in ("Filter", "Project"), above))
+    renamed = any(
+        node.kind == "Alias"
+        for each in own
+        for tree in _trees(each.fields.get("projectList"))
+        for node in _below(tree)
+    )
+    if len(own) == len(above):
+        return frozenset()
+    join, *outside = above[len(own) :]
+    if (
+        join.kind != "Join"
+        or not str(join.fields["joinType"].get("object")).endswith(".LeftOuter$")
+        or join.children[1] is not (own[-1] if own else table)
+        or not join.fields.get("condition")
+        or renamed
+        # Below one of these, what no expression names is not used.
+        or not any(each.kind in _CHOOSING for each in outside)
+    ):
+        return frozenset()
+    inside = {id(each) for each in (*own, join, table)}
+    for each in _below(above[-1]):
+        if id(each) not in inside and not names.keys().isdisjoint(_used(each)):
+            return frozenset()
+    return frozenset(_equal(_tree(join.fields["condition"]), names))
+
+
+def _equal(condition: _Node, names: Mapping[int, str]) -> Iterator[str]:
+    """The columns that a join's condition compares with columns of the other side."""
+    for part in _conjuncts(condition):
+        if part.kind != "EqualTo":
+            continue
+        sides = [
+            each.fields["exprId"]["id"]
+            for each in part.children
+            if each.kind == "AttributeReference"
+        ]
+        mine = [names[each] for each in sides if each in names]
+        if len(sides) == 2 and len(mine) == 1:
+            yield mine[0]
 
 
 def _used(node: _Node) -> Iterator[int]:
@@ -154,15 +208,20 @@ def _below(root: _Node) -> Iterator[_Node]:
 
 def _conditions(root: _Node, names: Mapping[int, str]) -> Iterator[Condition]:
     """The parts of a conjunction that are conditions of single columns."""
+    for part in _conjuncts(root):
+        condition = _condition(part, names)
+        if condition is not None:
+            yield condition
+
+
+def _conjuncts(root: _Node) -> Iterator[_Node]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
         if node.kind == "And":
             waiting += node.children
         else:
-            condition = _condition(node, names)
-            if condition is not None:
-                yield condition
+            yield node
 
 
 def _condition(node: _Node, names: Mapping[int, str]) -> Condition | None:

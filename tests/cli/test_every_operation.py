@@ -32,6 +32,7 @@ OTHER_FORMS: Final = {
     "GET /soap": "POST /soap",
     "GET /sparql": "POST /sparql",
     "POST /messages/batch": "POST /messages",
+    "GET /individuals": "GET /individuals/{iri}",
 }
 """Operations that do what another one does, which the command line uses."""
 
@@ -47,6 +48,7 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "GET /jobs/{job_id}/result": lambda client: client.job_results(client.jobs()[-1]["id"]),
     "DELETE /jobs/{job_id}": lambda client: client.delete_job(client.start_job(MANY)["id"]),
     "GET /alerts": lambda client: client.alerts(5),
+    "GET /alerts/{id}/messages": lambda client: client.alert_messages(client.alerts(1)[0]["id"]),
     "GET /alerts/stream": lambda client: next(client.follow_alerts("")),
     "POST /webhooks": lambda client: client.add_webhook(RECEIVER),
     "GET /webhooks": lambda client: client.webhooks(),
@@ -84,8 +86,9 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /jobs": ("jobs", "list"),
     "GET /jobs/{job_id}": ("jobs", "show", "{job}"),
     "GET /jobs/{job_id}/result": ("jobs", "result", "{job}"),
-    "DELETE /jobs/{job_id}": ("jobs", "cancel", "{other job}"),
+    "DELETE /jobs/{job_id}": ("jobs", "cancel", "{other_job}"),
     "GET /alerts": ("alerts", "list"),
+    "GET /alerts/{id}/messages": ("alerts", "messages", "{alert}"),
     "GET /alerts/stream": ("alerts", "follow", "--after", "", "--count", "1"),
     "POST /webhooks": ("webhooks", "add", RECEIVER, "--query", "urn:x:people"),
     "GET /webhooks": ("webhooks", "list"),
@@ -205,17 +208,18 @@ def test_the_command_asks_for_its_operation(
         runs = "urn:x:twice" in {each["name"] for each in client.queries()}
         if runs and operation == "POST /queries":
             client.unregister("urn:x:twice")
+        alert = client.alerts(1)[0]["id"]
         if not runs and operation == "DELETE /queries/{name}":
             client.register(PEOPLE, "urn:x:twice")
-        names = {"folder": str(another.folder), "webhook": own, "job": client.jobs()[-1]["id"]}
-        if "{other job}" in command:
-            names["other job"] = client.start_job(MANY)["id"]
-    arguments = [
-        re.sub(r"\{([a-z ]+)\}", lambda found: names[found[1]], each)
-        if each.startswith("{")
-        else each
-        for each in command
-    ]
+        given = {
+            "{folder}": str(another.folder),
+            "{webhook}": own,
+            "{alert}": alert,
+            "{job}": client.jobs()[-1]["id"],
+        }
+        if "{other_job}" in command:
+            given["{other_job}"] = client.start_job(MANY)["id"]
+    arguments = [re.sub(r"^\{\w+\}", lambda name: given[name[0]], each) for each in command]
     result = run(*arguments, "--url", another.url, *form)
     assert result.exit_code == 0, result.output
     assert asked(operation, requests)

@@ -46,9 +46,11 @@ from sensorstream.errors import (
     QueryError,
     TooManyJobs,
     Unavailable,
+    UnknownAlert,
     UnknownJob,
     UnknownQuery,
 )
+from sensorstream.history.alerts import Behind
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.question import Question
 from sensorstream.history.latest import Latest
@@ -92,6 +94,9 @@ class NoQueries(Queries):
 
     def view(self, name: str) -> QueryView:
         raise UnknownQuery(f"there is no query '{name}'")
+
+    def check_followed(self) -> None:
+        """They would be followed here."""
 
     def results(self, name: str) -> ResultSet:
         raise UnknownQuery(f"there is no query '{name}'")
@@ -164,8 +169,8 @@ class MemoryApplication(Application):
         )
         self.alert_feed = AlertFeed()
         self.queries = NoQueries()
-        self.individuals = OneIndividual()
         self.jobs = OneJob()
+        self._one = OneIndividual()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
         self.asked: list[tuple[Question, bool]] = []
@@ -276,6 +281,15 @@ class MemoryApplication(Application):
 
     def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
         return [each for each in self.kept if each.seq > seq][:limit]
+
+    def messages_behind(
+        self, alert: str, limit: int, after: int = 0
+    ) -> tuple[RaisedAlert, Sequence[Behind]]:
+        if alert != "m42-1":
+            raise UnknownAlert(f"there is no alert '{alert}'")
+        kept = Alert("m42-1", "crowded", "rule", "warning", "text", "kitchen", 7, "m42")
+        found = [Behind(3, None, None, None), Behind(42, "rest", NOW, b"<\xffA/>")]
+        return RaisedAlert(1, kept, NOW), [each for each in found if each.seq > after][:limit]
 
     def register_webhook(
         self, url: str, secret: str | None = None, queries: Sequence[str] = ()

@@ -25,6 +25,7 @@ from sensorstream.sparql.answerable import HISTORY_GRAPHS
 
 LIVE_STATEMENTS: Final = "live_statements"
 LIVE_TERMS: Final = "live_terms"
+LIVE_STAYS: Final = "live_stays"
 
 _TRIPLE: Final = ("subject", "predicate", "object", "number")
 _TERM: Final = ("id", "kind", "text", "datatype", "language", "number", "moment")

@@ -257,12 +257,12 @@ class _Queries:
         name = f"{_PREFIX}_{node.name}_{next(self._numbers)}"
         if node.name != "terms":
             return exp.to_table(name, alias=alias)
-        columns = [
+        terms = [
             exp.Alias(this=_TERM.get(each, exp.column)(each), alias=exp.to_identifier(each))
             for each in _TABLES["terms"]
         ]
         return exp.Subquery(
-            this=exp.Select(expressions=columns).from_(name),
+            this=exp.Select(expressions=terms).from_(name),
             alias=exp.TableAlias(this=exp.to_identifier(alias)),
         )
 

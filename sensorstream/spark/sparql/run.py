@@ -64,6 +64,7 @@ def check(question: Question) -> None:
         QueryError, UnsupportedQuery: see :func:`run_spark_sparql`.
     """
     for part in nodes(question.query):
+        graphs: tuple[IRI, ...]
         match part:
             case Graph(IRI() as graph, _):
                 graphs = (graph,)
