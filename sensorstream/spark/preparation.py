@@ -19,7 +19,7 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from sensorstream.errors import SparkError
 from sensorstream.spark.class_cache import cache_file, keep
-from sensorstream.spark.session import spark_session
+from sensorstream.spark.launch import spark_session
 from sensorstream.spark.stream_settings import STREAM_SETTINGS
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from sensorstream.history.views import install_views
 from sensorstream.journal.takeover import PutOntology
 from sensorstream.model.schema import Schema
 from sensorstream.settings import Settings
-from sensorstream.spark.session import spark_session
+from sensorstream.spark.launch import spark_session
 from sensorstream.spark.stream_settings import STREAM_SETTINGS
 from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import start_hosts
