@@ -170,7 +170,8 @@ class MemoryApplication(Application):
         self.alert_feed = AlertFeed()
         self.queries = NoQueries()
         self.jobs = OneJob()
-        self._one = OneIndividual()
+        self._individuals = OneIndividual()
+        self._elsewhere = False
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
         self.asked: list[tuple[Question, bool]] = []

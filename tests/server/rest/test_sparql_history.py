@@ -120,7 +120,7 @@ def test_an_answer_that_is_too_large_is_an_error(
         ({"on": "history", "at": "5", "during": "5/6"}, "expected 'at' or 'during', not both"),
         ({"on": "history", "at": "noon"}, "'noon' is not"),
         ({"on": "history", "during": "6/5"}, "'5' is not after '6'"),
-        ({"on": "past"}, "on: expected cache, history or all, not 'past'"),
+        ({"on": "past"}, "on: expected cache, history, all or archive, not 'past'"),
         ({"on": "spark"}, "'sensorstream query --on spark' starts Spark"),
         ({"on": ["all", "cache"]}, "expected the parameter 'on' once, not 2 times"),
         ({"on": "history", "at": ["5", "6"]}, "expected the parameter 'at' once, not 2 times"),
