@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sensorstream.history.views import HISTORY, View
+from sensorstream.history.views import HISTORY, View, look_up_all
 from sensorstream.spark.source_tables import SOURCE_TABLES
 
 
@@ -35,6 +35,7 @@ def view_name(name: str) -> str:
 def view_query(view: View) -> tuple[exp.Select, tuple[ViewSource, ...]]:
     """The query of a view over temporary views of the base tables, and these tables."""
     query = view.query.copy()
+    look_up_all(query)
     _group(query)
     sources: dict[ViewSource, None] = {}
     for table in list(query.find_all(exp.Table)):
