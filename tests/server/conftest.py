@@ -132,7 +132,8 @@ class MemoryApplication(Application):
         )
         self.alert_feed = AlertFeed()
         self.queries = NoQueries()
-        self.individuals = OneIndividual()
+        self._elsewhere = False
+        self._individuals = OneIndividual()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
         self.asked: list[tuple[Question, bool]] = []
