@@ -40,7 +40,8 @@ delete from store.alerts a
 where a.raised_at < current_setting('sensorstream.received_before')::timestamptz
   and not exists (select 1 from store.deliveries d where d.alert_id = a.id);
 
--- Terms that nothing names any more. A server forgets the numbers that it remembers when "removals"
+-- Terms that nothing names any more. The archive's files name terms by number: while there are some,
+-- all terms stay. A server forgets the numbers that it remembers when "removals"
 -- has changed.
 with used as (
   select subject as id from store.statements
@@ -49,7 +50,8 @@ with used as (
   union select name from store.stays
   union select term from store.vocabulary
 )
-delete from store.terms t where not exists (select from used u where u.id = t.id);
+delete from store.terms t where not exists (select from used u where u.id = t.id)
+  and not exists (select from store.archives where state = 'archived');
 
 update store.progress set removals = removals + 1;
 

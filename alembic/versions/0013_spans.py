@@ -1,7 +1,7 @@
 """Statistics of when statements held, and quicker moments
 
 Revision: 0013
-After: 0011
+After: 0012
 """
 
 import sqlalchemy as sa

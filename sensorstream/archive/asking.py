@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Timer
@@ -65,11 +65,17 @@ def run_archive_sql(
 
 
 def open_archive(
-    parts: Sequence[Part], folder: Path, schema: Schema, timeline: Timeline, memory: int
+    parts: Sequence[Part],
+    folder: Path,
+    schema: Schema,
+    timeline: Timeline,
+    memory: int,
+    prepare: Callable[[duckdb.DuckDBPyConnection], None] = lambda _: None,
 ) -> duckdb.DuckDBPyConnection:
     """A DuckDB in memory that has the views of history over some parts, and sees nothing else.
 
-    It opens no other file, loads no extension, and its settings are locked.
+    It opens no other file, loads no extension, and its settings are locked. ``prepare`` makes what
+    a question needs besides, before that.
 
     Raises:
         ArchiveError: a file is missing or damaged.
@@ -99,6 +105,7 @@ def open_archive(
         patterns = {table: list(map(pattern, several)) for table, several in files.items()}
         for statement in definitions(patterns, schema, timeline):
             connection.execute(statement)
+        prepare(connection)
         connection.execute("set search_path = 'history'")
         connection.execute("set lock_configuration = true")
     except duckdb.Error as error:
@@ -121,7 +128,7 @@ def ask(
         QueryError: it is no SELECT, is refused, or needs too much time or memory.
         ArchiveError: a file is missing or damaged.
     """
-    with _explained(), _limited(connection, timeout):
+    with interrupted(connection, timeout):
         statements = connection.extract_statements(text)
         # A COPY could write over the archive's files, which DuckDB may open.
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
@@ -142,13 +149,23 @@ def _rows(reader: pa.RecordBatchReader, limit: int) -> Iterator[tuple[object, ..
             return
 
 
+def batches(
+    connection: duckdb.DuckDBPyConnection, text: str
+) -> Iterator[Sequence[tuple[object, ...]]]:
+    """The rows of a query that the compiler made, while they are computed."""
+    for batch in connection.sql(text).to_arrow_reader(_BATCH):
+        yield list(zip(*(each.to_pylist() for each in batch.columns), strict=True))
+
+
 @contextmanager
-def _limited(connection: duckdb.DuckDBPyConnection, timeout: float) -> Iterator[None]:
+def interrupted(connection: duckdb.DuckDBPyConnection, timeout: float) -> Iterator[None]:
+    """A block whose queries end after some seconds, and whose errors are ours."""
     timer = Timer(timeout, connection.interrupt)
     timer.daemon = True
     timer.start()
     try:
-        yield
+        with _explained():
+            yield
     finally:
         timer.cancel()
 

@@ -1,4 +1,4 @@
-"""``sensorstream query``: SPARQL over the cache, history, or both."""
+"""``sensorstream query``: SPARQL over the cache, history, both, or the archive."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FORMATS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )
 _BINARY: Final = frozenset(("arrow", "parquet"))
-_OF_SUFFIX: Final[Mapping[str, str]] = MappingProxyType(
+OF_SUFFIX: Final[Mapping[str, str]] = MappingProxyType(
     {
         ".json": "json",
         ".srj": "json",
@@ -68,10 +68,10 @@ class Asked:
 @click.option(
     "--on",
     "place",
-    type=click.Choice(["cache", "history", "all", "spark"]),
+    type=click.Choice(["cache", "history", "all", "spark", "archive"]),
     default="cache",
     show_default=True,
-    help="What holds now; what has left the window; both; history, on Spark.",
+    help="What holds now; what has left the window; both; history, on Spark; its archive.",
 )
 @click.option("--at", metavar="TIME", help="Of history: what held at a time of the time line.")
 @click.option("--during", metavar="A/B", help="Of history: what held at any time from A to B.")
@@ -83,7 +83,7 @@ class Asked:
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help=f"Write a file; without --format, its name says the format: {', '.join(_OF_SUFFIX)}.",
+    help=f"Write a file; without --format, its name says the format: {', '.join(OF_SUFFIX)}.",
 )
 def command(
     query: str,
@@ -105,39 +105,37 @@ def command(
         raise click.UsageError("--at or --during: a query has one valid time")
     if place == "cache" and (at is not None or during is not None):
         raise click.UsageError(
-            "the cache knows the present only: --at and --during need --on history or --on all"
+            "the cache knows the present only: --at and --during need --on history, all or archive"
         )
-    chosen = form or _format_of(output)
+    chosen = form or format_of(output)
     if chosen in _BINARY and output is None and sys.stdout.isatty():
         raise click.UsageError(f"{chosen} is binary: name a file with --output")
     text = sys.stdin.read() if query == "-" else query
     asked = Asked(text, place, at, during)
-    if place == "spark":
-        raise click.UsageError(
-            "SPARQL on Spark is not available: use --on history, or SQL with 'sensorstream sql "
-            "--on spark'"
-        )
-    write = _of_history if place == "history" and url is None else _of_server
-    with _target(output) as out:
+    if place == "spark" and url is not None:
+        raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
+    write = _WRITERS.get(place, _of_server) if url is None else _of_server
+    with target(output) as out:
         media_type = write(asked, url, config, _FORMATS[chosen], out, chosen == "json")
         if output is None:
             _show(out, chosen, media_type)
 
 
-def _format_of(output: Path | None) -> str:
+def format_of(output: Path | None) -> str:
+    """The format that the name of a file says; a table without one."""
     if output is None:
         return "table"
-    form = _OF_SUFFIX.get(output.suffix.lower())
+    form = OF_SUFFIX.get(output.suffix.lower())
     if form is None:
         raise click.UsageError(
             f"--output {output}: its name says no format: expected --format, or one of "
-            f"{', '.join(_OF_SUFFIX)}"
+            f"{', '.join(OF_SUFFIX)}"
         )
     return form
 
 
 @contextmanager
-def _target(output: Path | None) -> Iterator[IO[bytes]]:
+def target(output: Path | None) -> Iterator[IO[bytes]]:
     """A file in memory; or the output, which is there only when all has been written."""
     if output is None:
         with SpooledTemporaryFile[bytes](max_size=_IN_MEMORY) as kept:
@@ -181,11 +179,11 @@ def _of_history(
     out: IO[bytes],
     quiet: bool,
 ) -> str:
-    from sensorstream.cli.kept import open_kept
     from sensorstream.cli.lasting import lasting
     from sensorstream.history.asking import formats
-    from sensorstream.history.asking.question import read_question
+    from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.run import Limits, answered
+    from sensorstream.history.opening import open_kept
     from sensorstream.settings import load_settings
 
     settings = load_settings(config)
@@ -194,9 +192,33 @@ def _of_history(
     with ExitStack() as stack:
         say = stack.enter_context(lasting("opening the history", quiet=quiet))
         url = open_kept(history, stack)
-        say("PostgreSQL answers")
         limits = Limits(history.statement_timeout, history.row_limit)
-        return formats.write(stack.enter_context(answered(url, question, limits)), wanted, out)
+        if asked.on == SPARK:
+            from sensorstream.spark.snapshot import Place
+            from sensorstream.spark.sparql.run import run_spark_sparql
+
+            say("Spark starts and answers")
+            answer = run_spark_sparql(
+                Place(url, settings.archive.folder),
+                question,
+                master=settings.spark.master,
+                row_limit=history.row_limit,
+            )
+        elif asked.on == ARCHIVE:
+            from sensorstream.archive.sparql.asking import archive_answered
+            from sensorstream.cli.archived import archive_of
+
+            say("DuckDB answers")
+            answer = stack.enter_context(
+                archive_answered(archive_of(settings, url), question, limits)
+            )
+        else:
+            say("PostgreSQL answers")
+            answer = stack.enter_context(answered(url, question, limits))
+        return formats.write(answer, wanted, out)
+
+
+_WRITERS: Final = MappingProxyType(dict.fromkeys(("history", "archive", "spark"), _of_history))
 
 
 def _show(kept: IO[bytes], form: str, media_type: str) -> None:

@@ -49,8 +49,8 @@ def command(query: str, place: str, config: Path, form: str) -> None:
         raise click.UsageError("Arrow is binary: send it to a file (> answer.arrows) or a program")
     text = sys.stdin.read() if query == "-" else query
     settings = load_settings(config)
-    from sensorstream.cli.kept import open_kept
     from sensorstream.cli.lasting import lasting
+    from sensorstream.history.opening import open_kept
     from sensorstream.history.read_only_sql import names_live
 
     if place == "history" and names_live(text):
@@ -105,9 +105,10 @@ def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of Spark over the history at ``url``."""
     from sensorstream.reasoning.ontology import load_ontology
     from sensorstream.spark.bulk_sql import run_spark_sql
+    from sensorstream.spark.snapshot import Place
 
     return run_spark_sql(
-        url,
+        Place(url, settings.archive.folder),
         text,
         schema=load_ontology(settings.ontology.files).schema,
         timeline=settings.time.timeline,

@@ -62,19 +62,15 @@ def install_live_functions(cursor: extensions.cursor) -> None:
 
 def live_query(query: exp.Select) -> exp.Select:
     """The query of a view of history, asked of the window."""
-
-    def live(node: exp.Expr) -> exp.Expr:
+    changed = query.copy()
+    for node in list(changed.find_all(exp.Table, exp.EQ, exp.Alias)):
         if isinstance(node, exp.Table) and node.name in _FUNCTIONS:
             call = exp.Anonymous(this=_FUNCTIONS[node.name][0])
             alias = exp.TableAlias(this=exp.to_identifier(node.alias))
-            return exp.Table(this=call, db=exp.to_identifier(node.db), alias=alias)
-        if isinstance(node, exp.EQ) and {node.left.name, node.right.name} == _ENDS:
+            node.replace(exp.Table(this=call, db=exp.to_identifier(node.db), alias=alias))
+        elif isinstance(node, exp.EQ) and {node.left.name, node.right.name} == _ENDS:
             # Neither has an end.
-            return exp.true()
-        if isinstance(node, exp.Alias) and node.alias == "superseded":
-            return exp.alias_(exp.false(), node.alias)
-        return node
-
-    changed = query.transform(live)
-    assert isinstance(changed, exp.Select)
+            node.replace(exp.true())
+        elif isinstance(node, exp.Alias) and node.alias == "superseded":
+            node.replace(exp.alias_(exp.false(), node.alias))
     return changed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from time import monotonic
@@ -12,6 +12,7 @@ from typing import Final
 
 import psycopg2
 from psycopg2 import extensions
+from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError, Position, QueryError
 from sensorstream.history.asking.live import LiveSource, begin_question
@@ -228,6 +229,13 @@ def open_reader(url: str) -> extensions.connection:
         )
     connection.rollback()
     return connection
+
+
+def reading_url(url: str) -> str:
+    """The URL of the role as which :func:`open_reader` connects; raises as it does."""
+    with closing(open_reader(url)) as connection:
+        reader = reader_url(url)
+        return reader if connection.info.user == make_url(reader).username else url
 
 
 @contextmanager

@@ -1,4 +1,5 @@
-"""The role of user queries: it may read schema ``history``, terms, stays and statements; no more.
+"""The role of user queries: it may read schema ``history``, and of schema ``store`` what SPARQL and
+Spark need; no more.
 
 It has its own login. To reduce the rights of the writer for a while (``set role``) is not safe: a
 statement can undo that with ``set_config``. Its password is derived from the writer's, so every
@@ -15,7 +16,7 @@ from typing import Final
 from psycopg2 import errors, extensions, sql
 from sqlalchemy.engine import make_url
 
-_READABLE: Final = ("terms", "stays", "statements")
+_READABLE: Final = ("terms", "stays", "statements", "alerts", "archives")
 """The base tables that the reader may read."""
 _DEFAULTS: Final = (
     ("search_path", "history"),

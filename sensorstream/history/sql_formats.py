@@ -126,6 +126,10 @@ PIECES: Final[Mapping[str, Callable[[SqlStream], Iterator[bytes]]]] = MappingPro
     {CSV: csv_pieces, ARROW: arrow_pieces}
 )
 """The writers of the streamed formats, by media type."""
+WHOLE: Final[Mapping[str, Callable[[SqlResult], bytes]]] = MappingProxyType(
+    {CSV: csv_table, ARROW: arrow_table}
+)
+"""The writers of the same formats for a result in memory."""
 
 
 def _taken(sink: io.BytesIO) -> bytes:

@@ -36,6 +36,7 @@ from sensorstream.model.vocabulary import RDF_TYPE
 
 HISTORY: Final = "history"
 _SCHEMAS: Final = (HISTORY, LIVE)
+_OF_HISTORY_ALONE: Final = ("messages", "alerts")
 # The comment of each generated view contains it, so that other views are never touched.
 _MARK: Final = "SensorStream:"
 # In the trees: the number of the IRI that is its argument. The numbers differ between databases.
@@ -46,7 +47,10 @@ _BIGINT_END: Final = "9.2e18"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view: its name, its query, a sentence for people, and the schema that it is in."""
+    """A view: its name, its query, a sentence for people, and the schema that it is in.
+
+    A view of the window has the query of history's; :func:`.live_query` makes its own of it.
+    """
 
     name: str
     query: exp.Select
@@ -62,20 +66,6 @@ def view_definitions(schema: Schema, timeline: Timeline) -> tuple[View, ...]:
         *_fixed_views(timeline),
         *(_class_view(schema, names, each, timeline) for each in sorted(schema.classes)),
         *(_property_view(schema, names[each], each, timeline) for each in properties),
-    )
-
-
-def live_definitions(history: Iterable[View]) -> tuple[View, ...]:
-    """The views of the window: those of history, except the messages and alerts."""
-    return tuple(
-        replace(
-            each,
-            schema=LIVE,
-            query=live_query(each.query),
-            comment=f"what is in the window now, as history.{each.name} has what was",
-        )
-        for each in history
-        if each.name not in ("messages", "alerts")
     )
 
 
@@ -313,11 +303,6 @@ def _parsed(text: str) -> exp.Expr:
     return parse_one(text, dialect="postgres")
 
 
-def _all_definitions(schema: Schema, timeline: Timeline) -> tuple[View, ...]:
-    history = view_definitions(schema, timeline)
-    return (*history, *live_definitions(history))
-
-
 def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     """Make the views of history and window, all or nothing, and let the reader see them.
 
@@ -327,7 +312,7 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
         HistoryError: the database fails, or a view of the user depends on a generated view that has
             to change.
     """
-    definitions = _all_definitions(schema, timeline)
+    definitions = view_definitions(schema, timeline)
     with translating("cannot make the history's views"):
         # In a transaction of its own: the views may have to wait for queries, and the writer must
         # not wait for them.
@@ -342,17 +327,15 @@ def _install(connection: Connection, definitions: Sequence[View], timeline: Time
     cursor = _driver_cursor(connection)
     for name in _SCHEMAS:
         cursor.execute(f"create schema if not exists {name}")
-    views = {_qualified(each): each for each in _numbered(cursor, definitions)}
-    queries = {name: _render(each) for name, each in views.items()}
-    wanted = {name: _comment(each, queries[name]) for name, each in views.items()}
+    wanted = _wanted(cursor, definitions)
     there = _installed(cursor)
     for name in _changed(there, wanted):
         cursor.execute(f"drop view {name}")
     install_live_functions(cursor)
-    for name, query in queries.items():
-        if there.get(name) != wanted[name]:
-            cursor.execute(f"create view {name} as {query}")
-            told = exp.Literal.string(wanted[name]).sql("postgres")
+    for name, (view, comment) in wanted.items():
+        if there.get(name) != comment:
+            cursor.execute(f"create view {name} as {_render(view)}")
+            told = exp.Literal.string(comment).sql("postgres")
             cursor.execute(f"comment on view {name} is {told}")
     install_functions(cursor, timeline)
     admit_reader(cursor, _SCHEMAS)
@@ -368,9 +351,7 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     with translating("cannot check the history's views"), database.connect() as connection:
         cursor = _driver_cursor(connection)
         there = _installed(cursor)
-        views = _numbered(cursor, _all_definitions(schema, timeline))
-        wanted = {_qualified(each): _comment(each, _render(each)) for each in views}
-        changed = _changed(there, wanted)
+        changed = _changed(there, _wanted(cursor, view_definitions(schema, timeline)))
         # What a view's rule depends on, other than the view itself.
         cursor.execute(
             "select distinct r.ev_class::regclass::text, n.nspname, v.relname from pg_depend d "
@@ -400,9 +381,25 @@ def _numbered(cursor: extensions.cursor, views: Iterable[View]) -> list[View]:
     return [numbered(each, numbers) for each in views]
 
 
-def _changed(there: Mapping[str, str], wanted: Mapping[str, str]) -> frozenset[str]:
+def _wanted(cursor: extensions.cursor, definitions: Iterable[View]) -> dict[str, tuple[View, str]]:
+    """The views of history and window with their comments, by their names in SQL."""
+    found: dict[str, tuple[View, str]] = {}
+    for view in _numbered(cursor, definitions):
+        query = _render(view)
+        found[_qualified(view)] = view, _comment(view, query)
+        if view.name not in _OF_HISTORY_ALONE:
+            told = f"what is in the window now, as history.{view.name} has what was"
+            live = replace(view, schema=LIVE, comment=told)
+            # Its own query is made of that when it is needed.
+            found[_qualified(live)] = live, _comment(live, query)
+    return found
+
+
+def _changed(there: Mapping[str, str], wanted: Mapping[str, tuple[View, str]]) -> frozenset[str]:
     """The names of the views that cannot stay as they are."""
-    return frozenset(name for name, comment in there.items() if wanted.get(name) != comment)
+    return frozenset(
+        name for name, comment in there.items() if name not in wanted or wanted[name][1] != comment
+    )
 
 
 def drop_views(connection: Connection) -> None:
@@ -459,7 +456,7 @@ def _render(view: View) -> str:
     that a condition on a time of a view reaches them.
     """
 
-    query = view.query.copy()
+    query = live_query(view.query) if view.schema == LIVE else view.query.copy()
     for node in list(query.find_all(exp.UnixToTime)):
         moment = exp.func("moment", node.this, copy=False)
         node.replace(exp.Dot(this=exp.to_identifier("store"), expression=moment))

@@ -17,9 +17,10 @@ CACHE: Final = "cache"
 HISTORY: Final = "history"
 ALL: Final = "all"
 SPARK: Final = "spark"
-PLACES: Final = (CACHE, HISTORY, ALL, SPARK)
+ARCHIVE: Final = "archive"
+PLACES: Final = (CACHE, HISTORY, ALL, SPARK, ARCHIVE)
 """What a SPARQL query may be asked of: the window with the static data; what left the window; both
-together; the same as history, answered by Spark."""
+together; the same as history, answered by Spark; what left PostgreSQL for the archive."""
 
 
 @dataclass(frozen=True, slots=True)

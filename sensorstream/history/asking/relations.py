@@ -36,20 +36,23 @@ _MARKS: Final = {
 }
 
 
-def scope_of(time: Moment | Interval | None, ids: Mapping[Term, Id], *, live: bool) -> Scope:
+def scope_of(
+    time: Moment | Interval | None, ids: Mapping[Term, Id], *, live: bool, beside: bool = True
+) -> Scope:
     """What a query reads; the default graph is the union of all.
 
     Args:
         time: when a statement must have held; None: ever.
         ids: of the query's constants.
         live: whether the temporary tables of what is in the window now are read too.
+        beside: as in :class:`.Scope`.
     """
     named = {graph: _union(_parts(graph, time, live=live)) for graph in HISTORY_GRAPHS}
     default = _union([_ended(time), *([_standing(time)] if live else ())])
     terms = [_terms("store", "terms")]
     if live:
         terms.append(_terms("pg_temp", LIVE_TERMS))
-    return Scope(default, _union(terms), ids, named)
+    return Scope(default, _union(terms), ids, named, beside)
 
 
 def tell_spans(scope: Scope, time: Moment | Interval | None) -> None:

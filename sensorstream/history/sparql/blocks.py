@@ -220,8 +220,10 @@ def _with_path(compiler: Compiler, below: Relation, triple: _Triple, place: Plac
     assert not isinstance(path, Variable)
     alias, other = compiler.names.fresh("r"), compiler.names.fresh("r")
     known = [_known(compiler, end, below, alias, place) for end in (subject, object_)]
-    paths = Paths(place.graph, compiler.names, compiler.ids)
-    pairs = exp.Lateral(this=table(paths.pairs(path, *known), other))
+    paths = Paths(place.graph, compiler.names, compiler.ids, compiler.beside)
+    pairs: exp.Expr = table(paths.pairs(path, *known), other)
+    if compiler.beside:
+        pairs = exp.Lateral(this=pairs)
     layouts = dict(below.layouts)
     columns, conditions = own_columns(below, alias), []
     fresh: dict[str, exp.Expr] = {}
@@ -247,6 +249,8 @@ def _known(
 ) -> exp.Expr | None:
     if not isinstance(end, Variable):
         return _id(compiler, end)
+    if not compiler.beside:
+        return None
     if end.name in below.layouts:
         return below.layouts[end.name].id_in(alias)
     if place.outer is not None and place.outer.is_certain(end.name):

@@ -70,8 +70,8 @@ class Relation:
 
     ``unique``: no two solutions are equal. ``pending``: they are not, but rows may be: DISTINCT
     is still to come (which may be cheaper after a join). ``order`` names columns that solutions are
-    ordered by, with whether descending. ``keys`` are columns that follow from the others; an index
-    has the rows in their order, so DISTINCT finds the first ones without reading all.
+    ordered by, with whether descending. ``keys`` are columns that follow from the others, in
+    whose order an index has the rows: so the first distinct ones are found without reading all.
     """
 
     tree: exp.Select

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs
@@ -15,8 +16,10 @@ from starlette.exceptions import HTTPException
 from sensorstream.app.application import Application
 from sensorstream.errors import QueryError
 from sensorstream.history.asking import formats
+from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.question import (
     ALL,
+    ARCHIVE,
     CACHE,
     HISTORY,
     SPARK,
@@ -32,7 +35,7 @@ _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
 _NO_UPDATE: Final = "updates are refused: the cache changes by messages and rules only"
 _AT_ONCE: Final = 4
-_SERVED: Final = (CACHE, HISTORY, ALL)
+_SERVED: Final = (CACHE, HISTORY, ALL, ARCHIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +190,12 @@ def _of_history(application: Application, asked: _Request, accept: str) -> Respo
         if _is_update(asked.query):
             raise QueryError(_NO_UPDATE) from None
         raise
-    with application.ask(question, live=asked.on == ALL) as answer:
+    asking: AbstractContextManager[Answer]
+    if asked.on == ARCHIVE:
+        asking = application.ask_archive(question)
+    else:
+        asking = application.ask(question, live=asked.on == ALL)
+    with asking as answer:
         return answer_response(answer, accept)
 
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import anyio
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
-from sensorstream.history.sql_formats import PIECES, json_value
+from sensorstream.errors import QueryError
+from sensorstream.history.asking.question import ARCHIVE, HISTORY
+from sensorstream.history.read_only_sql import SqlResult
+from sensorstream.history.sql_formats import PIECES, WHOLE, json_value
 from sensorstream.server.negotiation import choose
 
 _JSON: Final = "application/json"
 _OFFERED: Final = (_JSON, *PIECES)
+_AT_ONCE: Final = 2
+Place: TypeAlias = Literal["history", "archive"]
 
 
 class SqlBody(BaseModel):
@@ -40,24 +45,33 @@ class TableBody(BaseModel):
 def router(application: Application) -> APIRouter:
     """The SQL resource."""
     routes = APIRouter(tags=["history"])
+    # Each question to the archive may take the memory that archive.memory allows.
+    of_archive = anyio.CapacityLimiter(_AT_ONCE)
 
     @routes.post(
         "/sql",
         summary="Query history",
         responses={200: {"model": TableBody, "content": {each: {} for each in PIECES}}},
     )
-    async def run_sql(body: SqlBody, request: Request) -> Response:
-        """One read-only SQL statement over history.
+    async def run_sql(
+        body: SqlBody, request: Request, on: Annotated[Place, Query()] = HISTORY
+    ) -> Response:
+        """One read-only SQL statement over history, or over its archive in DuckDB's SQL.
 
         In JSON times come as ISO 8601 text, numbers as numbers, bytes as text where they are UTF-8
-        and base64 where not; NaN and infinities as text. CSV and Arrow are streamed, all rows.
+        and base64 where not; NaN and infinities as text. History's CSV and Arrow are streamed, all
+        rows; an answer of the archive ends at the row limit.
         """
         accept = ",".join(request.headers.getlist("accept"))
         media_type = choose(accept, _OFFERED)
         if media_type is None:
             raise HTTPException(406, f"'{accept}' matches none of {', '.join(_OFFERED)}")
+        if on == ARCHIVE:
+            return await run_sync(
+                _of_archive, application, body.query, media_type, limiter=of_archive
+            )
         if media_type == _JSON:
-            return await run_sync(_table, application, body.query)
+            return await run_sync(_table, application.sql, body.query)
         stack, pieces = await run_sync(_begin, application, body.query, media_type)
         return StreamingResponse(
             _stream(stack, pieces), media_type=media_type, headers={"Vary": "Accept"}
@@ -66,8 +80,20 @@ def router(application: Application) -> APIRouter:
     return routes
 
 
-def _table(application: Application, query: str) -> Response:
-    table = application.sql(query)
+def _of_archive(application: Application, query: str, media_type: str) -> Response:
+    if media_type == _JSON:
+        return _table(application.sql_archive, query)
+    table = application.sql_archive(query)
+    if table.truncated:
+        limit = application.settings.history.row_limit
+        raise QueryError(
+            f"the answer has more than {limit} rows: ask for less, or add LIMIT (history.row_limit)"
+        )
+    return Response(WHOLE[media_type](table), media_type=media_type, headers={"Vary": "Accept"})
+
+
+def _table(ask: Callable[[str], SqlResult], query: str) -> Response:
+    table = ask(query)
     return JSONResponse(
         {
             "columns": list(table.columns),

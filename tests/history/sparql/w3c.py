@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import pyoxigraph as ox
 
 from sensorstream.errors import UnsupportedQuery
+from sensorstream.history.sparql.scope import SqlQuery
 from sensorstream.kb.oxigraph import from_oxigraph, to_oxigraph
-from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.sparql.algebra import Query
-from tests.history.sparql.world import World
+from tests.history.sparql.world import Data
 from tests.w3c.checks import read, same_result
 from tests.w3c.manifests import QueryCase
 from tests.w3c.network import files
 from tests.w3c.results import Graph, Result, Solutions, expected, parse_graph
+
+
+class World(Protocol):
+    """Tables for data sets, and queries compiled for them."""
+
+    def load(self, data: Data) -> dict[IRI | None, int]: ...
+
+    def forget(self) -> None: ...
+
+    def compiled(self, query: Query, graphs: dict[IRI | None, int]) -> SqlQuery: ...
+
+    def rows(self, query: SqlQuery) -> list[tuple[Any, ...]]: ...
+
+    def answer(self, query: SqlQuery) -> list[tuple[Term | None, ...]]: ...
+
 
 REFUSED: Final = {
     "sparql11/functions/sha1-01": "SHA1()",

@@ -1,0 +1,86 @@
+"""The functions that a rewritten query needs in DuckDB."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+import duckdb
+from duckdb.func import FunctionNullHandling
+from sqlglot import exp
+
+from sensorstream.archive.sparql import numbers
+from sensorstream.archive.sparql.typing import rewrite_expression
+from sensorstream.history.sparql.lexical import moment_of
+from sensorstream.model.datatypes import NUMERIC_TYPES, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
+
+
+def _upper(text: str) -> str:
+    return text.upper()
+
+
+def _lower(text: str) -> str:
+    return text.lower()
+
+
+def _sha384(text: str) -> str:
+    return hashlib.sha384(text.encode()).hexdigest()
+
+
+def _sha512(text: str) -> str:
+    return hashlib.sha512(text.encode()).hexdigest()
+
+
+_TEXTS: Final = (
+    ("unicode_upper", _upper),
+    ("unicode_lower", _lower),
+    ("sha384_text", _sha384),
+    ("sha512_text", _sha512),
+)
+_NUMERIC: Final = ", ".join(f"'{each}'" for each in sorted(NUMERIC_TYPES))
+_MACROS: Final = rf"""
+-- What is short is read here, all else by the reader of literals.
+create macro literal_number(t, d) as case when d not in ({_NUMERIC}) then null
+    when d = '{XSD_INTEGER}' and regexp_matches(t, '^-?[0-9]{{1,15}}$')
+    or d = '{XSD_DECIMAL}' and regexp_matches(t, '^-?[0-9]{{1,9}}([.][0-9]{{1,6}})?$')
+    or d = '{XSD_DOUBLE}' and regexp_matches(t, '^-?[0-9]{{1,9}}([.][0-9]{{1,6}})?([eE][0-9])?$')
+    then number_of_double(try_cast(t as double)) else number_of_literal(t, d) end;
+-- The part of a text that a pattern, or its first group, matches; null without a match.
+create macro matched(t, pattern, part) as list_transform([t], lambda x:
+    case when regexp_matches(x, pattern) then regexp_extract(x, pattern, part) end)[1];
+-- PostgreSQL knows no year 0.
+create macro is_moment(t) as list_transform([t], lambda x:
+    not starts_with(x, '0000') and try_cast(x as timestamptz) is not null)[1];
+create macro is_date(t) as list_transform([t], lambda x:
+    not starts_with(x, '0000') and try_cast(x as date) is not null)[1];
+create macro literal_parts(id) as
+    regexp_extract(id, '(?s)^"(.*)"(?:@([^"]*)|\^\^([^"]*))$', ['text', 'language', 'datatype']);
+create macro term_kind(id) as case when id is null then null when starts_with(id, '"') then 2
+    when starts_with(id, '_:') then 1 else 0 end;
+create macro term_text(id, parts) as case when starts_with(id, '"') then parts['text']
+    when starts_with(id, '_:') then substr(id, 3) else id end;
+create macro term_language(parts) as nullif(parts['language'], '');
+create macro term_datatype(parts) as case when parts['language'] <> ''
+    then 'http://www.w3.org/1999/02/22-rdf-syntax-ns#langString'
+    else nullif(parts['datatype'], '') end;
+"""
+
+
+def install(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the functions in a connection."""
+    for name, function, arguments, result in numbers.FUNCTIONS:
+        connection.create_function(name, function, arguments, result)
+    for name, text in _TEXTS:
+        connection.create_function(name, text, ["VARCHAR"], "VARCHAR")
+    for name, function, arguments, result in numbers.NULLABLE:
+        connection.create_function(
+            name, function, arguments, result, null_handling=FunctionNullHandling.SPECIAL
+        )
+    connection.execute(numbers.MACROS)
+    connection.execute(_MACROS)
+    connection.execute(_literal_moment())
+
+
+def _literal_moment() -> str:
+    moment = rewrite_expression(moment_of(exp.column("t"), exp.column("d")))
+    return f"create macro literal_moment(t, d) as {moment.sql('duckdb')}"

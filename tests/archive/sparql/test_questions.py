@@ -1,0 +1,95 @@
+"""SPARQL over the archive: as Oxigraph answers it over the same statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psycopg2
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.archive.moving import archive
+from sensorstream.archive.sparql.asking import Archive, archive_answered, archive_plan
+from sensorstream.errors import ArchiveError, QueryError
+from sensorstream.history.asking.question import read_question
+from sensorstream.history.asking.run import Limits
+from sensorstream.model.timeline import Timeline
+from tests.history import house
+
+LIMITS = Limits(30.0, 10_000)
+LINE = Timeline.INTEGER
+
+
+class Archived:
+    """The house's history, all in its archive; and what Oxigraph knows of it by time."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.stores = {
+            case.question.time: house.exported(url, case.question.time) for case in house.cases()
+        }
+        archive(url, folder, 10**9, LINE)
+        self.archive = Archive(url, folder, LINE, 512)
+
+
+@pytest.fixture(scope="module")
+def archived(new_database: Callable[[], str]) -> Iterator[Archived]:
+    url = new_database()
+    with TemporaryDirectory() as folder:
+        with Application.open(house.settings(Path(folder), url)) as application:
+            for each in [application.submit(content, "house") for content in house.messages()]:
+                assert each.result(60).status.value == "accepted"
+        yield Archived(url, Path(folder) / "archive")
+
+
+def test_postgresql_has_no_statements_left(archived: Archived) -> None:
+    with psycopg2.connect(archived.archive.url) as connection, connection.cursor() as cursor:
+        cursor.execute("select count(*) from store.statements")
+        assert cursor.fetchone() == (0,)
+
+
+@pytest.mark.parametrize("case", house.cases(), ids=lambda case: case.name)
+def test_an_answer_is_that_of_oxigraph(archived: Archived, case: house.Case) -> None:
+    with archive_answered(archived.archive, case.question, LIMITS) as answer:
+        found = house.comparable(answer, case)
+    assert found == house.expected(archived.stores[case.question.time], case)
+
+
+def ask(archive: Archive, text: str, limits: Limits = LIMITS) -> int:
+    with archive_answered(archive, read_question(text, LINE), limits) as answer:
+        return len(list(getattr(answer, "rows", ())))
+
+
+def test_an_answer_with_too_many_rows_is_an_error_and_never_cut_off(archived: Archived) -> None:
+    text = "SELECT * { ?s ?p ?o } LIMIT 11"
+    assert ask(archived.archive, text, Limits(30.0, 11)) == 11
+    with pytest.raises(QueryError, match=r"more than 10 rows: .* LIMIT \(history\.row_limit\)"):
+        ask(archived.archive, text, Limits(30.0, 10))
+
+
+def test_a_query_may_not_take_for_ever(archived: Archived) -> None:
+    text = "SELECT (COUNT(*) AS ?n) { " + "".join(f"?s{n} ?p{n} ?o{n} . " for n in range(9)) + "}"
+    with pytest.raises(QueryError, match="longer than"):
+        ask(archived.archive, text, Limits(0.3, 100))
+
+
+@pytest.mark.parametrize("text", ["'; drop table store.terms; --", "$1 %s", "{}", "\\\\", "$$"])
+def test_a_constant_stays_a_constant(archived: Archived, text: str) -> None:
+    assert ask(archived.archive, f'SELECT ("{text}" AS ?x) {{ }}') == 1
+    assert ask(archived.archive, f'SELECT ?s {{ ?s ?p "{text}" }}') == 0
+
+
+def test_the_plan_shows_the_sql_and_what_duckdb_does(archived: Archived) -> None:
+    question = read_question("SELECT ?s { ?s ?p 5 } LIMIT 3", LINE)
+    sql, plan = archive_plan(archived.archive, question, LIMITS)
+    assert "store.statements" in sql
+    assert "READ_PARQUET" in plan
+    _, run = archive_plan(archived.archive, question, LIMITS, analyze=True)
+    assert "Total Time" in run
+
+
+def test_a_file_that_is_missing_is_told(archived: Archived) -> None:
+    elsewhere = Archive(archived.archive.url, archived.archive.folder / "no", LINE, 512)
+    with pytest.raises(ArchiveError, match="is missing"):
+        ask(elsewhere, "SELECT * { ?s ?p ?o }")
