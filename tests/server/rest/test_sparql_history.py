@@ -43,6 +43,13 @@ def test_a_question_to_history_may_come_in_three_ways(
         assert (question.time, asked_live) == (time, live)
 
 
+def test_the_archive_is_asked_apart(client: httpx.Client, application: Any) -> None:
+    answer = client.get("/sparql", params={"query": SELECT, "on": "archive", "at": "50"})
+    assert [row["name"]["value"] for row in answer.json()["results"]["bindings"]] == ["Ada"]
+    question, place = application.asked[-1]
+    assert (question.time, place) == (Moment(50), "archive")
+
+
 def test_the_cache_is_asked_by_default(client: httpx.Client, application: Any) -> None:
     before = len(application.asked)
     for parameters in ({}, {"on": "cache"}):
@@ -120,7 +127,7 @@ def test_an_answer_that_is_too_large_is_an_error(
         ({"on": "history", "at": "5", "during": "5/6"}, "expected 'at' or 'during', not both"),
         ({"on": "history", "at": "noon"}, "'noon' is not"),
         ({"on": "history", "during": "6/5"}, "'5' is not after '6'"),
-        ({"on": "past"}, "on: expected cache, history or all, not 'past'"),
+        ({"on": "past"}, "on: expected cache, history, all or archive, not 'past'"),
         ({"on": "spark"}, "'sensorstream query --on spark' starts Spark"),
         ({"on": ["all", "cache"]}, "expected the parameter 'on' once, not 2 times"),
         ({"on": "history", "at": ["5", "6"]}, "expected the parameter 'at' once, not 2 times"),
