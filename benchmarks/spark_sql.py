@@ -1,7 +1,8 @@
 """Questions over a large history, on PostgreSQL and on Spark: ``python -m benchmarks.spark_sql``.
 
 The history is that of :mod:`benchmarks.history`: eight statements an individual. Spark is warm: one
-session answers all questions, each of them twice, and the second time counts. The memory is the
+session answers all questions, each of them twice, and the second time counts. The ratio is how many
+times faster than PostgreSQL Spark is. The memory is the
 most that this process, the JVM and Spark's Python workers had in all.
 """
 
@@ -11,22 +12,28 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import psutil
 
-from benchmarks.history import LINE, SCHEMA, STATEMENTS, load
+from benchmarks.history import DAY, DAYS, EX, LINE, SCHEMA, START, STATEMENTS, load
+from sensorstream.archive.moving import archive
 from sensorstream.history import embedded
 from sensorstream.history.database import connect
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.views import view_definitions
 from sensorstream.spark.bulk_sql import ask
 from sensorstream.spark.session import spark_session
+from sensorstream.spark.snapshot import Place
 from sensorstream.spark.translation.described import prepare
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 QUESTIONS: Final = {
     "count the statements": "select count(*) from statements",
@@ -45,40 +52,71 @@ QUESTIONS: Final = {
         "and a.has_x_location = b.has_x_location and a.iri < b.iri"
     ),
     "one property": "select min(value) as low, max(value) as high from has_x_location",
+    "one hour": (
+        "select count(*), avg(number) from statements where valid_from <= '2014-08-05T12:00:00Z' "
+        "and valid_to > '2014-08-05T11:00:00Z'"
+    ),
+    "one human": f"select count(*), max(object) from statements where subject = '{EX}human-77'",
 }
+VIEWS: Final = view_definitions(SCHEMA, LINE)
 TIMEOUT: Final = 900
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Load, ask both, print."""
+    """Load, ask both, print; for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--statements", type=float, default=1.0, help="in millions: 1, 5, 20")
+    parser.add_argument(
+        "--statements", type=float, nargs="+", default=[1.0], help="in millions: 1 5 20"
+    )
     parser.add_argument("--master", default="local[*]")
+    parser.add_argument("--archived", action="store_true", help="once more, with half in Parquet")
     options = parser.parse_args(arguments)
-    views = view_definitions(SCHEMA, LINE)
-    with (
-        tempfile.TemporaryDirectory(prefix="sensorstream-bench-") as folder,
-        embedded.start(Path(folder)) as server,
-    ):
-        url = server.url
-        load(url, round(options.statements * 1e6) // STATEMENTS)
-        connection = connect(url)
+    for millions in options.statements:
+        print(f"{millions:g} million statements")
+        with (
+            tempfile.TemporaryDirectory(prefix="sensorstream-bench-") as folder,
+            embedded.start(Path(folder)) as server,
+        ):
+            place = Place(server.url, Path(folder) / "archive")
+            load(place.url, round(millions * 1e6) // STATEMENTS)
+            _vacuum(place.url)
+            begun = time.perf_counter()
+            with spark_session(options.master) as spark, _Memory() as memory:
+                print(f"{'Spark starts':40}{time.perf_counter() - begun:12.1f} s")
+                told = _compared(spark, place)
+                if options.archived:
+                    archive(place.url, place.archive, LINE.of(START) + DAYS // 2 * DAY, LINE)
+                    _vacuum(place.url)
+                    print("half of the days archived, beside PostgreSQL with all")
+                    _compared(spark, place, told)
+                print(f"{'most memory of Spark':40}{memory.most / 2**20:12.0f} MiB")
+    return 0
+
+
+def _vacuum(url: str) -> None:
+    with closing(connect(url)) as connection:
         connection.autocommit = True
         connection.cursor().execute("vacuum analyze")
-        connection.close()
-        begun = time.perf_counter()
-        with spark_session(options.master) as spark, _Memory() as memory:
-            print(f"{'Spark starts':40}{time.perf_counter() - begun:12.1f} s")
-            print(f"{'question':40}{'PostgreSQL s':>14}{'Spark s':>10}{'ratio':>8}")
-            for name, text in QUESTIONS.items():
-                there, took = _timed(partial(run_sql, url, text, timeout=TIMEOUT, row_limit=1000))
-                prepared = prepare(url, text, timeout=TIMEOUT)
-                for _ in range(2):
-                    here, spent = _timed(partial(ask, spark, url, views, prepared, row_limit=1000))
-                same = "" if here == there else "  THE ANSWERS DIFFER"
-                print(f"{name:40}{took:14.2f}{spent:10.2f}{took / spent:8.2f}{same}", flush=True)
-            print(f"{'most memory of Spark':40}{memory.most / 2**20:12.0f} MiB")
-    return 0
+
+
+def _compared(
+    spark: SparkSession,
+    place: Place,
+    before: Mapping[str, tuple[SqlResult, float]] | None = None,
+) -> Mapping[str, tuple[SqlResult, float]]:
+    """Ask both and print; ``before``: what PostgreSQL has answered, and in how many seconds."""
+    told = dict(before or {})
+    print(f"{'question':40}{'PostgreSQL s':>14}{'Spark s':>10}{'ratio':>8}")
+    for name, text in QUESTIONS.items():
+        if before is None:
+            told[name] = _timed(partial(run_sql, place.url, text, timeout=TIMEOUT, row_limit=1000))
+        there, took = told[name]
+        prepared = prepare(place.url, text, timeout=TIMEOUT)
+        for _ in range(2):
+            here, spent = _timed(partial(ask, spark, place, VIEWS, prepared, row_limit=1000))
+        same = "" if here == there else "  THE ANSWERS DIFFER"
+        print(f"{name:40}{took:14.2f}{spent:10.2f}{took / spent:8.2f}{same}", flush=True)
+    return told
 
 
 def _timed(question: Callable[[], SqlResult]) -> tuple[SqlResult, float]:

@@ -22,13 +22,13 @@ import psutil
 
 from sensorstream.app.wiring import build_machine, read_deployment
 from sensorstream.history import embedded
+from sensorstream.history.position import PositionReader
 from sensorstream.history.store import PostgresStore, Writes
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 from sensorstream.resources import bundled
 from sensorstream.settings import OntologySettings, RuleSettings, Settings
 from sensorstream.simulation.tracker import tracker_messages
-from sensorstream.streaming.position import PositionReader
 from sensorstream.streaming.stream import running_stream
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)

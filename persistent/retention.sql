@@ -13,12 +13,18 @@ where valid_to < current_setting('sensorstream.ended_before')::bigint;
 delete from store.stays
 where expired_at < current_setting('sensorstream.ended_before')::bigint;
 
--- A restart reads the journal from a checkpoint on: from the older one, if the newest is damaged. The
+-- A restart reads the journal from a checkpoint on: from the older one, if the newest is damaged. If
+-- the engines run on Spark, their state covers all batches but the last, which may be repeated. The
 -- last message stays in any case: its number says where to go on counting.
 delete from store.messages
 where received_at < current_setting('sensorstream.received_before')::timestamptz
-  and kind <> 'ontology' -- a restart needs the one in force
-  and seq <= (select coalesce(min(seq), 0) from store.checkpoints)
+  -- A restart needs the ontology in force, and engines of new keys the queries.
+  and kind not in ('ontology', 'query', 'query-end')
+  and seq <= (
+    select case when runner ->> 'kind' = 'spark' then covered
+      else (select coalesce(min(seq), 0) from store.checkpoints) end
+    from store.pipeline
+  )
   and seq < (select max(seq) from store.messages);
 
 delete from store.deliveries d
@@ -34,7 +40,8 @@ delete from store.alerts a
 where a.raised_at < current_setting('sensorstream.received_before')::timestamptz
   and not exists (select 1 from store.deliveries d where d.alert_id = a.id);
 
--- Terms that nothing names any more. A server forgets the numbers that it remembers when "removals"
+-- Terms that nothing names any more. The archive's files name terms by number: while there are some,
+-- all terms stay. A server forgets the numbers that it remembers when "removals"
 -- has changed.
 with used as (
   select subject as id from store.statements
@@ -43,7 +50,8 @@ with used as (
   union select name from store.stays
   union select term from store.vocabulary
 )
-delete from store.terms t where not exists (select from used u where u.id = t.id);
+delete from store.terms t where not exists (select from used u where u.id = t.id)
+  and not exists (select from store.archives where state = 'archived');
 
 update store.progress set removals = removals + 1;
 

@@ -11,6 +11,7 @@ from sensorstream.history.views import view_definitions
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.settings import load_settings
 from sensorstream.spark.bulk_sql import answering
+from sensorstream.spark.snapshot import Place
 from sensorstream.spark.translation.described import prepare
 
 
@@ -29,7 +30,8 @@ def main() -> None:
     spark = SparkSession.builder.appName("SensorStream SQL").getOrCreate()
     limit = settings.history.statement_timeout
     query = prepare(settings.history.url, given.query, timeout=limit)
-    with answering(spark, settings.history.url, views, query) as answer:
+    place = Place(settings.history.url, settings.archive.folder)
+    with answering(spark, place, views, query) as answer:
         answer.write.parquet(given.output)
 
 

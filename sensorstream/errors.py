@@ -24,6 +24,7 @@
     ├── BackgroundError          a file of background knowledge that cannot be read or found
     ├── QueryError               a SPARQL or SQL text that cannot be run
     │   ├── QueryConflict        a continuous query whose name is taken, or one too many
+    │   ├── UnknownAlert         an alert that is not kept
     │   ├── UnknownIndividual    an individual that is neither in the window nor in history
     │   ├── UnknownQuery         a continuous query that does not exist
     │   ├── UnsupportedQuery     a continuous query that no stream can answer
@@ -279,6 +280,12 @@ class QueryConflict(QueryError):
     """A continuous query whose name is taken, or one more than may run."""
 
     code = "query-conflict"
+
+
+class UnknownAlert(QueryError):
+    """No alert that is kept has this id."""
+
+    code = "unknown-alert"
 
 
 class UnknownIndividual(QueryError):

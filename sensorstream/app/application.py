@@ -31,25 +31,34 @@ from sensorstream.app.progress import Progress, silent
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
-from sensorstream.app.standing import standing
+from sensorstream.app.standing import present
+from sensorstream.app.stream_time import StreamTime
 from sensorstream.app.window_view import WindowView, view_window
-from sensorstream.app.wiring import Deployment, audit_period, build_machine, read_deployment
+from sensorstream.app.wiring import (
+    Deployment,
+    audit_period,
+    build_machine,
+    read_deployment,
+    runner_of,
+    version_of,
+)
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, QueryError, RunsOnSpark, Unavailable
 from sensorstream.extras import require
 from sensorstream.history import embedded
-from sensorstream.history.alerts import alerts_after, alerts_before
+from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.asking.answer import Answer
-from sensorstream.history.asking.live import Standing
+from sensorstream.history.asking.live import Present
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
-from sensorstream.history.read_only_sql import SqlResult, SqlStream, open_sql
+from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
+from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
 from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.entry import Target
@@ -110,6 +119,7 @@ class Application:
         self._stack = stack
         self._metrics = Metrics()
         self._probes: list[Callable[[], Sequence[Part]]] = []
+        self._news: News | None = None
         progress("reading the ontology and the rules")
         # The engines run on Spark: this one holds nothing, so it needs no reasoner.
         self._elsewhere = settings.pipeline.runner == "spark"
@@ -121,9 +131,10 @@ class Application:
         progress("opening the history")
         store = self._open_store()
         stack.callback(store.close)
+        claim(self.url, runner_of(deployment))
         start = Start(store.last_seq()) if self._elsewhere else find_start(store)
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
-        deployment, put = _in_force(deployment, store, start.seq)
+        deployment, put = in_force(deployment, store, start.seq)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
@@ -138,6 +149,9 @@ class Application:
         if self._elsewhere:
             _know_queries(target, self.url)
         else:
+            if put is None:
+                since = None if start.state is None else start.state.window.counters.now
+                store.record_ontology(version_of(deployment, start.seq, since))
             entries = store.last_seq() - start.seq
             rebuilding = "rebuilding the window from the journal"
             progress(rebuilding, f"0 of {entries} entries")
@@ -163,6 +177,9 @@ class Application:
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
         )
         self._set_outputs()
+        time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
+        if time is not None:
+            stack.callback(time.close)
         self._pipeline = Pipeline(
             target,
             store,
@@ -172,13 +189,18 @@ class Application:
             on_commit=self._announce,
             publish=log.publish,
             reopen=self._open_store,
-            applies=not self._elsewhere,
+            elsewhere=None if time is None else time.due,
         )
         self._sources = set(settings.sources)
         self.queries = Queries(
-            machine.engine, self._pipeline, log, deployment.timeline, self._known_to_queries
+            machine.engine,
+            self._pipeline,
+            log,
+            deployment.timeline,
+            self._known_to_queries,
+            self._check_here,
         )
-        self.individuals = Individuals(
+        self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.history.statement_timeout
         )
         self._dispatcher.start()
@@ -186,7 +208,7 @@ class Application:
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
         if self._elsewhere:
-            news = News(self.url, self._announce)
+            news = self._news = News(self.url, self._announce, self.metrics)
             news.start()
             stack.callback(news.stop)
         revival = Revival(machine.engine, exchange, self._pipeline)
@@ -246,6 +268,16 @@ class Application:
         return self._timeline
 
     @property
+    def individuals(self) -> Individuals:
+        """What is known of individuals.
+
+        Raises:
+            RunsOnSpark: what holds now is not here.
+        """
+        self._check_here("what is known of an individual now", "ask /sparql with on=history")
+        return self._individuals
+
+    @property
     def metrics(self) -> CollectorRegistry:
         return self._metrics.registry
 
@@ -282,8 +314,14 @@ class Application:
         return self._snapshot.read(text, default_graphs=default_graphs, named_graphs=named_graphs)
 
     def ask(self, question: Question, *, live: bool) -> AbstractContextManager[Answer]:
-        """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`."""
-        return answered(self.url, question, self._limits, self._standing if live else None)
+        """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`.
+
+        Raises:
+            RunsOnSpark: what holds now is not here.
+        """
+        if live:
+            self._check_here("what holds now", "ask on=history")
+        return answered(self.url, question, self._limits, self._present if live else None)
 
     @contextmanager
     def ask_archive(self, question: Question) -> Iterator[Answer]:
@@ -311,8 +349,14 @@ class Application:
         return told
 
     def plan_of(self, question: Question, *, live: bool, analyze: bool) -> tuple[str, str]:
-        """The SQL and PostgreSQL's plan of a question; see :func:`.plan_of`."""
-        source = self._standing if live else None
+        """The SQL and PostgreSQL's plan of a question; see :func:`.plan_of`.
+
+        Raises:
+            RunsOnSpark: what holds now is not here.
+        """
+        if live:
+            self._check_here("what holds now", "ask on=history")
+        source = self._present if live else None
         return plan_of(self.url, question, self._limits, source, analyze=analyze)
 
     @property
@@ -320,12 +364,12 @@ class Application:
         history = self.settings.history
         return Limits(history.statement_timeout, history.row_limit)
 
-    def _standing(self, fix: Callable[[], None]) -> Sequence[Standing]:
+    def _present(self, fix: Callable[[], None]) -> Present:
         """What holds now, and the database's snapshot of the same instant."""
 
-        def read() -> Sequence[Standing]:
+        def read() -> Present:
             fix()
-            return list(standing(self._engine))
+            return present(self._engine)
 
         try:
             return self._pipeline.settled(read).result(self._limits.timeout)
@@ -341,7 +385,9 @@ class Application:
 
         Raises:
             ReasonerError: HermiT did not finish in time, or failed.
+            RunsOnSpark: the engines are not here.
         """
+        self._check_here("an audit")
         return self._auditor.audit(seconds)
 
     def rules(self) -> Sequence[InForce]:
@@ -395,8 +441,18 @@ class Application:
             return stream.result(self.settings.history.row_limit)
 
     def sql_stream(self, text: str) -> AbstractContextManager[SqlStream]:
-        """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`."""
-        return open_sql(self.url, text, timeout=self.settings.history.statement_timeout)
+        """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`.
+
+        If it names the schema ``live``, that shows the window, at the instant of the history.
+
+        Raises:
+            RunsOnSpark: it does, and the engines are not here.
+        """
+        live = None
+        if names_live(text):
+            self._check_here("live")
+            live = self._present
+        return open_sql(self.url, text, timeout=self.settings.history.statement_timeout, live=live)
 
     def sql_archive(self, text: str) -> SqlResult:
         """One SQL statement over the archive; see :func:`.run_archive_sql`.
@@ -426,6 +482,12 @@ class Application:
     def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
         """Kept alerts, oldest first, with ``seq`` above the given one."""
         return alerts_after(self._database, limit, seq)
+
+    def messages_behind(
+        self, alert: str, limit: int, after: int = 0
+    ) -> tuple[RaisedAlert, Sequence[Behind]]:
+        """The messages that led to an alert; see :func:`.messages_behind`."""
+        return messages_behind(self._database, alert, limit, after)
 
     def register_webhook(
         self, url: str, secret: str | None = None, queries: Sequence[str] = ()
@@ -488,11 +550,18 @@ class Application:
             Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
             # The server accepts messages without it, too.
             Part("reasoner", ready=True, detail=away and f"the plain profile stands in: {away}"),
+            *self._spark(),
             history if trouble is None else Part("history", ready=False, detail=str(trouble)),
             Part("deliveries", self._dispatcher.running),
             *self._outputs(),
             *(part for probe in self._probes for part in probe()),
         )
+
+    def _spark(self) -> Iterator[Part]:
+        """How far the pipeline on Spark is; messages are accepted without it, too."""
+        if self._news is not None:
+            position = self._news.position
+            yield Part("spark", ready=True, detail="" if position is None else str(position))
 
     def _check(self, name: str, probe: Callable[[], object]) -> Part:
         try:
@@ -538,7 +607,7 @@ def _know_queries(target: Target, url: str) -> None:
         replay(record_of(row), target, ())
 
 
-def _in_force(
+def in_force(
     deployment: Deployment, store: PostgresStore, seq: int
 ) -> tuple[Deployment, OntologyText | None]:
     """The deployment with the ontology in force after an entry; and that ontology if it was put."""

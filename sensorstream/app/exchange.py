@@ -32,8 +32,9 @@ from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.aside import Aside
-from sensorstream.reasoning.ontology import parse_ontology
+from sensorstream.reasoning.ontology import Ontology, parse_ontology
 from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.settings import Settings
 
 _LOG = logging.getLogger(__name__)
 _FIRST_WAIT: Final = 1.0
@@ -58,8 +59,13 @@ class Exchange:
         mapper: Mapper,
         deployment: Deployment,
         put: OntologyText | None = None,
+        read: Callable[[Settings, Ontology], Deployment] = read_deployment,
     ) -> None:
-        """``put`` is the ontology in force; None: the ontology of the settings' files."""
+        """``put`` is the ontology in force; None: the ontology of the settings' files.
+
+        ``read`` makes the deployment with another ontology.
+        """
+        self._read = read
         self._engine = engine
         self.mapper = mapper
         self.deployment = deployment
@@ -76,7 +82,7 @@ class Exchange:
                 filter.
             ReasonerError: the new reasoner failed.
         """
-        deployment = read_deployment(self.deployment.settings, parse_ontology(content, media_type))
+        deployment = self._read(self.deployment.settings, parse_ontology(content, media_type))
         return NewOntology(self._engine, _aside(deployment), self, deployment)
 
     def with_reasoner(self) -> NewReasoner:

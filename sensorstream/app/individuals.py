@@ -139,20 +139,22 @@ class Individuals:
     def _live(self, names: Sequence[Subject]) -> dict[Subject, list[Latest]]:
         """The values of those that are in the window."""
         found: dict[Subject, list[Latest]] = {}
-        kb = self._engine.kb
+        kb, begun = self._engine.kb, self._engine.inferences.begun()
         for name in names:
             individual = self._engine.window.get(name)
             if individual is None:
                 continue
-            derived = Provenance(individual.message, individual.time)
+            # Of a partition that is not its own.
+            newest = Provenance(individual.message, individual.time)
             values = found[name] = []
             for triple in kb.match(name, None, None):
                 origins = kb.origins(triple)
                 if Origin.WINDOW in origins:
-                    said = individual.statements.get(triple, derived)
+                    said = individual.statements.get(triple, newest)
                     values.append(Latest(triple, said, None, inferred=False))
                 if Origin.INFERRED in origins:
-                    values.append(Latest(triple, derived, None, inferred=True))
+                    caused = begun[triple].provenance
+                    values.append(Latest(triple, caused, None, inferred=True))
         return found
 
     def _known(

@@ -36,6 +36,7 @@ from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.store import Store
 from sensorstream.journal.tick import Tick
+from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.resilient import ResilientReasoner
 
 _LOG = logging.getLogger(__name__)
@@ -76,8 +77,9 @@ class Pipeline:
     ``on_commit`` is called in the pipeline's thread after every commit that has alerts or entries
     of the outbox; ``publish`` with the reports of continuous queries, after they are committed.
     ``reopen`` opens the store again when it was lost; until it succeeds, messages wait.
-    ``applies`` is False where another process applies the entries: messages enter the journal, and
-    no more; the engine here is empty and knows the continuous queries only, to check registrations.
+    ``elsewhere`` is given where another process applies the entries: messages enter the journal,
+    and no more; the engine here is empty and knows the continuous queries only, to check new ones.
+    Asked with a time of arrival, it gives the entry by which that process is to hear of it, if any.
     """
 
     def __init__(
@@ -91,7 +93,7 @@ class Pipeline:
         on_commit: Callable[[], None],
         publish: Callable[[Sequence[QueryReport]], None],
         reopen: Callable[[], Store],
-        applies: bool = True,
+        elsewhere: Callable[[Instant], Entry | None] | None = None,
     ) -> None:
         self.lock = Lock()
         self._target = target
@@ -104,7 +106,10 @@ class Pipeline:
         self._on_commit = on_commit
         self._publish = publish
         self._reopen = reopen
-        self._applies = applies
+        self._elsewhere = elsewhere
+        self._applies = elsewhere is None
+        # From which time of arrival on it is asked again.
+        self._ask_at = 0
         self._seq = self._checkpoint_seq = store.last_seq()
         self._queue: queue.Queue[_Waiting | _Wake | None] = queue.Queue(_QUEUE)
         # What waits to read between two groups, with its future.
@@ -241,6 +246,8 @@ class Pipeline:
                     self._work_alone(alone)
                 elif not group:
                     self._tick()
+                if self._elsewhere is not None:
+                    self._pass_time(self._elsewhere)
                 self._let_read()
                 self._metrics.waiting.set(self._queue.qsize())
             self._checkpoint()
@@ -275,7 +282,7 @@ class Pipeline:
 
     def _nap(self) -> float | None:
         """Seconds to wait for a message before the clock may change something; None: no limit."""
-        due = self._engine.due if self._applies else None
+        due = self._engine.due if self._applies else self._ask_at
         if due is None:
             return None
         left = due - self._timeline.of(self._clock.now())
@@ -374,8 +381,15 @@ class Pipeline:
     def _tick(self) -> None:
         """Advance the engine to the clock's time, if it has something due by then."""
         now, due = self._timeline.of(self._clock.now()), self._engine.due
-        if due is not None and now >= due:
+        if self._applies and due is not None and now >= due:
             self._work([_Waiting(Tick(self._engine.tick_content(now)))])
+
+    def _pass_time(self, elsewhere: Callable[[Instant], Entry | None]) -> None:
+        """Tell time to those who apply the entries, if they wait for it."""
+        now = self._timeline.of(self._clock.now())
+        if now >= self._ask_at and (entry := elsewhere(now)) is not None:
+            self._work([_Waiting(entry)])
+        self._ask_at = max(self._ask_at, now + self._timeline.of_wall_time(_NAP))
 
     def _journal(self, entries: Sequence[Entry]) -> list[Record]:
         now = self._clock.now()

@@ -71,8 +71,14 @@ class Queries:
         log: ReportLog,
         timeline: Timeline,
         known: Callable[[], Known],
+        check_here: Callable[[str, str], None],
     ) -> None:
-        """Take the engine that runs them; ``known`` gives the context that notes on texts use."""
+        """Take the engine that runs them; ``known`` gives the context that notes on texts use.
+
+        ``check_here`` raises :class:`RunsOnSpark` with what is asked, and the way out, where other
+        engines run them.
+        """
+        self._check_here = check_here
         self.log = log
         self._time = partial(plain_time, timeline=timeline)
         self._engine = engine
@@ -136,12 +142,22 @@ class Queries:
         with self.locked(name) as running:
             return self._view(running)
 
+    def check_followed(self) -> None:
+        """Check that reports can be followed here.
+
+        Raises:
+            RunsOnSpark: other engines run the queries.
+        """
+        self._check_here("the results of a query", "let a webhook or an output deliver its reports")
+
     def results(self, name: str) -> ResultSet:
         """The whole result of a query as it is now.
 
         Raises:
             UnknownQuery: there is no query of this name.
+            RunsOnSpark: other engines run the queries.
         """
+        self.check_followed()
         with self.locked(name) as running:
             match running.query.form:
                 case Ask():
@@ -164,7 +180,9 @@ class Queries:
 
         Raises:
             UnknownQuery: there is no query of this name.
+            RunsOnSpark: other engines run the queries.
         """
+        self.check_followed()
         with self.locked(name) as running:
             return graph_data(running, self._time)
 
@@ -182,7 +200,9 @@ class Queries:
 
         Raises:
             UnknownQuery: there is no query of this name.
+            RunsOnSpark: other engines run the queries.
         """
+        self.check_followed()
         with self.locked(name):
             return self._engine.queries.processor.trace(name, self._time).last(last)
 

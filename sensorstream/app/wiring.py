@@ -17,6 +17,8 @@ from sensorstream.engine.filters import Filter
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import Shedding
 from sensorstream.errors import SettingsError, TermError
+from sensorstream.history.runner import Runner
+from sensorstream.journal.records import OntologyVersion
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.language.parser import parse
@@ -25,7 +27,7 @@ from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.mapping.reference_data import ReferenceData
-from sensorstream.model.timeline import Timeline
+from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
@@ -33,6 +35,7 @@ from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
 from sensorstream.settings import Settings
+from sensorstream.window.partition import SOURCE
 from sensorstream.window.spec import Partition, WindowSpec
 from sensorstream.window.window import make_window
 
@@ -64,6 +67,16 @@ class Machine:
     engine: Engine
     mapper: Mapper
     snapshot: Snapshot
+
+
+def runner_of(deployment: Deployment) -> Runner:
+    """The runner that the settings ask for, as the history knows it."""
+    pipeline, partition = deployment.settings.pipeline, deployment.partition
+    by_source = partition is not None and partition.property is None
+    by_count = deployment.window.physical and deployment.disorder is None
+    if pipeline.runner == "spark":
+        return Runner("spark", pipeline.key, by_count)
+    return Runner("engine", SOURCE if by_source else "", by_count)
 
 
 def read_rules(files: Sequence[Path]) -> list[RuleFile]:
@@ -160,6 +173,15 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
         heap=reasoning.heap,
         explain=reasoning.explain,
     )
+
+
+def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> OntologyVersion:
+    """The ontology of the settings' files, as it is recorded when an engine starts with it.
+
+    It is in force for the journal's entries after ``seq``, from ``valid_from`` on.
+    """
+    content = deployment.ontology.ntriples()
+    return OntologyVersion(seq, valid_from, content, "application/n-triples")
 
 
 def build_machine(

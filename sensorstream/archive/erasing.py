@@ -8,7 +8,7 @@ kill before the end of that transaction changes nothing; the next run deletes th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 KEPT: Final = "ontologies that name it, kept"
 """What is counted, but not erased."""
 _NO_TERM: Final = 0
+# The columns of the files that hold the numbers of terms.
+_NUMBERS: Final = {STATEMENTS: ("subject_id", "predicate_id", "object_id"), STAYS: ("name_id",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,9 @@ def erase(
                 return Erased(counts)
             new = _rewrite(url, folder, held, say)
             say("erasing")
+            _mark_terms(
+                cursor, [each for each in archived if each.id not in held.rows], new, folder
+            )
             _delete(cursor)
             for before, after in new:
                 record(cursor, replace(before, state=State.DELETED))
@@ -198,7 +203,7 @@ def _quoted(text: str) -> str:
 
 
 def _all(
-    connection: duckdb.DuckDBPyConnection, query: str, path: Path, *more: str
+    connection: duckdb.DuckDBPyConnection, query: str, path: Path, *more: object
 ) -> list[tuple[int, ...]]:
     try:
         return connection.execute(query, [pattern(path), *more]).fetchall()
@@ -311,11 +316,36 @@ def _count(cursor: extensions.cursor) -> dict[str, int]:
     return counts
 
 
-def _delete(cursor: extensions.cursor) -> None:
+def _mark_terms(
+    cursor: extensions.cursor,
+    untouched: Sequence[Part],
+    rewritten: Sequence[tuple[Part, Part]],
+    folder: Path,
+) -> None:
+    """Put the terms that may go into a temporary table: none that the archive still has."""
     cursor.execute(
         "create temporary table gone_terms on commit drop as "
         "select subject as id from gone_statements union select object from gone_statements union "
-        "select name from store.stays where stay in (select stay from gone_stays);"
+        "select name from store.stays where stay in (select stay from gone_stays)"
+    )
+    cursor.execute("select id from gone_terms")
+    numbers = [number for (number,) in cursor.fetchall()]
+    kept: set[int] = set()
+    with closing(duckdb.connect(":memory:")) as connection:
+        for part in (*untouched, *(after for _, after in rewritten)):
+            for table, columns in _NUMBERS.items():
+                for column in columns:
+                    query = (
+                        f"select distinct {column} from read_parquet($1) "
+                        f"where {column} in (select unnest($2::bigint[]))"
+                    )
+                    found = _all(connection, query, part.file(folder, table), numbers)
+                    kept |= {number for (number,) in found}
+    cursor.execute("delete from gone_terms where id = any(%s)", (list(kept),))
+
+
+def _delete(cursor: extensions.cursor) -> None:
+    cursor.execute(
         "delete from store.statements s using gone_statements g "
         "where s.tableoid = g.partition and s.ctid = g.place;"
         "delete from store.stays where stay in (select stay from gone_stays);"
@@ -331,7 +361,7 @@ def _delete(cursor: extensions.cursor) -> None:
     )
 
 
-def _rewrite(url: str, folder: Path, held: _Held, say: Say) -> Iterable[tuple[Part, Part]]:
+def _rewrite(url: str, folder: Path, held: _Held, say: Say) -> Sequence[tuple[Part, Part]]:
     """Write the files that name the individual again, without it; each part and its successor."""
     made = []
     with closing(connect(url)) as connection, closing(duckdb.connect(":memory:")) as reader:

@@ -56,6 +56,10 @@ STATEMENTS: Final = ArchivedTable(
         "stay": (_WHOLE, "s.stay"),
         "message": (_WHOLE, "s.message"),
         "inferred": (pa.bool_(), "s.inferred"),
+        # The terms' numbers in PostgreSQL, which keeps the terms.
+        "subject_id": (_WHOLE, "s.subject"),
+        "predicate_id": (_WHOLE, "s.predicate"),
+        "object_id": (_WHOLE, "s.object"),
     },
     "join store.terms su on su.id = s.subject join store.terms pr on pr.id = s.predicate "
     "join store.terms ob on ob.id = s.object",
@@ -71,6 +75,7 @@ STAYS: Final = ArchivedTable(
         "time": (_WHOLE, "s.time"),
         "expired_at": (_WHOLE, "s.expired_at"),
         "message": (_WHOLE, "s.message"),
+        "name_id": (_WHOLE, "s.name"),
     },
     "join store.terms na on na.id = s.name",
     "s.name, s.time",

@@ -8,7 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from sensorstream.backfill.documents import Document, Refused, documents
-from sensorstream.backfill.mapping import Mapped, batches, map_all
+from sensorstream.backfill.executors import map_on_spark
+from sensorstream.backfill.mapping import Mapped, batches
+from sensorstream.backfill.processes import map_in_processes
 from sensorstream.backfill.storing import Filler, filler
 from sensorstream.settings import Settings
 
@@ -31,6 +33,7 @@ def backfill(
     tell: Callable[[Refused], None],
     advance: Callable[[int], None] = lambda _: None,
     processes: int | None = None,
+    on_spark: bool = False,
 ) -> Filled:
     """Map all documents of a folder and store what they say in history; safe beside a server.
 
@@ -44,11 +47,13 @@ def backfill(
         source: the source of the documents.
         tell: gets each document that is not taken.
         advance: gets the number of documents done since the last call.
-        processes: see :func:`.map_all`.
+        processes: how many map, without Spark; see :func:`.map_in_processes`.
+        on_spark: map in Spark's executors instead; see :func:`.map_on_spark`.
 
     Raises:
         ArchiveError: there is no such folder.
         HistoryError: the database failed.
+        MissingExtra, SparkError: Spark is asked for and is not installed, or failed.
     """
     filled = Filled()
 
@@ -75,7 +80,12 @@ def backfill(
                 yield new
 
     with filler(url, settings.time.timeline) as store:
-        for results in map_all(settings, source, fresh(store), processes):
+        groups = fresh(store)
+        for results in (
+            map_on_spark(settings, source, groups)
+            if on_spark
+            else map_in_processes(settings, source, groups, processes)
+        ):
             mapped = [each for each in results if isinstance(each, Mapped)]
             stored = store.store(mapped) if mapped else 0
             filled.stored += stored

@@ -16,7 +16,7 @@ _COLUMNS = ("seq", "time", "severity", "rule", "key", "text")
 
 @click.group("alerts")
 def command() -> None:
-    """List or follow the alerts of a running server."""
+    """List or follow the alerts of a running server, and see what led to one."""
 
 
 @command.command("list")
@@ -35,6 +35,41 @@ def list_(limit: int, before: int | None, url: str | None, config: Path, as_json
         print_json(found)
     else:
         print_table(_COLUMNS, [[each[name] for name in _COLUMNS] for each in found])
+
+
+@command.command("messages")
+@click.argument("alert", metavar="ID")
+@click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True)
+@click.option("--after", type=int, default=0, metavar="SEQ", help="Only messages after this one.")
+@server_options
+@json_option
+def messages(
+    alert: str, limit: int, after: int, url: str | None, config: Path, as_json: bool
+) -> None:
+    """The messages that led to an alert, given by its id (m42-1), oldest first.
+
+    They are those that said, or caused to be inferred, what the alert's rule matched.
+    """
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_json, print_table
+
+    with Client(server_url(url, config)) as client:
+        found = client.alert_messages(alert, limit, after)
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        [
+            each["message_id"],
+            each["source"],
+            each["received_at"],
+            "(dropped by retention)" if each["dropped"] else " ".join(each["content"].split()),
+        ]
+        for each in found["messages"]
+    ]
+    print_table(("message_id", "source", "received_at", "content"), rows)
+    if found["next"] is not None:
+        click.echo(f"there may be more: --after {found['messages'][-1]['seq']}", err=True)
 
 
 @command.command("follow")

@@ -24,9 +24,22 @@ from sensorstream.settings import load_settings
     type=click.IntRange(min=1),
     help="How many processes map; by default as many as there are processors.",
 )
+@click.option(
+    "--spark/--no-spark",
+    "on_spark",
+    default=None,
+    help="Map in Spark's executors; by default if spark.master is a cluster.",
+)
 @config_option
 @json_option
-def command(folder: Path, source: str, processes: int | None, config: Path, as_json: bool) -> None:
+def command(
+    folder: Path,
+    source: str,
+    processes: int | None,
+    on_spark: bool | None,
+    config: Path,
+    as_json: bool,
+) -> None:
     """Fill history from folders and archives of XML messages.
 
     Takes *.xml, also in *.zip, *.tar, *.tar.gz, *.tar.bz2 and *.tar.xz, from FOLDER and the folders
@@ -40,6 +53,12 @@ def command(folder: Path, source: str, processes: int | None, config: Path, as_j
     from sensorstream.cli.kept import open_kept
 
     settings = load_settings(config)
+    if on_spark is None:
+        on_spark = processes is None and not settings.spark.master.startswith("local")
+    if on_spark and processes is not None:
+        raise click.UsageError(
+            "--processes goes without Spark: spark.master says how many map there"
+        )
     bad: list[Refused] = []
 
     def tell(refused: Refused) -> None:
@@ -56,7 +75,14 @@ def command(folder: Path, source: str, processes: int | None, config: Path, as_j
                 step()
 
         filled = backfill(
-            url, folder, settings, source, tell=tell, advance=advance, processes=processes
+            url,
+            folder,
+            settings,
+            source,
+            tell=tell,
+            advance=advance,
+            processes=processes,
+            on_spark=on_spark,
         )
     counts = {"stored": filled.stored, "known": filled.known, "refused": filled.refused}
     if as_json:

@@ -60,7 +60,14 @@ class Client(blocking.Client):
 
     def write_sparql(self, query: str, accept: str, scope: calls.Scope, out: IO[bytes]) -> str:
         """Write the answer to a SPARQL query as it comes; its media type."""
-        call = calls.sparql(query, accept, scope)
+        return self._write(calls.sparql(query, accept, scope), out)
+
+    def write_sql(self, query: str, accept: str, out: IO[bytes]) -> None:
+        """Write the answer to an SQL query as it comes."""
+        options = {"json": {"query": query}, "headers": {"Accept": accept}}
+        self._write(calls.Call("POST", "/sql", calls.media_type, options), out)
+
+    def _write(self, call: calls.Call[Any], out: IO[bytes]) -> str:
         try:
             with self._http.stream(
                 call.method, call.path, timeout=None, **call.options
@@ -78,9 +85,10 @@ class Client(blocking.Client):
         """The media type and the text of the present result of a continuous query."""
         return self._do(calls.answer(name, TABLES))
 
-    def select(self, query: str) -> list[dict[str, str]]:
+    def select(self, query: str, *, on: str = "cache") -> list[dict[str, str]]:
         """The solutions of a SELECT query, each value as its plain text."""
-        document = json.loads(self.sparql(query, "application/sparql-results+json")[1])
+        accept = "application/sparql-results+json"
+        document = json.loads(self._do(calls.sparql(query, accept, calls.Scope(on)))[1])
         return [
             {name: cell["value"] for name, cell in solution.items()}
             for solution in document["results"]["bindings"]

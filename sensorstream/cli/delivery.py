@@ -36,13 +36,14 @@ class Tally:
 
     ``unmatched`` holds (name, likely cause).
 
-    ``held`` and ``late`` are also counted as accepted.
+    ``held``, ``late`` and ``journalled`` are also counted as accepted.
     """
 
     sent: int = 0
     accepted: int = 0
     held: int = 0
     late: int = 0
+    journalled: int = 0
     unmatched: list[tuple[str, str]] = field(default_factory=list)
     rejected: list[tuple[str, str, str]] = field(default_factory=list)
     individuals: int = 0
@@ -58,12 +59,14 @@ class Tally:
 
     def count(self, name: str, facts: dict[str, Any]) -> None:
         """Add one answer of the server."""
-        if facts["matched"]:
+        journalled = facts["status"] == "journalled"
+        if facts["matched"] or journalled:
             self.accepted += 1
         else:
             self.unmatched.append((name, "; ".join(facts["warnings"])))
         self.held += facts["status"] == "held"
         self.late += facts["status"] == "late"
+        self.journalled += journalled
         self.individuals += len(facts["individuals"])
         self.alerts += len(facts["alerts"])
         self.expired += facts["expired"]
@@ -137,6 +140,7 @@ def report(
                 ],
                 "held": tally.held,
                 "late": tally.late,
+                "journalled": tally.journalled,
                 "individuals": tally.individuals,
                 "alerts": tally.alerts,
                 "expired": tally.expired,
@@ -149,7 +153,13 @@ def report(
         click.echo(f"{name}: {cause or 'no mapping rule matched'}", err=True)
     for name, code, reason in tally.rejected:
         click.echo(f"{name}: {code}: {reason}", err=True)
-    waiting = f" ({tally.held} held, {tally.late} late)" if tally.held or tally.late else ""
+    states = {
+        "held": tally.held,
+        "late": tally.late,
+        "journalled for the pipeline on Spark": tally.journalled,
+    }
+    told = ", ".join(f"{count} {state}" for state, count in states.items() if count)
+    waiting = f" ({told})" if told else ""
     rate = tally.sent / tally.seconds if tally.seconds else 0.0
     click.echo(
         f"sent {tally.sent} in {tally.seconds:.1f} s ({rate:.0f}/s): "

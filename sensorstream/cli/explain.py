@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 @click.option(
     "--on",
     "place",
-    type=click.Choice(["history", "archive"]),
+    type=click.Choice(["history", "archive", "spark"]),
     help="Explain the query SPARQL over history instead: its algebra, its SQL, the plan.",
 )
 @click.option("--at", metavar="TIME", help="With --on: as in sensorstream query.")
 @click.option("--during", metavar="A/B", help="With --on: as in sensorstream query.")
-@click.option("--analyze", is_flag=True, help="With --on: run the query, for real counts.")
+@click.option(
+    "--analyze",
+    is_flag=True,
+    help="With --on history or archive: run the query, for real counts.",
+)
 @click.option("--query", "query_file", type=FILE, metavar="FILE", help="A continuous query.")
 @click.option(
     "--events",
@@ -73,12 +77,14 @@ def command(
     With --plan: the planned operators, before any is built, and the number of rows expected of
     patterns over --static.
 
-    With --on history or archive: how PostgreSQL, or DuckDB, answers a query that "sensorstream
-    query" asks there.
+    With --on history, archive or spark: how PostgreSQL, DuckDB or Spark answers a query that
+    "sensorstream query" asks there.
     """
     if place is not None:
         if sparql is None or query_file is not None or name is not None:
             raise click.UsageError(f'--on {place} explains one query: expected "SPARQL"')
+        if analyze and place == "spark":
+            raise click.UsageError("--analyze needs --on history or archive: leave it out")
         _of_history(sparql, place, config, at, during, analyze, as_json)
         return
     if sparql is not None or at is not None or during is not None or analyze:
@@ -130,7 +136,7 @@ def _of_history(
 ) -> None:
     from sensorstream.cli.kept import open_kept
     from sensorstream.cli.lasting import lasting
-    from sensorstream.history.asking.question import ARCHIVE, read_question
+    from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.run import Limits, plan_of
     from sensorstream.settings import load_settings
     from sensorstream.sparql.printing import algebra_lines
@@ -139,11 +145,17 @@ def _of_history(
     history = settings.history
     question = read_question(text, settings.time.timeline, at=at, during=during)
     with ExitStack() as stack:
-        engine = "DuckDB" if place == ARCHIVE else "PostgreSQL"
-        stack.enter_context(lasting(f"{engine} plans the query", quiet=as_json))
         limits = Limits(history.statement_timeout, history.row_limit)
+        engine = {ARCHIVE: "DuckDB plans", SPARK: "Spark starts and plans"}.get(place)
+        stack.enter_context(lasting(f"{engine or 'PostgreSQL plans'} the query", quiet=as_json))
         url = open_kept(history, stack)
-        if place == ARCHIVE:
+        if place == SPARK:
+            from sensorstream.spark.snapshot import Place
+            from sensorstream.spark.sparql.run import run_spark_plan
+
+            where = Place(url, settings.archive.folder)
+            sql, plan = run_spark_plan(where, question, master=settings.spark.master)
+        elif place == ARCHIVE:
             from sensorstream.archive.sparql.asking import archive_plan
             from sensorstream.cli.archived import archive_of
 

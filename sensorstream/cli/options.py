@@ -8,6 +8,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from sensorstream.errors import TermError
+from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.settings import Settings, load_settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -41,6 +43,16 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(
         command
     )
+
+
+def instant_option(name: str, text: str | None, line: Timeline) -> Instant | None:
+    """The value of an option that is a time of the time line; None if it is not given."""
+    if text is None:
+        return None
+    try:
+        return line.instant(text)
+    except TermError as error:
+        raise click.BadParameter(error.message, param_hint=name) from None
 
 
 def server_url(url: str | None, config: Path) -> str:

@@ -112,11 +112,8 @@ def command(
         raise click.UsageError(f"{chosen} is binary: name a file with --output")
     text = sys.stdin.read() if query == "-" else query
     asked = Asked(text, place, at, during)
-    if place == "spark":
-        raise click.UsageError(
-            "SPARQL on Spark is not available: use --on history, or SQL with 'sensorstream sql "
-            "--on spark'"
-        )
+    if place == "spark" and url is not None:
+        raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
     write = _WRITERS.get(place, _of_server) if url is None else _of_server
     with _target(output) as out:
         media_type = write(asked, url, config, _FORMATS[chosen], out, chosen == "json")
@@ -184,7 +181,7 @@ def _of_history(
     from sensorstream.cli.kept import open_kept
     from sensorstream.cli.lasting import lasting
     from sensorstream.history.asking import formats
-    from sensorstream.history.asking.question import ARCHIVE, read_question
+    from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.run import Limits, answered
     from sensorstream.settings import load_settings
 
@@ -195,7 +192,18 @@ def _of_history(
         say = stack.enter_context(lasting("opening the history", quiet=quiet))
         url = open_kept(history, stack)
         limits = Limits(history.statement_timeout, history.row_limit)
-        if asked.on == ARCHIVE:
+        if asked.on == SPARK:
+            from sensorstream.spark.snapshot import Place
+            from sensorstream.spark.sparql.run import run_spark_sparql
+
+            say("Spark starts and answers")
+            answer = run_spark_sparql(
+                Place(url, settings.archive.folder),
+                question,
+                master=settings.spark.master,
+                row_limit=history.row_limit,
+            )
+        elif asked.on == ARCHIVE:
             from sensorstream.archive.sparql.asking import archive_answered
             from sensorstream.cli.archived import archive_of
 
@@ -209,7 +217,7 @@ def _of_history(
         return formats.write(answer, wanted, out)
 
 
-_WRITERS: Final = MappingProxyType({"history": _of_history, "archive": _of_history})
+_WRITERS: Final = MappingProxyType(dict.fromkeys(("history", "archive", "spark"), _of_history))
 
 
 def _show(kept: IO[bytes], form: str, media_type: str) -> None:

@@ -1,101 +1,110 @@
-"""``sensorstream replay``: send recorded messages again."""
+"""``sensorstream replay``: which alerts other semantic rules would have raised."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.offline import FILE
+from sensorstream.cli.options import config_option, instant_option, json_option
+from sensorstream.settings import load_settings
 
 if TYPE_CHECKING:
-    from sensorstream.cli.delivery import Outgoing
+    from sensorstream.app.what_if import Comparison, WhatIf
+    from sensorstream.model.timeline import Timeline
 
 
 @click.command("replay")
-@click.argument("source", metavar="SOURCE")
-@server_options
+@click.option("--from", "start", metavar="TIME", help="Compare the alerts from this time on.")
+@click.option("--to", "end", metavar="TIME", help="Compare the alerts before this time.")
 @click.option(
-    "--speed",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Keep the gaps between arrivals: 1 as recorded, 60 one minute per second (journals only).",
+    "--rules",
+    type=FILE,
+    multiple=True,
+    metavar="FILE",
+    help="Semantic rules instead of the deployment's; may be given several times.",
 )
-@click.option(
-    "--rate", type=click.FloatRange(min=0, min_open=True), help="Messages per second instead."
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Write the messages into a folder instead of sending them, without their sources.",
-)
+@config_option
 @json_option
 def command(
-    source: str,
-    url: str | None,
-    config: Path,
-    speed: float | None,
-    rate: float | None,
-    out: Path | None,
-    as_json: bool,
+    start: str | None, end: str | None, rules: tuple[Path, ...], config: Path, as_json: bool
 ) -> None:
-    """Send recorded messages again.
+    """Show which alerts other semantic rules would have raised.
 
-    SOURCE is the settings file of a deployment, whose whole journal is sent, in order, each message
-    with its source, independent of its outcome; or a folder, a ZIP archive or a file of XML. The
-    server is that of --url or -c and should not be the one that recorded the messages. They are
-    sent as fast as the server takes them, or slower with --speed or --rate.
+    The messages of the journal go through an engine with the rules of --rules, or with those that
+    the settings name now. Its alerts are compared with those that were raised: "+" would be
+    raised, "-" was raised and would not be, "=" is the same. Nothing is changed.
+
+    The journal is processed from the first entry that is kept, whatever --from says, for the window
+    and the memory of the rules depend on all before. Works beside a running server and without one.
     """
-    journal = source.endswith(".toml")
-    if speed is not None and not journal:
-        raise click.BadParameter(
-            "files have no times of arrival: use --rate instead", param_hint="--speed"
-        )
-    if speed is not None and rate is not None:
-        raise click.UsageError("--speed and --rate are both given: expected only one of them")
+    settings = load_settings(config)
+    line = settings.time.timeline
+    first, last = instant_option("--from", start, line), instant_option("--to", end, line)
+    if first is not None and last is not None and last <= first:
+        raise click.BadParameter(f"'{end}' is not after '{start}'", param_hint="--to")
+    from sensorstream.app.what_if import what_if
+    from sensorstream.cli.console import print_json
+    from sensorstream.cli.kept import open_kept
+    from sensorstream.cli.lasting import lasting
+
     with ExitStack() as stack:
-        total, messages = _journal(source, speed, stack) if journal else _files(source)
-        if out is not None:
-            from sensorstream.cli.sources import write_messages
-
-            write_messages((each.read() for each in messages), out)
-            return
-        from sensorstream.cli.client import Client
-        from sensorstream.cli.delivery import at_rate, deliver, report
-
-        client = stack.enter_context(Client(server_url(url, config)))
-        if rate is not None:
-            messages = at_rate(messages, rate)
-        tally = deliver(client, messages, total, what="replaying")
-    report(tally, as_json=as_json)
-    if not tally.clean:
-        raise click.exceptions.Exit(1)
-
-
-def _journal(source: str, speed: float | None, stack: ExitStack) -> tuple[int, Iterator[Outgoing]]:
-    from sensorstream.cli.delivery import Outgoing
-    from sensorstream.cli.recording import Recording
-    from sensorstream.settings import load_settings
-
-    recording = Recording(load_settings(Path(source)), stack)
-
-    def outgoing() -> Iterator[Outgoing]:
-        first = None
-        for each in recording:
-            first = first or each.received_at
-            due = (each.received_at - first).total_seconds() / speed if speed else None
-            yield Outgoing(each.id, partial(bytes, each.content), due, each.source)
-
-    return len(recording), outgoing()
+        say = stack.enter_context(lasting("opening the history", quiet=as_json))
+        url = open_kept(settings.history, stack)
+        doing = "processing the journal"
+        say(doing)
+        found = what_if(
+            settings,
+            url,
+            rules,
+            first,
+            last,
+            lambda done, of: say(doing, f"{done} of {of} entries"),
+        )
+    if as_json:
+        since = None if found.since is None else found.since.isoformat()
+        print_json(
+            {
+                "entries": found.entries,
+                "since": since,
+                "whole": found.whole,
+                "alerts": [_plain(each, line) for each in found.alerts],
+                "reports": dict(found.reports),
+            }
+        )
+        return
+    _show(found, line)
 
 
-def _files(source: str) -> tuple[int, Iterator[Outgoing]]:
-    from sensorstream.cli.delivery import Outgoing
-    from sensorstream.cli.sources import sources
+def _plain(compared: Comparison, line: Timeline) -> dict[str, object]:
+    from sensorstream.alerts.cloudevents import plain_alert
 
-    found = sources([source])
-    return len(found), (Outgoing(each.name, each.read) for each in found)
+    told = dict(plain_alert(compared.alert, line))
+    # It depends on how many alerts a message raises.
+    del told["id"]
+    return told | {"did": compared.did, "would": compared.would}
+
+
+def _show(found: WhatIf, line: Timeline) -> None:
+    signs = {(True, True): "=", (True, False): "-", (False, True): "+"}
+    counts = dict.fromkeys(signs.values(), 0)
+    for each in found.alerts:
+        sign, alert = signs[each.did, each.would], each.alert
+        counts[sign] += 1
+        click.echo(f"{sign} {line.format(alert.time)} {alert.severity} {alert.rule}: {alert.text}")
+    click.echo(
+        f"{found.entries} entries: {counts['=']} alerts as they were, {counts['+']} more, "
+        f"{counts['-']} fewer",
+        err=True,
+    )
+    for name, count in sorted(found.reports.items()):
+        click.echo(f"query {name}: {count} reports", err=True)
+    if not found.whole and found.since is not None:
+        click.echo(
+            f"the journal begins at {found.since.isoformat()}: what was before is missing, so "
+            "that alerts of that beginning may differ",
+            err=True,
+        )

@@ -42,7 +42,8 @@ def command(query: str, place: str, config: Path, form: str) -> None:
     """Query the history in SQL, on PostgreSQL or Spark, or its archive.
 
     SQL is one SELECT, or "-" to read it from standard input; the tables are the views of the
-    schema "history". Works beside a running server and without one.
+    schema "history". Works beside a running server and without one. What names the schema "live",
+    the same views of the window, is asked of the running server.
     """
     if form == "arrow" and sys.stdout.isatty():
         raise click.UsageError("Arrow is binary: send it to a file (> answer.arrows) or a program")
@@ -50,7 +51,11 @@ def command(query: str, place: str, config: Path, form: str) -> None:
     settings = load_settings(config)
     from sensorstream.cli.kept import open_kept
     from sensorstream.cli.lasting import lasting
+    from sensorstream.history.read_only_sql import names_live
 
+    if place == "history" and names_live(text):
+        _of_server(settings, text, form)
+        return
     with ExitStack() as stack:
         say = stack.enter_context(lasting("opening the history", quiet=form == "json"))
         url = open_kept(settings.history, stack)
@@ -60,10 +65,28 @@ def command(query: str, place: str, config: Path, form: str) -> None:
             _write(_streamed(settings, url, text, form))
             return
         table = ask(settings, url, text)
-    _show(table, form)
-    if table.truncated:
-        limit = settings.history.row_limit
-        click.echo(f"only the first {limit} rows: history.row_limit cuts off the rest", err=True)
+    _show(table, form, settings)
+
+
+def _of_server(settings: Settings, text: str, form: str) -> None:
+    """Show the answer of the running server, which alone knows the window."""
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.options import address
+    from sensorstream.errors import ServerUnreachable
+    from sensorstream.history.read_only_sql import SqlResult
+    from sensorstream.history.sql_formats import ARROW, CSV
+
+    try:
+        with Client(address(settings)) as client:
+            if form in ("csv", "arrow"):
+                client.write_sql(text, CSV if form == "csv" else ARROW, sys.stdout.buffer)
+                return
+            found = client.sql(text)
+    except ServerUnreachable as error:
+        raise ServerUnreachable(
+            f"the views of schema live show the window, which only a running server knows: {error}"
+        ) from None
+    _show(SqlResult(found.columns, found.rows, found.truncated), form, settings)
 
 
 def on_history(settings: Settings, url: str, text: str) -> SqlResult:
@@ -82,9 +105,10 @@ def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of Spark over the history at ``url``."""
     from sensorstream.reasoning.ontology import load_ontology
     from sensorstream.spark.bulk_sql import run_spark_sql
+    from sensorstream.spark.snapshot import Place
 
     return run_spark_sql(
-        url,
+        Place(url, settings.archive.folder),
         text,
         schema=load_ontology(settings.ontology.files).schema,
         timeline=settings.time.timeline,
@@ -135,7 +159,7 @@ def _write(pieces: Iterable[bytes]) -> None:
         click.echo(each, nl=False)
 
 
-def _show(table: SqlResult, form: str) -> None:
+def _show(table: SqlResult, form: str, settings: Settings) -> None:
     from sensorstream.cli.console import print_json, print_table
     from sensorstream.history.sql_formats import arrow_table, csv_table
 
@@ -147,3 +171,6 @@ def _show(table: SqlResult, form: str) -> None:
         _write([arrow_table(table)])
     else:
         print_table(table.columns, table.rows)
+    if table.truncated:
+        limit = settings.history.row_limit
+        click.echo(f"only the first {limit} rows: history.row_limit cuts off the rest", err=True)

@@ -16,10 +16,12 @@ from sensorstream.cli.options import config_option
 from sensorstream.settings import load_settings
 
 if TYPE_CHECKING:
-    from sensorstream.streaming.position import Position
+    from sensorstream.history.position import Position
 
 _LOOK: Final = 0.5
 """Seconds between two looks at the pipeline."""
+_TOLD: Final = 3
+"""How often at the end time is told to engines that wait for it: one may refuse to go on."""
 _SPAN: Final = 20.0
 """Seconds over which messages a second are counted."""
 _LINE: Final = 5.0
@@ -53,8 +55,8 @@ def command(config: Path, source: str, once: bool, quiet: bool) -> None:
         read_by_now(settings)
     from sensorstream.app.application import Application, open_history
     from sensorstream.cli.lasting import lasting
+    from sensorstream.history.position import PositionReader
     from sensorstream.inputs.inputs import Inputs
-    from sensorstream.streaming.position import PositionReader
     from sensorstream.streaming.stream import running_stream
 
     progress = StreamProgress(quiet=quiet)
@@ -69,12 +71,17 @@ def command(config: Path, source: str, once: bool, quiet: bool) -> None:
             say("starting Spark")
             running = stack.enter_context(running_stream(settings, url, progress.stored))
         reader = stack.enter_context(closing(PositionReader(url)))
+        end: int | None = None
         while not running.wait(_LOOK):
             # Before the position: what is in the journal now is waited for.
             complete = once and read_by_now(settings)
             position = reader.read()
             progress.show(position)
-            if complete and position.lag == 0:
+            if not complete or position.lag:
+                continue
+            end = position.journalled if end is None else end
+            # With a source, this process tells the engines of other keys how far time has come.
+            if not (settings.inputs and position.behind) or position.journalled >= end + _TOLD:
                 break
         progress.end()
 
@@ -105,7 +112,7 @@ class StreamProgress:
         """Tell how far it is, if that is news."""
         line = (
             f"batch {self._count}: {self._entries} entries, {self._rate():.0f}/s, "
-            f"{position.lag} wait"
+            f"{position.lag} wait, {position.keys} keys"
         )
         now = monotonic()
         if self._quiet or line == self._last or (not self._live and now - self._told < _LINE):

@@ -144,6 +144,10 @@ class AsyncClient:
         async for event in self._events("/alerts/stream", after):
             yield event.data
 
+    async def alert_messages(self, id_: str, limit: int = 100, after: int = 0) -> dict[str, Any]:
+        """An alert, and a page of the messages that led to it, with ``seq`` above ``after``."""
+        return await self._do(operation.alert_messages(id_, limit, after))
+
     async def webhooks(self) -> list[dict[str, Any]]:
         """All webhooks, oldest first, without their secrets."""
         return await self._do(operation.webhooks())

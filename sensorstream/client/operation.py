@@ -31,6 +31,12 @@ def alerts(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
     )
 
 
+def alert_messages(id_: str, limit: int, after: int) -> Call[dict[str, Any]]:
+    """An alert, and a page of the messages that led to it."""
+    params = {"limit": limit, "after": after}
+    return Call("GET", f"/alerts/{quote(id_, safe='')}/messages", json_object, {"params": params})
+
+
 def add_webhook(url: str, secret: str | None, queries: Sequence[str]) -> Call[dict[str, Any]]:
     """Register a webhook for alerts, and for the reports of queries."""
     body = {"url": url, "queries": list(queries)}

@@ -1,4 +1,4 @@
-"""What the demo does: a tracker, a city, their alerts, their history in SQL and on Spark."""
+"""What the demo does: a tracker, a city, their alerts, their history, and all that on Spark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sensorstream.cli.sql import on_history, on_spark
 from sensorstream.cli.workspace import TEMPLATES, make_workspace
 from sensorstream.demo.output import Output
 from sensorstream.demo.receiver import Receiver
-from sensorstream.demo.server_process import ServerProcess
+from sensorstream.demo.server_process import ServerProcess, run_stream
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.settings import Settings, load_settings
 from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages
@@ -39,6 +39,17 @@ SELECT made_by_sensor AS sensor, COUNT(*) AS observations,
        MIN(average_speed) AS slowest, MAX(vehicle_count) AS most_vehicles
 FROM history.traffic_observation
 GROUP BY made_by_sensor ORDER BY made_by_sensor"""
+
+_WINDOW_AND_HISTORY: Final = """\
+PREFIX : <http://sensorstream.example/city#>
+PREFIX sosa: <http://www.w3.org/ns/sosa/>
+SELECT ?sensor (COUNT(?o) AS ?observations) (MIN(?speed) AS ?slowest)
+WHERE { ?o a :TrafficObservation ; sosa:madeBySensor ?sensor ; :averageSpeed ?speed }
+GROUP BY ?sensor ORDER BY ?sensor"""
+
+_ALERTS: Final = "SELECT rule, severity, text, key, time FROM history.alerts ORDER BY time, text"
+_INDIVIDUALS: Final = """\
+SELECT iri, class, time FROM history.individuals ORDER BY iri, class, time"""
 
 _CLASSES: Final = """\
 SELECT class, COUNT(*) AS individuals
@@ -85,6 +96,8 @@ class Scenario:
         self._observe(city)
         self._compare_alerts(receiver, (tracking, city))
         self._look_back(city)
+        self._ask_window_and_history(city)
+        self._track_on_spark(tracking)
         self._measure((tracking, city))
         self._stop((tracking, city))
 
@@ -220,6 +233,64 @@ class Scenario:
         with out.waiting("starting Spark"):
             interactive, bulk = self._ask_both(settings, _HISTORY)
         out.expect(bulk == interactive, "Spark answers with the same rows")
+
+    def _ask_window_and_history(self, city: RunningDeployment) -> None:
+        out = self._output
+        out.chapter("One SPARQL query over the window and history")
+        out.quote(_WINDOW_AND_HISTORY)
+        both, left, present = (
+            city.client.select(_WINDOW_AND_HISTORY, on=on) for on in ("all", "history", "cache")
+        )
+        out.table(
+            ["sensor", "observations", "slowest"],
+            [[_local(each["sensor"]), each["observations"], each["slowest"]] for each in both],
+        )
+        counts = {
+            on: sum(int(each["observations"]) for each in rows)
+            for on, rows in (("all", both), ("history", left), ("cache", present))
+        }
+        out.expect(
+            counts["history"] and counts["cache"],
+            f"{counts['history']} of the observations are in history, "
+            f"{counts['cache']} still in the window",
+        )
+        out.expect(
+            counts["all"] == counts["history"] + counts["cache"],
+            f"one query saw all {counts['all']}, each once",
+        )
+
+    def _track_on_spark(self, tracking: RunningDeployment) -> None:
+        out = self._output
+        out.chapter("The same messages through the pipeline on Spark")
+        out.say(
+            'The face tracker\'s deployment once more, with pipeline.runner = "spark": its server'
+        )
+        out.say("writes messages to the journal, `sensorstream stream` runs the engines on Spark.")
+        config = make_workspace(
+            self._folder / "tracking-on-spark",
+            TEMPLATES["tracking"],
+            {
+                "window": {"size": str(_TRACKER_WINDOW)},
+                "pipeline": {"runner": "spark", "key": "string(//Tracker/@type)"},
+            },
+        )
+        with ExitStack() as stack:
+            process = stack.enter_context(ServerProcess(config))
+            with out.waiting("starting"):
+                client = stack.enter_context(Client(process.url()))
+            messages = [PAPER_MESSAGE, *tracker_messages(_TRACKER_MESSAGES, start=2679)]
+            tally = self._send(client, messages, len(messages))
+            out.expect(
+                tally.journalled == len(messages), "the server answered 202 Accepted to each"
+            )
+            with out.waiting("starting Spark"):
+                run_stream(config)
+            for what, query in (("alerts", _ALERTS), ("individuals", _INDIVIDUALS)):
+                expected, found = tracking.client.sql(query).rows, client.sql(query).rows
+                out.expect(
+                    expected and found == expected,
+                    f"the pipeline stored the same {len(found)} {what} as the server did",
+                )
 
     def _measure(self, deployments: Sequence[RunningDeployment]) -> None:
         out = self._output

@@ -11,11 +11,26 @@ from types import TracebackType
 from typing import Final
 
 from sensorstream.clock import SystemClock
-from sensorstream.errors import ServerUnreachable
+from sensorstream.errors import ServerUnreachable, SparkError
 
 _READY: Final = "listening on "
 _START_SECONDS: Final = 120.0
 _STOP_SECONDS: Final = 30.0
+
+
+def run_stream(config: Path) -> None:
+    """``sensorstream stream --once``, until all of the journal is stored.
+
+    Raises:
+        SparkError: it failed; the last line of its log says why.
+    """
+    log = config.parent / "stream.log"
+    command = [sys.executable, "-m", "sensorstream", "stream", "-c", str(config), "--once"]
+    with log.open("wb") as output:
+        code = subprocess.run(command, stderr=output).returncode
+    if code:
+        last = log.read_text(errors="replace").strip().splitlines()[-1:]
+        raise SparkError(f"the pipeline on Spark ended with {code}: {' '.join(last)} ({log})")
 
 
 class ServerProcess:

@@ -106,6 +106,12 @@ class Cycle:
         """Application time: the latest time any event brought; None before the first."""
         return self.queries.now if self._windowless else self.window.now
 
+    @property
+    def due(self) -> Instant | None:
+        """From which application time on window or rules change although no message comes."""
+        dues = (self.window.due, self._rules.due(self.memory.ticks))
+        return min((due for due in dues if due is not None), default=None)
+
     def take_in(
         self,
         arrived: Arrived,
@@ -289,6 +295,7 @@ class Cycle:
             departures=tuple(run.departures),
             memory=self.memory,
             max_rounds=self._max_rounds,
+            silent=arrived.silent,
         )
         # The rules' own share: what their actions cost window and reasoner is counted there.
         timings.t_s += self._counter() - start - (timings.t_i + timings.t_w - spent)

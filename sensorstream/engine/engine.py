@@ -21,7 +21,7 @@ from sensorstream.engine.archive import archived
 from sensorstream.engine.arrival import Arrived, Unmapped
 from sensorstream.engine.cycle import Cycle, outcome_of
 from sensorstream.engine.filters import Filter
-from sensorstream.engine.inferences import InferredState
+from sensorstream.engine.inferences import Inferences, InferredState
 from sensorstream.engine.live_queries import QueriesState, QueryTerms
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
@@ -32,6 +32,7 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.plan import Mapped
 from sensorstream.model.events import Alert, Delta, Event, Message
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.waits import Waits
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.conditions import ConditionEvaluator
@@ -216,6 +217,64 @@ class Engine:
             outcome = self._cycle.with_queries(outcome)
         return self._marked(replace(outcome, released=released, alerts=(*news, *outcome.alerts)))
 
+    def pass_time(
+        self,
+        entry: Message,
+        moved: Instant,
+        present: Instant,
+        refused: Container[str] = _NONE,
+    ) -> Outcome:
+        """Let time pass as it has passed for all engines whose messages make up one stream.
+
+        Where nothing waits for it (:attr:`waits`), it changes nothing. Otherwise what the window
+        has held for long enough leaves it, and rules and queries follow, as if a message had come
+        that says nothing. With a lateness, the messages of this engine's own sources say how far
+        time has come, until all of them are silent for longer than ``time.idle``.
+
+        Args:
+            entry: its arrival time is the time.
+            moved: application time, as messages have brought it to any of the engines.
+            present: the same, or later where all of them are silent.
+            refused: as for :meth:`take`.
+        """
+        if not self.waits.over(entry.received, moved, present):
+            return Outcome(entry, Status.ACCEPTED)
+        outcome = self.tick(replace(entry, content=b""), refused)
+        if self.held or (self._order is not None and self._order.quiet is not None):
+            return outcome
+        due, now = self._cycle.due, self._cycle.now
+        if due is not None and due <= moved:
+            if self._order is not None:
+                self._order.complete(moved)
+            event = Event((), moved if now is None else max(now, moved), entry.id)
+            arrived = Arrived(entry, Mapped((), (event,), ()), silent=True)
+            before = (*outcome.released, replace(outcome, released=()))
+            outcome = self._cycle.take_in(arrived, Timings(), refused)
+            outcome = replace(outcome, released=before)
+        if outcome.status is Status.ACCEPTED:
+            self.queries.advance(present - self._margin)
+            outcome = self._cycle.with_queries(outcome)
+        return self._marked(outcome)
+
+    @property
+    def waits(self) -> Waits:
+        """From which times on :meth:`pass_time` changes something."""
+        dues = (
+            0 if self._left else None,
+            None if self._order is None else self._order.due,
+            None if self._cycle.shedder is None else self._cycle.shedder.due,
+        )
+        received = min((due for due in dues if due is not None), default=None)
+        if self.held:
+            return Waits(received)
+        moved, news = self._cycle.due, self.queries.processor.next_news
+        present = None if news is None else news + 1 + self._margin
+        quiet = None if self._order is None else self._order.quiet
+        if quiet is not None and (moved is not None or present is not None):
+            # While a source of this engine is waited for, application time is what it says.
+            return Waits(quiet if received is None else min(received, quiet))
+        return Waits(received, moved, present)
+
     def number_stays_after(self, number: int) -> None:
         """Give stays that begin from now on numbers above ``number``, and above all before.
 
@@ -223,6 +282,11 @@ class Engine:
         """
         self.window.number_stays_after(number)
         self._cycle.archived = max(self._cycle.archived, number)
+
+    @property
+    def now(self) -> Instant | None:
+        """Application time: the latest time any event brought; None before the first."""
+        return self._cycle.now
 
     @property
     def due(self) -> Instant | None:
@@ -466,6 +530,11 @@ class Engine:
         self._cycle.inferences.restore(state.inferred, self.window, self.kb)
         if state.queries is not None:
             self.queries.restore(state.queries)
+
+    @property
+    def inferences(self) -> Inferences:
+        """Since when each inferred statement holds."""
+        return self._cycle.inferences
 
     @property
     def reasoner(self) -> Reasoner:

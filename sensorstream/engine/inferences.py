@@ -9,8 +9,9 @@ and ends at the same instant is not kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
@@ -118,6 +119,10 @@ class Inferences:
                 if begun is not None and begun.stay != home.stay:
                     self._end(triple, now)
                     self._begin(triple, home)
+
+    def begun(self) -> Mapping[Triple, Begun]:
+        """The beginning of each statement that is inferred now; it changes with the engine."""
+        return MappingProxyType(self._begun)
 
     def state(self) -> tuple[InferredState, ...]:
         """What :meth:`restore` needs, in an order that is the same in every process."""

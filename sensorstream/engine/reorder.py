@@ -180,6 +180,12 @@ class ReorderBuffer(Generic[Item]):
         return forced
 
     @property
+    def quiet(self) -> Instant | None:
+        """From which time of arrival on no source counts any more; None: none does now."""
+        heard = max((each.at for each in self._state.sources.values()), default=None)
+        return None if heard is None else heard + self.disorder.idle + 1
+
+    @property
     def due(self) -> Instant | None:
         """From which time of arrival on something is released though nothing arrives."""
         if not self._heap:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -118,6 +118,16 @@ class MessageRun:
         effect = net_delta(now, (visible, derived))
         self.visible.append(effect)
         return effect
+
+    def said_by(self, triple: Triple) -> Iterator[str]:
+        """The ids of the messages that said a statement, or caused it to be inferred."""
+        individual = self._window.get(self._window.owner(triple[0]))
+        said = None if individual is None else individual.statements.get(triple)
+        if said is not None:
+            yield said.message
+        begun = self._inferences.begun().get(triple)
+        if begun is not None:
+            yield begun.provenance.message
 
     def take_back(self) -> None:
         """Leave the knowledge base as it was before the message."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Engine, Row, Select, select
 
 from sensorstream.alerts.records import RaisedAlert
+from sensorstream.errors import UnknownAlert
 from sensorstream.history.database import translating
 from sensorstream.history.tables import alerts as table
+from sensorstream.history.tables import messages as journal
+from sensorstream.journal.records import message_id, number_of_message
 from sensorstream.model.events import Alert
+from sensorstream.model.timeline import Instant
 
 
 def alerts_before(database: Engine, limit: int, seq: int | None = None) -> list[RaisedAlert]:
@@ -31,6 +37,72 @@ def alerts_after(database: Engine, limit: int, seq: int) -> list[RaisedAlert]:
     return _read(database, _ALERTS.where(table.c.seq > seq).order_by(table.c.seq).limit(limit))
 
 
+def alerts_of_rules(
+    database: Engine, start: Instant | None, end: Instant | None
+) -> list[RaisedAlert]:
+    """The alerts of rules whose time is in ``[start, end)``, oldest first; None: no bound.
+
+    Raises:
+        HistoryError: the database cannot be read.
+    """
+    query = _ALERTS.where(table.c.kind == "rule").order_by(table.c.seq)
+    if start is not None:
+        query = query.where(table.c.time >= start)
+    if end is not None:
+        query = query.where(table.c.time < end)
+    return _read(database, query)
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """A message behind an alert; what is None was deleted with its entry of the journal."""
+
+    seq: int
+    source: str | None
+    received_at: datetime | None
+    content: bytes | None
+
+    @property
+    def dropped(self) -> bool:
+        """Whether the journal does not have it any more."""
+        return self.received_at is None
+
+
+def messages_behind(
+    database: Engine, id_: str, limit: int, after: int = 0
+) -> tuple[RaisedAlert, list[Behind]]:
+    """An alert, and up to ``limit`` of the messages behind it, in order, with numbers above one.
+
+    They are those that said, or caused, what the alert's rule matched. An alert of the system, or
+    of a version before revision 0014, has the message that raised it.
+
+    Raises:
+        UnknownAlert: there is no alert with this id.
+        HistoryError: the database cannot be read.
+    """
+    with translating("cannot read the messages of an alert"), database.connect() as connection:
+        found = connection.execute(_ALERTS.where(table.c.id == id_)).first()
+        if found is None:
+            raise UnknownAlert(f"there is no alert '{id_}': expected the 'id' of one in the list")
+        raised = raised_alert(found)
+        alert = raised.alert
+        numbers = sorted(map(number_of_message, alert.messages or [alert.message]))
+        wanted = [each for each in numbers if each > after][:limit]
+        columns = journal.c
+        rows = connection.execute(
+            select(columns.seq, columns.source, columns.received_at, columns.content).where(
+                columns.seq.in_(wanted)
+            )
+        )
+        there = {row.seq: row for row in rows}
+    return raised, [
+        Behind(seq, row.source, row.received_at, bytes(row.content))
+        if (row := there.get(seq)) is not None
+        else Behind(seq, None, None, None)
+        for seq in wanted
+    ]
+
+
 def raised_alert(row: Row[*tuple[Any, ...]]) -> RaisedAlert:
     """The alert in a row that selects :data:`ALERT_COLUMNS`."""
     alert = Alert(
@@ -42,6 +114,7 @@ def raised_alert(row: Row[*tuple[Any, ...]]) -> RaisedAlert:
         key=row.alert_key,
         time=row.alert_time,
         message=row.alert_message_id,
+        messages=tuple(map(message_id, row.alert_messages)),
     )
     return RaisedAlert(row.alert_seq, alert, row.alert_raised_at)
 

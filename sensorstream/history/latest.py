@@ -14,9 +14,9 @@ from sqlalchemy import Connection, Engine, text
 
 from sensorstream.errors import QueryError
 from sensorstream.history.database import translating
-from sensorstream.history.terms import Kind
+from sensorstream.history.terms import Kind, term_of
 from sensorstream.model.events import Provenance
-from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
 
@@ -119,8 +119,8 @@ def latest_values(
     if len(rows) > _MOST_VALUES:
         raise QueryError(f"there are more than {_MOST_VALUES} values: ask for fewer individuals")
     for name, kind, predicate, *value, valid_from, valid_to, message, inferred in rows:
-        subject = cast(Subject, _term(kind, name))
-        triple = (subject, IRI(predicate), _term(*value))
+        subject = cast(Subject, term_of(kind, name))
+        triple = (subject, IRI(predicate), term_of(*value))
         said = Provenance(f"m{message}", valid_from)
         found.setdefault(subject, []).append(Latest(triple, said, valid_to, inferred))
     return found
@@ -146,7 +146,7 @@ def last_members(
         _limit(connection, timeout)
         rows = connection.execute(_MEMBERS, told).all()
     return [
-        Member(valid_to, number, cast(Subject, _term(kind, label)))
+        Member(valid_to, number, cast(Subject, term_of(kind, label)))
         for valid_to, number, kind, label in rows
     ]
 
@@ -154,14 +154,3 @@ def last_members(
 def _limit(connection: Connection, timeout: float) -> None:
     told = {"ms": str(max(1, round(timeout * 1000)))}
     connection.execute(text("select set_config('statement_timeout', :ms, true)"), told)
-
-
-def _term(kind: int, label: str, datatype: str | None = None, language: str | None = None) -> Term:
-    match kind:
-        case Kind.IRI:
-            return IRI(label)
-        case Kind.BLANK:
-            return BlankNode(f"_:{label}")
-        case _:
-            assert datatype is not None
-            return Literal(label, datatype, language)

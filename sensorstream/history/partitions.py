@@ -88,12 +88,14 @@ def partitions(cursor: extensions.cursor) -> list[Partition]:
         "join pg_class c on c.oid = i.inhrelid "
         "where i.inhparent = 'store.statements'::regclass"
     )
-    found = []
-    for (bounds,) in cursor.fetchall():
-        match = _BOUNDS.fullmatch(bounds)
-        if match is not None:
-            found.append(Partition(int(match["low"] or FIRST), int(match["high"] or END)))
-    return sorted(found, key=lambda each: each.low)
+    found = [partition_of(bounds) for (bounds,) in cursor.fetchall()]
+    return sorted((each for each in found if each is not None), key=lambda each: each.low)
+
+
+def partition_of(bounds: str | None) -> Partition | None:
+    """The partition with some bounds, as PostgreSQL writes them; None: there are none."""
+    match = _BOUNDS.fullmatch(bounds or "")
+    return match and Partition(int(match["low"] or FIRST), int(match["high"] or END))
 
 
 def new_partition(

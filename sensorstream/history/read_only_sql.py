@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from time import monotonic
@@ -11,11 +12,21 @@ from typing import Final
 
 import psycopg2
 from psycopg2 import extensions
+from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError, Position, QueryError
+from sensorstream.history.asking.live import LiveSource, begin_question
 from sensorstream.history.database import connect
 from sensorstream.history.reader import reader_url
 
+_BEGIN: Final = (
+    # Without a place of their own in the path, temporary tables would come first.
+    "select set_config('search_path', 'history, pg_temp', true), "
+    # All rows are fetched, so plan for the whole result.
+    "set_config('cursor_tuple_fraction', '1', true), "
+    "set_config('statement_timeout', %s, true), "
+    "set_config('sensorstream.query', %s, true)"
+)
 # EXECUTE accepts one statement that returns rows: no second statement, no COMMIT, no COPY. The text
 # is passed as a setting, because a DO block has no parameters.
 _OPEN: Final = """do $$
@@ -23,6 +34,12 @@ declare answer refcursor := 'answer';
 begin
   open answer no scroll for execute current_setting('sensorstream.query');
 end $$"""
+
+_names_live: Final = re.compile(r"\blive\b", re.IGNORECASE).search
+_NO_WINDOW: Final = (
+    "the views of schema live show the window of a running server: ask it (POST /sql, as "
+    "'sensorstream sql' does) with a text that names the schema"
+)
 
 NUMERIC: Final = 1700
 """PostgreSQL's OID of the type ``numeric``."""
@@ -71,6 +88,11 @@ class SqlStream:
         return SqlResult(names, rows[:row_limit], truncated=len(rows) > row_limit)
 
 
+def names_live(text: str) -> bool:
+    """Whether a query may name a view of schema ``live``; each that does is found."""
+    return _names_live(text) is not None
+
+
 def run_sql(url: str, text: str, *, timeout: float, row_limit: int) -> SqlResult:
     """The first ``row_limit`` rows of the answer to one SQL query; see :func:`open_sql`."""
     with open_sql(url, text, timeout=timeout) as stream:
@@ -78,7 +100,9 @@ def run_sql(url: str, text: str, *, timeout: float, row_limit: int) -> SqlResult
 
 
 @contextmanager
-def open_sql(url: str, text: str, *, timeout: float) -> Iterator[SqlStream]:
+def open_sql(
+    url: str, text: str, *, timeout: float, live: LiveSource | None = None
+) -> Iterator[SqlStream]:
     """Answer one SQL query; names without a schema are the views of ``history``.
 
     It runs as the reader (:mod:`sensorstream.history.reader`) in a separate read-only transaction,
@@ -90,13 +114,14 @@ def open_sql(url: str, text: str, *, timeout: float) -> Iterator[SqlStream]:
         text: one statement that returns rows.
         timeout: seconds PostgreSQL may work on it in all. If the rows are not taken for a minute,
             PostgreSQL ends the transaction.
+        live: what holds now, for the views of schema ``live``.
 
     Raises:
         QueryError: PostgreSQL refuses the text (with the position), or it would write, or takes too
             long; also while the rows are read.
         HistoryError: the database cannot be reached, or ended the transaction.
     """
-    with _opened(url, text, timeout) as cursor:
+    with _opened(url, text, timeout, live) as cursor:
         batches = fetched(cursor, text, timeout)
         first = next(batches)
         columns = tuple(map(_column, cursor.description or ()))
@@ -122,21 +147,16 @@ def describe_sql(
 
 
 @contextmanager
-def _opened(url: str, text: str, timeout: float) -> Iterator[extensions.cursor]:
+def _opened(
+    url: str, text: str, timeout: float, live: LiveSource | None = None
+) -> Iterator[extensions.cursor]:
     """A cursor of the reader; PostgreSQL has planned the query as its portal ``answer``."""
     connection = open_reader(url)
     try:
-        connection.set_session(readonly=True)
         with connection.cursor() as cursor:
             with explained(text):
-                cursor.execute(
-                    "select set_config('search_path', 'history', true), "
-                    # All rows are fetched, so plan for the whole result.
-                    "set_config('cursor_tuple_fraction', '1', true), "
-                    "set_config('statement_timeout', %s, true), "
-                    "set_config('sensorstream.query', %s, true)",
-                    (milliseconds(timeout), text),
-                )
+                told = milliseconds(timeout), text
+                begin_question(connection, cursor, lambda: cursor.execute(_BEGIN, told), live)
                 cursor.execute(_OPEN)
             yield cursor
     finally:
@@ -211,6 +231,13 @@ def open_reader(url: str) -> extensions.connection:
     return connection
 
 
+def reading_url(url: str) -> str:
+    """The URL of the role as which :func:`open_reader` connects; raises as it does."""
+    with closing(open_reader(url)) as connection:
+        reader = reader_url(url)
+        return reader if connection.info.user == make_url(reader).username else url
+
+
 @contextmanager
 def explained(text: str) -> Iterator[None]:
     """Turn PostgreSQL's errors into ours; ``text`` is the query that a place in them means."""
@@ -227,6 +254,8 @@ def explained(text: str) -> Iterator[None]:
             ) from error
         raise HistoryError(f"cannot answer the query: {error}") from error
     except (psycopg2.Error, ValueError) as error:
+        if isinstance(error, psycopg2.errors.UndefinedTable) and "pg_temp.live_" in str(error):
+            raise QueryError(_NO_WINDOW) from error
         diagnosis = getattr(error, "diag", None)
         message = (diagnosis and diagnosis.message_primary) or str(error)
         if diagnosis is not None and diagnosis.message_hint:

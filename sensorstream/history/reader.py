@@ -1,4 +1,5 @@
-"""The role of user queries: it may read schema ``history``, terms, stays and statements; no more.
+"""The role of user queries: it may read schema ``history``, and of schema ``store`` what SPARQL and
+Spark need; no more.
 
 It has its own login. To reduce the rights of the writer for a while (``set role``) is not safe: a
 statement can undo that with ``set_config``. Its password is derived from the writer's, so every
@@ -9,17 +10,24 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Sequence
 from typing import Final
 
 from psycopg2 import errors, extensions, sql
 from sqlalchemy.engine import make_url
 
-_READABLE: Final = ("terms", "stays", "statements")
+_READABLE: Final = ("terms", "stays", "statements", "alerts", "archives")
 """The base tables that the reader may read."""
 _DEFAULTS: Final = (
     ("search_path", "history"),
     ("default_transaction_read_only", "on"),
     ("idle_in_transaction_session_timeout", "10min"),
+    # Most questions take milliseconds: to compile them, or to start a process for them, takes
+    # longer. Pages are mostly in memory, or on a disk that has no head to move.
+    ("jit", "off"),
+    ("parallel_setup_cost", "10000"),
+    ("random_page_cost", "1.1"),
+    ("work_mem", "16MB"),
 )
 
 
@@ -37,10 +45,10 @@ def reader_url(url: str) -> str:
     )
 
 
-def admit_reader(cursor: extensions.cursor, schema: str) -> None:
-    """Create the reader if that is allowed, and grant it the views of ``schema``. Without the right
-    to create roles there is no reader, unless the owner of the server made a role of this name (see
-    docs/history.md).
+def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
+    """Create the reader if that is allowed, and grant it the views of ``schemas``. Without the
+    right to create roles there is no reader, unless the owner of the server made a role of this
+    name (see docs/history.md).
     """
     info = cursor.connection.info
     name = reader_name(info.dbname)
@@ -51,13 +59,15 @@ def admit_reader(cursor: extensions.cursor, schema: str) -> None:
         found = cursor.fetchone()
         if found is None:
             cursor.execute(sql.SQL("create role {} login").format(role))
-        if found is None or not found[0]:
-            # Programs that log in themselves find the views, and leave connections for the writer.
-            for setting, value in _DEFAULTS:
+        settled = {each.partition("=")[0] for each in found[0] or ()} if found else set()
+        # Programs that log in themselves find the views, and leave connections for the writer.
+        for setting, value in _DEFAULTS:
+            if setting not in settled:
                 told = sql.SQL("alter role {} set {} = {}").format(
                     role, sql.Identifier(setting), sql.Literal(value)
                 )
                 cursor.execute(told)
+        if not settled:
             cursor.execute(sql.SQL("alter role {} connection limit 40").format(role))
         password = _password(info.password, name)
         if password is not None:
@@ -66,7 +76,7 @@ def admit_reader(cursor: extensions.cursor, schema: str) -> None:
         cursor.execute("rollback to savepoint reader")
     cursor.execute("select 1 from pg_roles where rolname = %s", (name,))
     if cursor.fetchone() is not None:
-        where = sql.Identifier(schema)
+        where = sql.SQL(", ").join(map(sql.Identifier, schemas))
         cursor.execute(sql.SQL("grant usage on schema {} to {}").format(where, role))
         cursor.execute(sql.SQL("grant select on all tables in schema {} to {}").format(where, role))
         # What SPARQL and Spark read; the other tables are not for everybody.

@@ -27,6 +27,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import connect, describe, engine, translating
+from sensorstream.history.engines import Standings, forget_standings, store_standings
 from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.migrations import migrate
 from sensorstream.history.partitions import Partitions
@@ -39,13 +40,14 @@ from sensorstream.history.rows import (
     stay_rows,
 )
 from sensorstream.history.terms import Dictionary
-from sensorstream.journal.records import Effects, Record
-from sensorstream.model.events import Ended, Message
+from sensorstream.journal.records import Effects, OntologyVersion, Record, number_of_message
+from sensorstream.model.events import Departure, Ended, Message
 from sensorstream.model.terms import Term
-from sensorstream.model.timeline import Timeline
+from sensorstream.model.timeline import Instant, Timeline
 
 _JOURNAL_LOCK: Final = 0x53535752
-_EFFECTS_LOCK: Final = 0x53535746
+EFFECTS_LOCK: Final = 0x53535746
+"""The advisory lock of the process that writes effects."""
 # The server notices a killed writer within moments; a restart must not fail for them.
 _LOCK_PATIENCE: Final = 5.0
 _CHECKPOINTS_KEPT: Final = 2
@@ -129,10 +131,11 @@ class PostgresStore:
         with self._transaction("cannot write the journal") as cursor:
             cursor.copy_expert(_COPY_MESSAGES, copy_text(message_rows(records)))
 
-    def commit(self, effects: Effects) -> bool:
+    def commit(self, effects: Effects, standings: Standings | None = None) -> bool:
         """Store what a group of messages did and move the watermark, all or nothing.
 
         A group that lies at or below the watermark is stored already: it changes nothing.
+        ``standings`` tells how the group has left the engines, where each key has its own.
 
         Returns:
             Whether something was put into the outbox.
@@ -161,18 +164,38 @@ class PostgresStore:
             if removals != self._removals:
                 self._forget()
                 self._removals = removals
-            self._store(cursor, effects)
+            self._put(cursor, effects.ended, effects.revoked, effects.departures)
             queued = False
             if effects.alerts:
                 queued = _raise_alerts(cursor, effects)
             if effects.reports:
                 queued = _queue_reports(cursor, effects, self.timeline) or queued
-            _record_ontologies(cursor, effects)
+            _record_ontologies(cursor, effects.ontologies)
             _set_statuses(cursor, effects)
             _settle(cursor, effects)
             _move_watermark(cursor, watermark, effects.watermark)
+            if standings is not None:
+                store_standings(cursor, standings, new=True)
         self._dictionary.settle()
         return queued
+
+    def place(self, standings: Standings) -> None:
+        """Write down how a group whose effects are stored already has left the engines.
+
+        Raises:
+            HistoryError: nothing was written, or the connection was lost.
+        """
+        with self._transaction("cannot store what the engines wait for") as cursor:
+            store_standings(cursor, standings, new=False)
+
+    def displace(self) -> None:
+        """The engines begin with the journal's first entry again.
+
+        Raises:
+            HistoryError: nothing was written, or the connection was lost.
+        """
+        with self._transaction("cannot forget what the engines wait for") as cursor:
+            forget_standings(cursor)
 
     def origins(self, asked: Collection[str]) -> frozenset[str]:
         """Those of the given origins that the journal has a message of.
@@ -243,6 +266,46 @@ class PostgresStore:
             )
             return frozenset(row[0] for row in cursor)
 
+    def record_ontology(self, version: OntologyVersion) -> bool:
+        """Record that an ontology is in force, unless it is the one that was in force already.
+
+        Returns:
+            Whether it was recorded.
+
+        Raises:
+            HistoryError: nothing was written.
+        """
+        with self._transaction("cannot record the ontology") as cursor:
+            cursor.execute("select from store.progress for update")
+            cursor.execute(
+                "select digest from store.ontologies where seq <= %s order by seq desc limit 1",
+                (version.seq,),
+            )
+            if cursor.fetchone() == (version.digest,):
+                return False
+            # The one before it with that number was in force for no entry.
+            cursor.execute("delete from store.ontologies where seq = %s", (version.seq,))
+            _record_ontologies(cursor, [version])
+        return True
+
+    def replace_inferred(self, added: Sequence[Ended], revoked: Sequence[Ended]) -> None:
+        """Store intervals and delete others, all or nothing.
+
+        Raises:
+            HistoryError: nothing was written.
+        """
+        with self._transaction("cannot store what is inferred") as cursor:
+            cursor.execute("select from store.progress for update")
+            self._put(cursor, added, revoked, ())
+        self._dictionary.settle()
+
+    def last_moment(self) -> Instant | None:
+        """The time at which an individual left the window last; None: none has. O(stays)."""
+        with self._transaction("cannot read the stays") as cursor:
+            cursor.execute("select max(expired_at) from store.stays")
+            row = cursor.fetchone()
+            return None if row is None else row[0]
+
     def save_checkpoint(self, seq: int, state: bytes) -> None:
         """Keep the engine's state as it was after message ``seq``, and drop old ones.
 
@@ -278,26 +341,31 @@ class PostgresStore:
         with self._transaction("cannot drop checkpoints") as cursor:
             cursor.execute("delete from store.checkpoints where seq = any(%s)", (list(seqs),))
 
-    def _store(self, cursor: extensions.cursor, effects: Effects) -> None:
+    def _put(
+        self,
+        cursor: extensions.cursor,
+        ended: Sequence[Ended],
+        revoked: Sequence[Ended],
+        departures: Sequence[Departure],
+    ) -> None:
         """Store the stays and statements that ended, with the terms that they need."""
-        names: Iterator[Term] = (each.individual.name for each in effects.departures)
-        every = chain(effects.ended, effects.revoked)
-        said: Iterator[Term] = (term for each in every for term in each.triple)
+        names: Iterator[Term] = (each.individual.name for each in departures)
+        said: Iterator[Term] = (t for each in chain(ended, revoked) for t in each.triple)
         numbers = self._dictionary.numbers(cursor, chain(names, said))
-        if effects.revoked:
-            _revoke(cursor, effects.revoked, numbers)
-        if effects.departures:
-            cursor.copy_expert(_COPY_STAYS, copy_text(stay_rows(effects.departures, numbers)))
-        if effects.ended:
-            self._partitions.make(cursor, (each.valid_to for each in effects.ended))
-            cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(effects.ended, numbers)))
+        if revoked:
+            _revoke(cursor, revoked, numbers)
+        if departures:
+            cursor.copy_expert(_COPY_STAYS, copy_text(stay_rows(departures, numbers)))
+        if ended:
+            self._partitions.make(cursor, (each.valid_to for each in ended))
+            cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(ended, numbers)))
 
     def _forget(self) -> None:
         self._dictionary.forget()
         self._partitions.forget()
 
     def _lock(self) -> None:
-        for part, key in ((Writes.JOURNAL, _JOURNAL_LOCK), (Writes.EFFECTS, _EFFECTS_LOCK)):
+        for part, key in ((Writes.JOURNAL, _JOURNAL_LOCK), (Writes.EFFECTS, EFFECTS_LOCK)):
             if part in self._writes:
                 self._lock_one(key)
 
@@ -399,14 +467,14 @@ def _revoke(
     )
 
 
-def _record_ontologies(cursor: extensions.cursor, effects: Effects) -> None:
-    if effects.ontologies:
+def _record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVersion]) -> None:
+    if versions:
         execute_values(
             cursor,
             "insert into store.ontologies (seq, valid_from, digest, content, media_type) values %s",
             [
                 (each.seq, each.valid_from, each.digest, each.content, each.media_type)
-                for each in effects.ontologies
+                for each in versions
             ],
         )
 
@@ -420,7 +488,8 @@ def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
     ids = execute_values(
         cursor,
         "insert into store.alerts "
-        "(id, rule, kind, severity, text, key, time, raised_at, message_id) values %s "
+        "(id, rule, kind, severity, text, key, time, raised_at, message_id, messages) "
+        "values %s "
         "returning id",
         [
             (
@@ -433,9 +502,11 @@ def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
                 alert.time,
                 effects.raised_at,
                 alert.message,
+                list(map(number_of_message, alert.messages)),
             )
             for alert in effects.alerts
         ],
+        template="(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s::bigint[])",
         fetch=True,
     )
     cursor.execute(

@@ -64,6 +64,7 @@ messages: Final = Table(
     Index("messages_origin_idx", "origin", postgresql_where=text("origin is not null")),
     # The kinds are those of sensorstream.journal.kinds.
     Index("messages_ontology_idx", "seq", postgresql_where=text("kind = 'ontology'::text")),
+    Index("messages_others_idx", "seq", postgresql_where=text("kind <> 'message'::text")),
     CheckConstraint(
         "status in ('accepted', 'partial', 'unmatched', 'rejected', 'held', 'late')", name="status"
     ),
@@ -153,6 +154,13 @@ statements: Final = Table(
         postgresql_using="brin",
         postgresql_with=_FINE,
     ),
+    # For the planner: only statistics of whole spans say how few statements hold at an instant.
+    Index(
+        "statements_span_idx",
+        text("store.span(valid_from, valid_to)"),
+        postgresql_using="brin",
+        postgresql_with=_FINE,
+    ),
     postgresql_partition_by="RANGE (valid_to)",
 )
 
@@ -163,8 +171,8 @@ vocabulary: Final = Table(
     Column("term", BigInteger, primary_key=True, autoincrement=False),
 )
 
-# Which ontology was put in force when: by the journal's entry with this number, from this instant
-# on (null: before any event).
+# Which ontology was put in force when: by the journal's entry with this number, or by a start after
+# it; from this instant on (null: before any event).
 ontologies: Final = Table(
     "ontologies",
     metadata,
@@ -189,6 +197,8 @@ alerts: Final = Table(
     Column("time", BigInteger, nullable=False),
     Column("raised_at", _MOMENT, nullable=False),
     Column("message_id", Text, nullable=False),
+    # The numbers of the messages that said, or caused, what the rule matched.
+    Column("messages", ARRAY(BigInteger), nullable=False, server_default=text("'{}'::bigint[]")),
 )
 
 webhooks: Final = Table(
@@ -279,4 +289,43 @@ progress: Final = Table(
     # Counts the times that others removed terms or partitions: the writer must forget them.
     Column("removals", BigInteger, nullable=False, server_default=text("0")),
     CheckConstraint("single", name="single"),
+)
+
+# What writes effects, and how far it is. One row.
+pipeline: Final = Table(
+    "pipeline",
+    metadata,
+    Column("single", Boolean, primary_key=True, server_default=text("true")),
+    # Which runner's windows the history belongs to: sensorstream.history.runner.
+    Column("runner", JSONB),
+    # On Spark: the application time that messages have brought, and when the last one arrived.
+    Column("moved", BigInteger),
+    Column("moved_at", BigInteger),
+    # On Spark: the last entry of the last batch, and of the batch before. Spark may ask for the
+    # entries above "covered" once more.
+    Column("routed", BigInteger, nullable=False, server_default=text("0")),
+    Column("covered", BigInteger, nullable=False, server_default=text("0")),
+    Column("stored_at", _MOMENT),
+    CheckConstraint("single", name="single"),
+)
+
+# On Spark: the engines that hold something, as they were after the batch that ended with entry
+# "since" and before the one that ends with "until" (null: now). A key comes from messages and may
+# be long; its digest is SHA-256.
+engines: Final = Table(
+    "engines",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True),
+    Column("since", BigInteger, primary_key=True, autoincrement=False),
+    Column("until", BigInteger),
+    Column("key", Text, nullable=False),
+    Column("individuals", BigInteger, nullable=False),
+    # From which times on the engine is to hear of them: sensorstream.model.waits.
+    Column("received", BigInteger),
+    Column("moved", BigInteger),
+    Column("present", BigInteger),
+    *(
+        Index(f"engines_{name}_idx", name, postgresql_where=text(f"{name} is not null"))
+        for name in ("received", "moved", "present")
+    ),
 )

@@ -17,7 +17,7 @@ from psycopg2 import extensions
 from sensorstream.errors import TermError
 from sensorstream.history.copying import Row, copy_command, copy_text
 from sensorstream.model.datatypes import NUMERIC_TYPES, XSD_DATE_TIME, XSD_DATE_TIME_STAMP
-from sensorstream.model.terms import BlankNode, Literal, Term
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 
 TERM_COLUMNS: Final = ("id", "number", "moment", "kind", "text", "datatype", "language")
 
@@ -58,6 +58,18 @@ def term_key(term: Term) -> TermKey:
     if isinstance(term, BlankNode):
         return TermKey(Kind.BLANK, _storable(term.removeprefix("_:")))
     return TermKey(Kind.IRI, _storable(term))
+
+
+def term_of(kind: int, text: str, datatype: str | None = None, language: str | None = None) -> Term:
+    """The term of some columns."""
+    match kind:
+        case Kind.IRI:
+            return IRI(text)
+        case Kind.BLANK:
+            return BlankNode(f"_:{text}")
+        case _:
+            assert datatype is not None
+            return Literal(text, datatype, language)
 
 
 def number_of(term: Term) -> Decimal | int | float | None:

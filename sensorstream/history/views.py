@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 from psycopg2 import extensions
@@ -17,6 +18,7 @@ from sqlglot import exp, parse_one
 from sensorstream.errors import OntologyConflict
 from sensorstream.history.database import translating
 from sensorstream.history.functions import install_functions
+from sensorstream.history.live_views import LIVE, install_live_functions, live_query
 from sensorstream.history.names import sql_names
 from sensorstream.history.reader import admit_reader
 from sensorstream.history.terms import Dictionary
@@ -33,6 +35,8 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
 HISTORY: Final = "history"
+_SCHEMAS: Final = (HISTORY, LIVE)
+_OF_HISTORY_ALONE: Final = ("messages", "alerts")
 # The comment of each generated view contains it, so that other views are never touched.
 _MARK: Final = "SensorStream:"
 # In the trees: the number of the IRI that is its argument. The numbers differ between databases.
@@ -43,11 +47,15 @@ _BIGINT_END: Final = "9.2e18"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view of schema ``history``: its name, its query, and a sentence for people."""
+    """A view: its name, its query, a sentence for people, and the schema that it is in.
+
+    A view of the window has the query of history's; :func:`.live_query` makes its own of it.
+    """
 
     name: str
     query: exp.Select
     comment: str
+    schema: str = HISTORY
 
 
 def view_definitions(schema: Schema, timeline: Timeline) -> tuple[View, ...]:
@@ -66,13 +74,15 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
         View(
             "individuals",
             _query(
-                # A class may be asserted and inferred.
-                "SELECT DISTINCT n.text AS iri, k.text AS class, :time AS time, "
+                # A class may be asserted and inferred. It is looked up per stay: DISTINCT of the
+                # whole rows would need the terms of columns that a question leaves out.
+                "SELECT n.text AS iri, c.class AS class, :time AS time, "
                 ":expired AS expired_at, :message AS message_id FROM store.stays AS i "
-                "LEFT JOIN store.statements AS t ON t.stay = i.stay AND t.subject = i.name "
-                "AND t.valid_to = i.expired_at AND t.predicate = :type "
-                "LEFT JOIN store.terms AS n ON n.id = i.name "
-                "LEFT JOIN store.terms AS k ON k.id = t.object",
+                "LEFT JOIN LATERAL (SELECT k.text AS class FROM store.statements AS t "
+                "LEFT JOIN store.terms AS k ON k.id = t.object "
+                "WHERE t.stay = i.stay AND t.subject = i.name AND t.valid_to = i.expired_at "
+                "AND t.predicate = :type GROUP BY k.text) AS c ON TRUE "
+                "LEFT JOIN store.terms AS n ON n.id = i.name",
                 time=_time("i.time", timeline),
                 expired=_time("i.expired_at", timeline),
                 message=_message("i"),
@@ -142,24 +152,32 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
     )
     applicable = _applicable(schema, name)
     if applicable:
-        values = exp.select(
-            *(
-                exp.alias_(_pivot(each, _value(schema, each)), names[each], quoted=True)
-                for each in applicable
-            )
+        columns = {each: _value(schema, each) for each in applicable}
+        values = _query(
+            "SELECT FROM store.statements AS s "
+            "WHERE s.stay = i.stay AND s.subject = i.name AND s.valid_to = i.expired_at"
         )
-        values = (
-            values.from_("store.statements AS s")
-            .join("store.terms AS o", on="o.id = s.object", join_type="left")
-            .where("s.stay = i.stay AND s.subject = i.name AND s.valid_to = i.expired_at")
+        # A number needs no term.
+        texts = [each for each, value in columns.items() if _needs_term(value)]
+        if texts:
+            looked_up = _expression("o.id = CASE WHEN :test THEN s.object END")
+            test = exp.In(
+                this=exp.column("predicate", "s"), expressions=[term_number(each) for each in texts]
+            )
+            on = exp.replace_placeholders(looked_up, test=test)
+            terms = exp.alias_(exp.table_("terms", db="store"), "o", table=True, copy=False)
+            values.append("joins", exp.Join(this=terms, side="LEFT", on=on))
+        values.set(
+            "expressions",
+            [_named(_pivot(each, value), names[each]) for each, value in columns.items()],
         )
         lateral = exp.Lateral(
-            this=values.subquery(), alias=exp.TableAlias(this=exp.to_identifier("p"))
+            this=values.subquery(copy=False), alias=exp.TableAlias(this=exp.to_identifier("p"))
         )
-        columns = (exp.column(names[each], "p", quoted=True) for each in applicable)
-        query = query.select(*(exp.alias_(c, c.name, quoted=True) for c in columns)).join(
-            lateral, join_type="left", on=exp.true()
-        )
+        for each in applicable:
+            column = exp.column(names[each], "p", quoted=True)
+            query.append("expressions", _named(column, names[each]))
+        query.append("joins", exp.Join(this=lateral, side="LEFT", on=exp.true()))
     return View(names[name], query, f"individuals of class {name}")
 
 
@@ -178,7 +196,7 @@ def _property_view(schema: Schema, view: str, name: IRI, timeline: Timeline) -> 
     )
     if schema.datatype_of(name) in INTEGER_TYPES:
         # A cast value cannot be looked up in an index, this can.
-        query = query.select(exp.column("number", "s").as_("number"))
+        query.append("expressions", exp.column("number", "s").as_("number"))
     return View(view, query, f"values of property {name}, former ones included")
 
 
@@ -213,12 +231,21 @@ def _value(schema: Schema, name: IRI) -> exp.Expr:
     return exp.column("text", "o")
 
 
+def _needs_term(value: exp.Expr) -> bool:
+    return any(column.table == "o" for column in value.find_all(exp.Column))
+
+
 def _pivot(name: IRI, value: exp.Expr) -> exp.Expr:
     """The property's value in a group of statements: the greatest of several (or true)."""
-    test = exp.column("predicate", "s").eq(term_number(name))
-    chosen = exp.case().when(test, value)
+    test = exp.EQ(this=exp.column("predicate", "s"), expression=term_number(name))
+    chosen = exp.Case(ifs=[exp.If(this=test, true=value)])
     truth = value.find(exp.Boolean) is not None
     return exp.LogicalOr(this=chosen) if truth else exp.Max(this=chosen)
+
+
+def _named(value: exp.Expr, name: str) -> exp.Expr:
+    # sqlglot's own builders copy their arguments, again and again: a hundred views take seconds.
+    return exp.Alias(this=value, alias=exp.to_identifier(name, quoted=True))
 
 
 def _message(table: str) -> exp.Expr:
@@ -244,13 +271,11 @@ def terms_of(views: Iterable[View]) -> frozenset[IRI]:
 def numbered(view: View, numbers: Mapping[Term, int]) -> View:
     """The view with the numbers of its terms; a term without one equals nothing."""
 
-    def number(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Anonymous) and node.this == _TERM:
-            return exp.Literal.number(numbers.get(IRI(node.expressions[0].this), 0))
-        return node
-
-    query = view.query.transform(number)
-    assert isinstance(query, exp.Select)
+    query = view.query.copy()
+    for node in list(query.find_all(exp.Anonymous)):
+        if node.this == _TERM:
+            number = numbers.get(IRI(node.expressions[0].this), 0)
+            node.replace(exp.Literal.number(number))
     return replace(view, query=query)
 
 
@@ -263,17 +288,23 @@ def _time(column: str, timeline: Timeline) -> exp.Expr:
 
 
 def _query(text: str, **parts: exp.Expr) -> exp.Select:
-    query = exp.replace_placeholders(parse_one(text, dialect="postgres"), **parts)
+    query = exp.replace_placeholders(_expression(text), **parts) if parts else _expression(text)
     assert isinstance(query, exp.Select)
     return query
 
 
 def _expression(text: str) -> exp.Expr:
+    return _parsed(text).copy()
+
+
+@cache
+def _parsed(text: str) -> exp.Expr:
+    """One of the few texts that all views are made of; nobody changes the tree."""
     return parse_one(text, dialect="postgres")
 
 
 def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
-    """Make the views of schema ``history``, all or nothing, and let the reader see them.
+    """Make the views of history and window, all or nothing, and let the reader see them.
 
     Views that need no change are not touched, so a restart waits for no running query.
 
@@ -294,19 +325,20 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
 def _install(connection: Connection, definitions: Sequence[View], timeline: Timeline) -> None:
     # The driver's cursor: here a per cent sign in an IRI is not a parameter.
     cursor = _driver_cursor(connection)
-    cursor.execute(f"create schema if not exists {HISTORY}")
-    views = {each.name: each for each in _numbered(cursor, definitions)}
-    wanted = {name: _comment(each) for name, each in views.items()}
+    for name in _SCHEMAS:
+        cursor.execute(f"create schema if not exists {name}")
+    wanted = _wanted(cursor, definitions)
     there = _installed(cursor)
     for name in _changed(there, wanted):
-        cursor.execute(f"drop view {_qualified(name)}")
-    for name, view in views.items():
-        if there.get(name) != wanted[name]:
-            cursor.execute(f"create view {_qualified(name)} as {_render(view)}")
-            told = exp.Literal.string(wanted[name]).sql("postgres")
-            cursor.execute(f"comment on view {_qualified(name)} is {told}")
+        cursor.execute(f"drop view {name}")
+    install_live_functions(cursor)
+    for name, (view, comment) in wanted.items():
+        if there.get(name) != comment:
+            cursor.execute(f"create view {name} as {_render(view)}")
+            told = exp.Literal.string(comment).sql("postgres")
+            cursor.execute(f"comment on view {name} is {told}")
     install_functions(cursor, timeline)
-    admit_reader(cursor, HISTORY)
+    admit_reader(cursor, _SCHEMAS)
 
 
 def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
@@ -319,22 +351,23 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     with translating("cannot check the history's views"), database.connect() as connection:
         cursor = _driver_cursor(connection)
         there = _installed(cursor)
-        views = _numbered(cursor, view_definitions(schema, timeline))
-        changed = _changed(there, {each.name: _comment(each) for each in views})
+        changed = _changed(there, _wanted(cursor, view_definitions(schema, timeline)))
         # What a view's rule depends on, other than the view itself.
         cursor.execute(
-            "select distinct r.ev_class::regclass::text, v.relname from pg_depend d "
+            "select distinct r.ev_class::regclass::text, n.nspname, v.relname from pg_depend d "
             "join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass "
             "join pg_class v on v.oid = d.refobjid and d.refclassid = 'pg_class'::regclass "
             "join pg_namespace n on n.oid = v.relnamespace "
-            "where n.nspname = %s and v.relname = any(%s) and r.ev_class <> v.oid order by 1, 2",
-            (HISTORY, list(changed)),
+            "where n.nspname = any(%s) "
+            """and format('"%%s"."%%s"', n.nspname, v.relname) = any(%s) """
+            "and r.ev_class <> v.oid order by 1, 2, 3",
+            (list(_SCHEMAS), list(changed)),
         )
         row = cursor.fetchone()
         connection.rollback()
     if row is not None:
         raise OntologyConflict(
-            f"the view {row[0]} is built on {HISTORY}.{row[1]}, which would change: drop it, put "
+            f"the view {row[0]} is built on {row[1]}.{row[2]}, which would change: drop it, put "
             "the ontology, and make it again"
         )
 
@@ -348,16 +381,32 @@ def _numbered(cursor: extensions.cursor, views: Iterable[View]) -> list[View]:
     return [numbered(each, numbers) for each in views]
 
 
-def _changed(there: Mapping[str, str], wanted: Mapping[str, str]) -> frozenset[str]:
+def _wanted(cursor: extensions.cursor, definitions: Iterable[View]) -> dict[str, tuple[View, str]]:
+    """The views of history and window with their comments, by their names in SQL."""
+    found: dict[str, tuple[View, str]] = {}
+    for view in _numbered(cursor, definitions):
+        query = _render(view)
+        found[_qualified(view)] = view, _comment(view, query)
+        if view.name not in _OF_HISTORY_ALONE:
+            told = f"what is in the window now, as history.{view.name} has what was"
+            live = replace(view, schema=LIVE, comment=told)
+            # Its own query is made of that when it is needed.
+            found[_qualified(live)] = live, _comment(live, query)
+    return found
+
+
+def _changed(there: Mapping[str, str], wanted: Mapping[str, tuple[View, str]]) -> frozenset[str]:
     """The names of the views that cannot stay as they are."""
-    return frozenset(name for name, comment in there.items() if wanted.get(name) != comment)
+    return frozenset(
+        name for name, comment in there.items() if name not in wanted or wanted[name][1] != comment
+    )
 
 
 def drop_views(connection: Connection) -> None:
     """Remove the generated views, which a change of the base tables would find in its way."""
     cursor = _driver_cursor(connection)
     for name in _installed(cursor):
-        cursor.execute(f"drop view {_qualified(name)}")
+        cursor.execute(f"drop view {name}")
 
 
 def _name_terms(cursor: extensions.cursor, names: Collection[IRI]) -> None:
@@ -378,23 +427,26 @@ def _driver_cursor(connection: Connection) -> extensions.cursor:
 
 
 def _installed(cursor: extensions.cursor) -> dict[str, str]:
+    """The comments of the generated views that are there, by their names in SQL."""
     cursor.execute(
-        "select c.relname, obj_description(c.oid, 'pg_class') from pg_class c "
+        """select format('"%%s"."%%s"', n.nspname, c.relname), """
+        "obj_description(c.oid, 'pg_class') from pg_class c "
         "join pg_namespace n on n.oid = c.relnamespace "
-        "where n.nspname = %s and c.relkind = 'v' and obj_description(c.oid, 'pg_class') like %s",
-        (HISTORY, f"{_MARK}%"),
+        "where n.nspname = any(%s) and c.relkind = 'v' "
+        "and obj_description(c.oid, 'pg_class') like %s",
+        (list(_SCHEMAS), f"{_MARK}%"),
     )
     return dict(cursor.fetchall())
 
 
-def _comment(view: View) -> str:
-    """The description of the view and a fingerprint of its definition, to detect changes."""
-    digest = hashlib.sha256(_render(view).encode()).hexdigest()[:12]
+def _comment(view: View, query: str) -> str:
+    """The description of the view and a fingerprint of its query, to detect changes."""
+    digest = hashlib.sha256(query.encode()).hexdigest()[:12]
     return f"{_MARK} {view.comment} [{digest}]"
 
 
-def _qualified(name: str) -> str:
-    return exp.table_(name, db=HISTORY, quoted=True).sql("postgres")
+def _qualified(view: View) -> str:
+    return exp.table_(view.name, db=view.schema, quoted=True).sql("postgres")
 
 
 def _render(view: View) -> str:
@@ -404,11 +456,8 @@ def _render(view: View) -> str:
     that a condition on a time of a view reaches them.
     """
 
-    def moment(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.UnixToTime):
-            return exp.Dot(
-                this=exp.to_identifier("store"), expression=exp.func("moment", node.this)
-            )
-        return node
-
-    return view.query.transform(moment).sql("postgres", identify=True)
+    query = live_query(view.query) if view.schema == LIVE else view.query.copy()
+    for node in list(query.find_all(exp.UnixToTime)):
+        moment = exp.func("moment", node.this, copy=False)
+        node.replace(exp.Dot(this=exp.to_identifier("store"), expression=moment))
+    return query.sql("postgres", identify=True, copy=False)

@@ -71,7 +71,7 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
 def _net(
     ended: Sequence[Ended], revoked: Sequence[Ended]
 ) -> tuple[Sequence[Ended], Sequence[Ended]]:
-    """What is to be stored, and what is to be deleted: what the group itself revokes is neither."""
+    """What is to be stored, and what is to be deleted: what is both said and revoked is neither."""
     if not revoked:
         return ended, revoked
     wrong = Counter(revoked)
@@ -96,22 +96,13 @@ def merged(parts: Sequence[Effects]) -> Effects:
     if not ordered:
         raise ValueError("expected the effects of at least one group")
     last = ordered[-1]
-    ended: dict[Ended, None] = {}
-    revoked: list[Ended] = []
-    for part in ordered:
-        for each in part.revoked:
-            # What a group of these revokes of an earlier one of these is never stored.
-            if each in ended:
-                del ended[each]
-            else:
-                revoked.append(each)
-        ended.update(dict.fromkeys(part.ended))
     values: dict[str, Any] = {}
     for field in fields(Effects):
         value = getattr(last, field.name)
         if isinstance(value, tuple):
             value = tuple(chain.from_iterable(getattr(part, field.name) for part in ordered))
         values[field.name] = value
+    ended, revoked = _net(values["ended"], values["revoked"])
     return Effects(**(values | {"ended": tuple(ended), "revoked": tuple(revoked)}))
 
 

@@ -11,6 +11,7 @@ from sensorstream.errors import HistoryError
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.notice import ReportAudit, ReportDamage
+from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Record, message_id
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
@@ -21,6 +22,7 @@ from sensorstream.model.timeline import Timeline
 KINDS: Final[tuple[type[Entry], ...]] = (
     TakeMessage,
     Tick,
+    PassTime,
     PutOntology,
     ReadmitReasoner,
     ReportAudit,

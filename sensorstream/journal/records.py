@@ -24,7 +24,8 @@ def number_of_message(id_: str) -> int:
     Raises:
         HistoryError: the id is not one of the journal's.
     """
-    digits = id_.removeprefix("m")
+    # Where an entry goes to several engines, its id has a suffix for each.
+    digits = id_.removeprefix("m").partition(".")[0]
     if not (digits.isascii() and digits.isdigit()):
         raise HistoryError(f"'{id_}' is not the id of a message: expected e.g. m42")
     return int(digits)
@@ -74,7 +75,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class OntologyVersion:
-    """An ontology that was put in force: by which entry, and from which instant on.
+    """An ontology that was put in force: by the entry ``seq``, or at a start after that entry.
 
     ``valid_from`` is application time; None: no event had come yet.
     """

@@ -197,7 +197,9 @@ class Alert:
 
     ``id`` derives from the message and a count, so that replaying the journal raises the same
     alert under the same id. ``kind`` is ``rule`` for alerts of semantic rules, else the name
-    of a condition of the system (``unmatched-message``, ``rejected-message``).
+    of a condition of the system (``unmatched-message``, ``rejected-message``). ``messages`` are the
+    ids of those that said, or caused, what the rule matched, in order; none if the system raised
+    it.
     """
 
     id: str
@@ -208,3 +210,4 @@ class Alert:
     key: str
     time: Instant
     message: str
+    messages: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Firing, Run
+from sensorstream.rules.lineage import Block, messages_behind
 from sensorstream.rules.templates import (
     check_bound,
     compile_name,
@@ -47,12 +48,15 @@ class ActionCompiler:
         bound: Iterable[str],
         schema: Schema,
         line: Timeline,
+        matched: tuple[Block, ...] = (),
     ) -> None:
+        """``matched`` is what the conditions match."""
         self._rule = rule
         self._file = file
         self._bound = frozenset(bound)
         self._schema = schema
         self._line = line
+        self._matched = matched
 
     def compile(self, action: syntax.Action) -> Action:
         """The action as a function of a firing; it raises :class:`RuleError`.
@@ -87,7 +91,7 @@ class ActionCompiler:
         text = compile_parts(action.text.parts, self._bound)
         key = text if action.key is None else compile_parts(action.key.parts, self._bound)
         length = 0 if action.duration is None else read_duration(action.duration, self._line)
-        rule, severity = self._rule.name, str(action.severity)
+        rule, severity, matched = self._rule.name, str(action.severity), self._matched
 
         def alert(firing: Firing) -> None:
             run = firing.run
@@ -108,6 +112,7 @@ class ActionCompiler:
                     key=same[1],
                     time=run.time,
                     message=run.message.id,
+                    messages=messages_behind(firing, matched),
                 )
             )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -28,6 +28,9 @@ class RuleHost(Protocol):
     @property
     def departures(self) -> Sequence[Departure]:
         """Every individual that left the window in this message so far; rounds extend it."""
+
+    def said_by(self, triple: Triple) -> Iterable[str]:
+        """The ids of the messages that said a statement, or caused it to be inferred."""
 
     def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
         """Take ``removed`` out of the window, then insert ``event``, then infer anew.

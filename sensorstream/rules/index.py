@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TypeAlias
 
 from sensorstream.model.terms import Term
+from sensorstream.model.timeline import Instant
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import Moment, Wake
 
@@ -30,6 +31,20 @@ class RuleIndex:
             else:
                 wake, class_name = rule.waits_for
                 waiting[wake].setdefault(class_name, []).append((number, rule))
+
+    def due(self, ticks: Mapping[str, int]) -> Instant | None:
+        """From which instant on a rule that is evaluated every so often is; None: there is none.
+
+        ``ticks`` are those of the rules' memory: such a rule begins with the first message.
+        """
+        return min(
+            (
+                (ticks[rule.name] + 1) * rule.every
+                for _, rule in self._every
+                if rule.every is not None and rule.name in ticks
+            ),
+            default=None,
+        )
 
     def awake(self, moment: Moment) -> Sequence[CompiledRule]:
         """The rules whose trigger may have a solution, in order; O(those, and the change)."""

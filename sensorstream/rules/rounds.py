@@ -42,6 +42,7 @@ def run_rules(
     departures: Sequence[Departure],
     memory: RuleMemory,
     max_rounds: int = 16,
+    silent: bool = False,
 ) -> RuleResult:
     """Let the rules react to a message that the host has taken in (paper section 4.4).
 
@@ -58,6 +59,7 @@ def run_rules(
         departures: the individuals that left the window because of the message.
         memory: what the message before returned.
         max_rounds: how many rounds may change the knowledge base.
+        silent: no message has come, only time has passed.
 
     Raises:
         RuleCycle: the rules still request changes after ``max_rounds`` rounds.
@@ -68,7 +70,7 @@ def run_rules(
     run = Run(host, message, time, memory)
     fired: dict[str, set[frozenset[tuple[str, Term]]]] = {}
     latest: list[list[str]] = []
-    moment = Moment(run, True, delta, departures)
+    moment = Moment(run, True, delta, departures, by_message=not silent)
     while True:
         run.changes = Changes()
         latest.append(_round(rules, moment, fired))
@@ -81,7 +83,7 @@ def run_rules(
         departures = tuple(host.departures[departed:])
         if not delta and not departures:
             break
-        moment = Moment(run, False, delta, departures)
+        moment = Moment(run, False, delta, departures, by_message=False)
     return RuleResult(
         memory.after(time, run.quiet, run.ticks),
         tuple(run.alerts),

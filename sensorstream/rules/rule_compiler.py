@@ -18,6 +18,7 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.actions import Action, ActionCompiler
 from sensorstream.rules.conditions import ConditionQuery, Solution
 from sensorstream.rules.effects import RuleHost
+from sensorstream.rules.lineage import Block, blocks, members_of, trigger_blocks
 from sensorstream.rules.reading import ask_query, parsed_condition, select_query
 from sensorstream.rules.triggers import (
     NO_SOLUTION,
@@ -26,6 +27,7 @@ from sensorstream.rules.triggers import (
     Wake,
     bound_by,
     compile_trigger,
+    every,
     waits_for,
 )
 
@@ -49,6 +51,7 @@ class CompiledRule:
     """One semantic rule, ready to run; conditions stand in the order of evaluation.
 
     ``waits_for`` is the class whose members must arrive or leave before the trigger has a solution.
+    ``every`` is the length of time after which it is evaluated again.
     ``queries`` are the SPARQL queries of its conditions.
     """
 
@@ -56,6 +59,7 @@ class CompiledRule:
     position: Position
     trigger: Trigger
     waits_for: tuple[Wake, IRI] | None
+    every: int | None
     conditions: tuple[Condition, ...]
     queries: tuple[ConditionQuery, ...]
     actions: tuple[Action, ...]
@@ -105,15 +109,21 @@ def compile_rule(
     cheap: list[Condition] = []
     costly: list[Condition] = []
     queries: list[ConditionQuery] = []
+    matched: list[Block] = list(trigger_blocks(rule, file))
     for condition in rule.conditions:
         match condition:
             case syntax.Exists():
                 cheap.append(_exists(condition, file))
+                if not condition.negated:
+                    matched.append(members_of(file.resolve(condition.class_name)))
             case syntax.Count():
                 cheap.append(_count(condition, file))
+                matched.append(members_of(file.resolve(condition.class_name)))
             case syntax.Ask():
                 query = ask_query(parsed_condition(condition.query, file), bound)
                 queries.append(query)
+                if not condition.negated:
+                    matched += blocks(query.query.form)
                 costly.append(_filter(query, keep=not condition.negated))
             case syntax.Select():
                 query, returned = select_query(parsed_condition(condition.query, file), bound)
@@ -121,17 +131,19 @@ def compile_rule(
                     query = replace(query, asks=True)
                     costly.append(_filter(query, keep=False))
                 else:
+                    matched += blocks(query.query.form)
                     costly.append(_join(query))
                     bound |= returned
                 queries.append(query)
             case _:
                 assert_never(condition)
-    compiler = ActionCompiler(rule, file, bound, schema, timeline)
+    compiler = ActionCompiler(rule, file, bound, schema, timeline, tuple(matched))
     return CompiledRule(
         rule.name,
         rule.position,
         trigger,
         waits_for(rule, file),
+        every(rule, timeline),
         (*cheap, *costly),
         tuple(queries),
         tuple(compiler.compile(action) for action in rule.actions),

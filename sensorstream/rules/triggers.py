@@ -25,13 +25,29 @@ ONE_SOLUTION: Final[Solutions] = ({},)
 class Moment:
     """What a round reacts to: a delta and departures, grouped by class on first use."""
 
-    __slots__ = ("_arrived", "_departed", "delta", "departures", "is_first", "run")
+    __slots__ = (
+        "_arrived",
+        "_departed",
+        "by_message",
+        "delta",
+        "departures",
+        "is_first",
+        "run",
+    )
 
     def __init__(
-        self, run: Run, is_first: bool, delta: Delta, departures: Sequence[Departure]
+        self,
+        run: Run,
+        is_first: bool,
+        delta: Delta,
+        departures: Sequence[Departure],
+        *,
+        by_message: bool,
     ) -> None:
+        """``by_message``: a message has come, and this is the first round that it causes."""
         self.run = run
         self.is_first = is_first
+        self.by_message = by_message
         self.delta = delta
         self.departures = departures
         self._arrived: Mapping[Term, dict[Subject, None]] | None = None
@@ -84,7 +100,7 @@ def compile_trigger(rule: syntax.SemanticRule, file: syntax.RuleFile, line: Time
         case syntax.OnChange():
             return lambda moment: ONE_SOLUTION if moment.delta else NO_SOLUTION
         case syntax.OnMessage():
-            return lambda moment: ONE_SOLUTION if moment.is_first else NO_SOLUTION
+            return lambda moment: ONE_SOLUTION if moment.by_message else NO_SOLUTION
         case syntax.OnInsert(class_name=name, variable=variable):
             inserted, arrived = variable.name, file.resolve(name)
             return lambda moment: [{inserted: each} for each in moment.arrivals.get(arrived, ())]
@@ -116,6 +132,16 @@ def waits_for(rule: syntax.SemanticRule, file: syntax.RuleFile) -> tuple[Wake, I
             return Wake.EXPIRY, file.resolve(name)
         case _:
             return None
+
+
+def every(rule: syntax.SemanticRule, line: Timeline) -> int | None:
+    """The length of time between two evaluations; None: the rule waits for something else.
+
+    Raises:
+        LanguageError: the text is not a length of the time line.
+    """
+    trigger = rule.trigger
+    return read_duration(trigger.duration, line) if isinstance(trigger, syntax.Every) else None
 
 
 def bound_by(trigger: syntax.Trigger) -> frozenset[str]:

@@ -40,6 +40,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.RuleCycle: (422, "The semantic rules did not stop changing the knowledge base"),
     errors.QueryError: (400, "The query cannot be run"),
     errors.QueryConflict: (409, "The query cannot be registered now"),
+    errors.UnknownAlert: (404, "There is no such alert"),
     errors.UnknownIndividual: (404, "There is no such individual"),
     errors.UnknownQuery: (404, "There is no such query"),
     errors.UnsupportedQuery: (422, "The query has a part that cannot be answered here"),

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from psycopg2 import sql
-
-from sensorstream.errors import QueryError, SparkError
+from sensorstream.errors import ArchiveError, QueryError, SparkError
 from sensorstream.extras import require
-from sensorstream.history.database import connect, translating
 from sensorstream.history.read_only_sql import SqlResult
-from sensorstream.history.views import View, numbered, view_definitions
+from sensorstream.history.views import View, numbered, terms_of, view_definitions
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.numerics import register
+from sensorstream.spark.relations import over_history
 from sensorstream.spark.session import spark_session
-from sensorstream.spark.source_tables import SOURCE_TABLES
+from sensorstream.spark.snapshot import Place, snapshot_of
 from sensorstream.spark.translation.described import Prepared, prepare
-from sensorstream.spark.translation.translate import spark_text
-from sensorstream.spark.translation.views import view_name, view_query
+from sensorstream.spark.translation.views import view_name, view_query, with_views
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from sensorstream.spark.snapshot import Snapshot
 
 # In every session, also one that another program started.
 _MEANING: Final = {
@@ -39,11 +37,15 @@ _MEANING: Final = {
     "spark.sql.groupByOrdinal": "true",
     "spark.sql.orderByOrdinal": "true",
     "spark.sql.caseSensitive": "true",
+    # "${env:NAME}" in a text would be replaced by what the environment has.
+    "spark.sql.variable.substitute": "false",
+    # Lists up to this length stay readable in a plan: see sensorstream.spark.wanted.
+    "spark.sql.optimizer.inSetConversionThreshold": "100",
 }
 
 
 def run_spark_sql(
-    url: str,
+    place: Place,
     text: str,
     *,
     schema: Schema,
@@ -55,7 +57,7 @@ def run_spark_sql(
     """Start Spark, answer one query of PostgreSQL's SQL over history, stop Spark.
 
     Args:
-        url: the history's URL; every executor must reach it.
+        place: the history; every executor must reach it.
         text: one SELECT; names without a schema are the views of ``history``.
         schema: the schema of the ontology, from which the views are made.
         timeline: the time line of the deployment.
@@ -68,20 +70,29 @@ def run_spark_sql(
         SparkError: Spark does not start or breaks down.
         MissingExtra: the extra "spark" is not installed.
         HistoryError: the history cannot be reached.
+        ArchiveError: a file of the archive is missing.
     """
     require("spark", "SQL on Spark")
     # A text that cannot be answered should not cost the start of a JVM.
-    prepared = prepare(url, text, timeout=timeout)
+    prepared = prepare(place.url, text, timeout=timeout)
     with spark_session(master) as spark:
-        return ask(spark, url, view_definitions(schema, timeline), prepared, row_limit=row_limit)
+        return ask(spark, place, view_definitions(schema, timeline), prepared, row_limit=row_limit)
 
 
 def ask(
-    spark: SparkSession, url: str, views: Sequence[View], prepared: Prepared, *, row_limit: int
+    spark: SparkSession, place: Place, views: Sequence[View], prepared: Prepared, *, row_limit: int
 ) -> SqlResult:
     """Answer one query with a running Spark; raises as :func:`run_spark_sql`."""
-    with answering(spark, url, views, prepared) as answer:
-        return _result(answer, prepared, row_limit)
+
+    def answer() -> SqlResult:
+        with answering(spark, place, views, prepared) as frame:
+            return _result(frame, prepared, row_limit)
+
+    try:
+        return answer()
+    except ArchiveError:
+        # A part was restored, or an individual erased, while Spark read the files of before.
+        return answer()
 
 
 def collected(spark: SparkSession, prepared: Prepared, *, row_limit: int) -> SqlResult:
@@ -99,22 +110,23 @@ def _result(answer: DataFrame, prepared: Prepared, row_limit: int) -> SqlResult:
 
 @contextmanager
 def answering(
-    spark: SparkSession, url: str, views: Sequence[View], prepared: Prepared
+    spark: SparkSession, place: Place, views: Sequence[View], prepared: Prepared
 ) -> Iterator[DataFrame]:
     """The answer as Spark's own data frame, which must be used inside the ``with`` block.
 
     It reads one state of the history, the one at the block's beginning. Errors of Spark inside
-    the block are raised as by :func:`run_spark_sql`.
+    the block are raised as by :func:`run_spark_sql`; a file of the archive that goes meanwhile is
+    an ArchiveError, after which the same question can be asked again.
     """
     known = {view.name: view for view in views}
     foreign = [name for name in prepared.query.views if name not in known]
     if foreign:
         raise QueryError(f"not on Spark: the view {foreign[0]} is not one of SensorStream's")
-    with snapshot_of(url) as (snapshot, numbers), spark_errors():
+    with snapshot_of(place) as snapshot, spark_errors():
         prepare_session(spark)
-        used = [numbered(known[name], numbers) for name in prepared.query.views]
-        define_views(spark, url, snapshot, used)
-        yield spark.sql(prepared.query.text)
+        used = _numbered(snapshot, [known[name] for name in prepared.query.views])
+        tree = with_views(prepared.query.tree, {view_name(each.name): each for each in used})
+        yield over_history(spark, snapshot, tree)
 
 
 @contextmanager
@@ -125,9 +137,12 @@ def spark_errors() -> Iterator[None]:
 
     try:
         yield
-    except PySparkException as error:
-        raise QueryError(f"Spark: {_reason(error)}") from error
-    except Py4JError as error:
+    except (PySparkException, Py4JError) as error:
+        # As an answer is fetched in batches, PySpark knows some of Spark's errors as Py4J's only.
+        if "FILE_NOT_EXIST" in str(error):
+            raise ArchiveError(f"the archive has changed: {_reason(error)}") from error
+        if isinstance(error, PySparkException):
+            raise QueryError(f"Spark: {_reason(error)}") from error
         raise SparkError(f"Spark broke down: {_reason(error)}") from error
 
 
@@ -138,49 +153,19 @@ def prepare_session(spark: SparkSession) -> None:
     register(spark)
 
 
-@contextmanager
-def snapshot_of(url: str) -> Iterator[tuple[str, Mapping[Term, int]]]:
-    """A snapshot of the history that every reader can use while the block runs, and the numbers of
-    the terms that views name.
+def define_views(spark: SparkSession, snapshot: Snapshot, views: Sequence[View]) -> None:
+    """Make temporary views of history in a prepared session, named as :func:`.view_name` says.
+
+    Each reads what its own query needs, whatever is asked of it.
     """
-    connection = connect(url, application="sensorstream spark snapshot")
-    try:
-        connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
-        with translating("cannot read the history"), connection.cursor() as cursor:
-            # None of them may lose a partition, or move its rows to other pages, while Spark reads.
-            for table in SOURCE_TABLES:
-                cursor.execute(
-                    sql.SQL("lock table {} in access share mode").format(
-                        sql.Identifier("store", table)
-                    )
-                )
-            cursor.execute("select pg_export_snapshot()")
-            row = cursor.fetchone()
-            assert row is not None
-            cursor.execute(
-                "select t.text, t.id from store.vocabulary v join store.terms t on t.id = v.term"
-            )
-            numbers: dict[Term, int] = {IRI(text): number for text, number in cursor}
-        yield row[0], numbers
-    finally:
-        connection.close()
+    for view in _numbered(snapshot, views):
+        frame = over_history(spark, snapshot, view_query(view))
+        frame.createOrReplaceTempView(view_name(view.name))
 
 
-def define_views(spark: SparkSession, url: str, snapshot: str, views: Sequence[View]) -> None:
-    """Make temporary views of history, and of the tables that these read."""
-    from sensorstream.spark.reading import HistoryReader
-
-    parallelism = spark.sparkContext.defaultParallelism
-    known: set[str] = set()
-    for view in views:
-        query, sources = view_query(view)
-        for source in sources:
-            if source.name not in known:
-                known.add(source.name)
-                table = SOURCE_TABLES[source.table].only(source.columns)
-                reader = HistoryReader(table, url, snapshot, parallelism, source.equals)
-                reader.relation(spark).createOrReplaceTempView(source.name)
-        spark.sql(spark_text(query)).createOrReplaceTempView(view_name(view.name))
+def _numbered(snapshot: Snapshot, views: Sequence[View]) -> list[View]:
+    numbers = snapshot.numbers(terms_of(views))
+    return [numbered(view, numbers) for view in views]
 
 
 def _plain(value: object) -> object:

@@ -5,7 +5,8 @@ no index and all are about the same size. All of them read one exported snapshot
 is on one page: a query sees one state of the history, each row once, even if it takes long and
 others write meanwhile. The rows stream: memory does not grow with the range.
 
-The conditions that a view always has ("this class", "this property") are evaluated by PostgreSQL.
+Conditions are evaluated by PostgreSQL: it leaves out partitions, and where few rows are left it
+finds them by its indexes.
 
 A Python Data Source would do the same, but Spark 4.3 starts two Python processes for each relation
 of a query to plan it, some seconds on a busy machine; the ranges are planned here instead.
@@ -13,23 +14,21 @@ of a query to plan it, some seconds on a busy machine; the ranges are planned he
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass
-from io import BufferedReader, FileIO
-from threading import Thread
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
 from psycopg2 import extensions, sql
-from pyarrow import csv
 
-from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, translating
-from sensorstream.spark.source_tables import SourceColumn, SourceTable
+from sensorstream.history.partitions import END, FIRST, Partition, partition_of
+from sensorstream.spark.conditions import Condition
+from sensorstream.spark.snapshot import Snapshot
+from sensorstream.spark.source_tables import SourceTable, tests
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 # 64 MB of a table, some 600,000 statements.
@@ -38,117 +37,159 @@ _MOST_PAGES: Final = 8_192
 _FEWEST_PAGES: Final = 128
 # Of so small a share of the rows, PostgreSQL's index finds all at once.
 _SELECTIVE: Final = 0.02
-# Bytes of CSV that are parsed at once; a row must fit, and rows with texts may be large.
-_BLOCK: Final = 4 << 20
-_TEXT_BLOCK: Final = 64 << 20
+# A table has so many tasks at most, or so many for each core; a task has a connection.
+_MOST_TASKS: Final = 64
+_ROUNDS: Final = 4
 
-# The table, or its partitions: name, pages, and rows when last counted.
-_RELATIONS: Final = """
-select c.oid::regclass::text,
-       pg_relation_size(c.oid) / current_setting('block_size')::bigint, c.reltuples
-from pg_class c
-where c.relkind = 'r'
-  and (c.oid = %(name)s::regclass or c.oid in (select relid from pg_partition_tree(%(name)s)))
-order by c.oid
+# Some relations: their bounds as partitions; pages, also with those of long texts; rows when last
+# counted.
+_SIZES: Final = """
+select relname, pg_get_expr(relpartbound, oid),
+  pg_relation_size(oid) / current_setting('block_size')::bigint,
+  pg_table_size(oid) / current_setting('block_size')::bigint, reltuples
+from pg_class where relnamespace = 'store'::regnamespace and relname = any(%s) order by oid
 """
-
-_ARROW = {
-    "bigint": pa.int64(),
-    "string": pa.string(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "timestamp": pa.int64(),
-    "binary": pa.string(),
-    "decimal(19, 0)": pa.decimal128(19, 0),
-}
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
-    """The rows on the pages from ``low`` up to ``high`` of a relation; None: on all pages."""
+class Range:
+    """Some rows of a table, or of one of its partitions: those on the pages from ``low`` up to
+    ``high``.
+
+    With a ``key``, those whose value of this column is from ``low`` up to ``high``; ``high``
+    None: all rows.
+    """
 
     relation: str
+    partition: Partition | None = None
     low: int = 0
     high: int | None = None
+    key: str | None = None
+
+    @property
+    def tests(self) -> list[sql.Composable]:
+        """The conditions of its rows."""
+        told = []
+        if self.partition is not None:
+            # The role that reads may read the table, not its partitions by their names; PostgreSQL
+            # goes to the only one that these bounds leave.
+            if self.partition.low > FIRST:
+                told.append(f"valid_to >= {self.partition.low}")
+            if self.partition.high < END:
+                told.append(f"valid_to < {self.partition.high}")
+        if self.high is not None:
+            key, form = ("ctid", "'({},0)'::tid") if self.key is None else (self.key, "{}")
+            told += [f"{key} >= {form.format(self.low)}", f"{key} < {form.format(self.high)}"]
+        return [sql.SQL(each) for each in told]
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryReader:
-    """Reads some columns of a table in an exported snapshot.
+    """Reads some columns of a table in an exported snapshot, as the role that reads.
 
-    ``equals`` are columns (also ones that are not read) and the values they must have.
+    ``tests`` is a condition in SQL; its columns need not be among those read.
     """
 
     table: SourceTable
     url: str
     snapshot: str
-    parallelism: int
-    equals: tuple[tuple[str, str], ...]
+    tests: sql.Composable
 
-    def relation(self, spark: SparkSession) -> DataFrame:
-        """The table for Spark, one task a range."""
-        ranges = self.partitions()
+    @classmethod
+    def of(
+        cls,
+        table: SourceTable,
+        columns: Collection[str],
+        conditions: Collection[Condition],
+        snapshot: Snapshot,
+    ) -> HistoryReader:
+        """A reader of the rows that fulfil some conditions."""
+        told = tests(table, conditions)
+        return cls(table.only(columns), snapshot.url, snapshot.id, told)
+
+    def relation(self, spark: SparkSession, ranges: Sequence[Range]) -> DataFrame:
+        """Some ranges for Spark."""
 
         def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
-                for number in batch.column(0).to_pylist():
-                    yield from self.read(ranges[number])
+                yield from self.read(ranges[number] for number in batch.column(0).to_pylist())
 
-        return spark.range(0, len(ranges), 1, len(ranges)).mapInArrow(rows, self.table.schema)
+        count = len(ranges)
+        tasks = min(count, max(_MOST_TASKS, _ROUNDS * spark.sparkContext.defaultParallelism))
+        return spark.range(0, count, 1, tasks).mapInArrow(rows, self.table.schema)
 
-    def partitions(self) -> Sequence[Pages]:
-        """Ranges of pages; a larger table has more of them."""
-        told: list[Pages] = []
-        with (
-            closing(self._connect()) as connection,
-            translating("cannot read the history"),
-            connection.cursor() as cursor,
-        ):
-            cursor.execute(_RELATIONS, {"name": f"store.{self.table.name}"})
-            relations = cursor.fetchall()
-            whole = sum(pages for _, pages, _ in relations)
-            size = min(max(whole // self.parallelism + 1, _FEWEST_PAGES), _MOST_PAGES)
-            for relation, pages, rows in relations:
-                if pages > size and self._selective(cursor, relation, rows):
-                    told.append(Pages(relation))
-                else:
-                    starts = range(0, pages, size)
-                    told += [Pages(relation, start, start + size) for start in starts]
-        return told or [Pages(f"store.{self.table.name}", 0, 0)]
+    def ranges(self, cursor: extensions.cursor, parallelism: int) -> list[Range]:
+        """The ranges of all rows; a larger table has more of them.
 
-    def read(self, pages: Pages) -> Iterator[pa.RecordBatch]:
-        """The rows of one range, as they come."""
+        Args:
+            cursor: in the transaction of the snapshot.
+            parallelism: how many tasks run at once.
+        """
+        with translating("cannot read the history"):
+            if self.table.key is not None:
+                return self._by_key(cursor, self.table.key, parallelism)
+            return self._by_pages(cursor, parallelism)
+
+    def read(self, ranges: Iterable[Range]) -> Iterator[pa.RecordBatch]:
+        """The rows of some ranges, as they come."""
+        from sensorstream.spark.copying import copied
+
         with closing(self._connect()) as connection, connection.cursor() as cursor:
-            query = sql.SQL("copy ({}) to stdout (format csv)").format(self._select(pages))
-            copying = _Copying(cursor, query.as_string(cursor))
-            with copying.output as told:
-                if told.peek(1):
-                    yield from _arrow(told, self.table.columns)
-            copying.finish()
+            for each in ranges:
+                yield from copied(cursor, self._select(each), self.table.columns)
 
-    def _selective(self, cursor: extensions.cursor, relation: str, rows: float) -> bool:
-        """Whether the equalities leave few rows of a relation."""
-        if not self.equals or rows <= 0:
-            return False
-        cursor.execute(sql.SQL("explain (format json) {}").format(self._select(Pages(relation))))
+    def _by_pages(self, cursor: extensions.cursor, parallelism: int) -> list[Range]:
+        expected = self._expected(cursor)
+        cursor.execute(_SIZES, (list(expected),))
+        sizes = cursor.fetchall()
+        size = _size(sum(pages for _, _, pages, _, _ in sizes), parallelism)
+        told: list[Range] = []
+        for name, bounds, pages, _, rows in sizes:
+            whole = Range(name, partition_of(bounds))
+            if not pages:
+                continue
+            if pages <= size or (rows > 0 and expected[name] < _SELECTIVE * rows):
+                told.append(whole)
+            else:
+                starts = range(0, pages, size)
+                told += [replace(whole, low=each, high=each + size) for each in starts]
+        return told
+
+    def _by_key(self, cursor: extensions.cursor, key: str, parallelism: int) -> list[Range]:
+        cursor.execute(_SIZES, ([self.table.name],))
+        ((_, _, _, pages, _),) = cursor.fetchall()
+        cursor.execute(
+            sql.SQL("select min({0}), max({0}) from {1}").format(
+                sql.Identifier(key), self.table.identifier
+            )
+        )
+        ((low, high),) = cursor.fetchall()
+        if low is None:
+            return []
+        width = -(-(high + 1 - low) * _size(pages, parallelism) // max(pages, 1))
+        starts = range(low, high + 1, max(width, 1))
+        return [Range(self.table.name, None, each, each + width, key) for each in starts]
+
+    def _expected(self, cursor: extensions.cursor) -> Mapping[str, float]:
+        """The relations that PostgreSQL would read, and how many rows it expects in each."""
+        whole = self._select(Range(self.table.name))
+        cursor.execute(sql.SQL("explain (verbose, format json) {}").format(whole))
         (((plan,),),) = cursor.fetchall()
-        return bool(plan["Plan"]["Plan Rows"] < _SELECTIVE * rows)
+        found: dict[str, float] = {}
+        waiting: list[Mapping[str, Any]] = [plan["Plan"]]
+        while waiting:
+            node = waiting.pop()
+            waiting += node.get("Plans", ())
+            if "Relation Name" in node:
+                found[node["Relation Name"]] = node["Plan Rows"]
+        return found
 
-    def _select(self, pages: Pages) -> sql.Composable:
-        tests: list[sql.Composable] = [
-            sql.SQL("{} = {}").format(sql.Identifier(name), sql.Literal(value))
-            for name, value in self.equals
-        ]
-        if pages.high is not None:
-            tests += [
-                sql.SQL("ctid >= {}::tid").format(sql.Literal(f"({pages.low},0)")),
-                sql.SQL("ctid < {}::tid").format(sql.Literal(f"({pages.high},0)")),
-            ]
+    def _select(self, range_: Range) -> sql.Composable:
+        columns = sql.SQL(", ".join(each.written for each in self.table.columns))
         return sql.SQL("select {} from {} where {}").format(
-            sql.SQL(", ".join(each.sql for each in self.table.columns)),
-            # PostgreSQL's own writing of the name, with quotes where it needs them.
-            sql.SQL(pages.relation),
-            sql.SQL(" and ").join(tests or [sql.SQL("true")]),
+            columns,
+            self.table.identifier,
+            sql.SQL(" and ").join([self.tests, *range_.tests]),
         )
 
     def _connect(self) -> extensions.connection:
@@ -159,67 +200,6 @@ class HistoryReader:
         return connection
 
 
-class _Copying:
-    """A COPY that runs in a thread of its own into a pipe; ``output`` is the other end of it."""
-
-    def __init__(self, cursor: extensions.cursor, query: str) -> None:
-        source, sink = os.pipe()
-        self.output = BufferedReader(FileIO(source), 1 << 20)
-        self._error: Exception | None = None
-        self._thread = Thread(target=self._run, args=(cursor, query, sink), daemon=True)
-        self._thread.start()
-
-    def _run(self, cursor: extensions.cursor, query: str, sink: int) -> None:
-        try:
-            with suppress(BrokenPipeError), os.fdopen(sink, "wb") as file:
-                cursor.copy_expert(query, file, size=1 << 16)
-        except Exception as error:
-            self._error = error
-
-    def finish(self) -> None:
-        """Wait for the end.
-
-        Raises:
-            HistoryError: PostgreSQL did not give all rows.
-        """
-        self._thread.join()
-        if self._error is not None:
-            raise HistoryError(f"cannot read the history: {self._error}") from self._error
-
-
-def _arrow(
-    told: BufferedReader[FileIO], columns: Sequence[SourceColumn]
-) -> Iterator[pa.RecordBatch]:
-    texts = any(each.kind in ("string", "binary") for each in columns)
-    batches = csv.open_csv(
-        told,
-        read_options=csv.ReadOptions(
-            column_names=[each.name for each in columns],
-            block_size=_TEXT_BLOCK if texts else _BLOCK,
-            use_threads=False,
-        ),
-        parse_options=csv.ParseOptions(newlines_in_values=True),
-        convert_options=csv.ConvertOptions(
-            column_types={each.name: _ARROW[each.kind] for each in columns},
-            # COPY writes NULL as nothing and an empty text as "".
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-            true_values=["t"],
-            false_values=["f"],
-        ),
-    )
-    for batch in batches:
-        yield pa.RecordBatch.from_arrays(
-            [_converted(batch.column(n), each.kind) for n, each in enumerate(columns)],
-            names=[each.name for each in columns],
-        )
-
-
-def _converted(values: pa.Array, kind: str) -> pa.Array:
-    if kind == "timestamp":
-        return values.cast(pa.timestamp("us", tz="UTC"))
-    if kind == "binary":
-        decoded = [None if each is None else bytes.fromhex(each) for each in values.to_pylist()]
-        return pa.array(decoded, pa.binary())
-    return values
+def _size(pages: int, parallelism: int) -> int:
+    """How many pages a task reads."""
+    return min(max(pages // parallelism + 1, _FEWEST_PAGES), _MOST_PAGES)

@@ -1,45 +1,78 @@
-"""The base tables for Spark: columns, types, and how PostgreSQL writes them as CSV."""
+"""The history's tables for Spark: columns, types, how PostgreSQL writes them as CSV, and where the
+archive has them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
+
+from psycopg2 import sql
+
+from sensorstream.spark.conditions import Comparison, Condition
+
+_TRUE: Final = sql.SQL("true")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceColumn:
-    """``kind`` is Spark's type name."""
+    """``kind`` is Spark's type name; ``value`` the SQL of what PostgreSQL has no column for."""
 
     name: str
     kind: str
+    value: str | None = None
 
     @property
-    def sql(self) -> str:
+    def tested(self) -> str:
+        """The SQL expression that conditions compare."""
+        return self.value or self.name
+
+    @property
+    def written(self) -> str:
         """The SQL expression of the column, as a text that the CSV reader can parse."""
         if self.kind == "timestamp":
             return f"(extract(epoch from {self.name}) * 1000000)::bigint"
         if self.kind == "binary":
             return f"encode({self.name}, 'hex')"
-        if self.kind == "decimal(19, 0)":
-            # Of all numbers views use whole ones, and these exactly.
-            return (
-                f"case when abs({self.name}) < 9.2e18 and {self.name} = floor({self.name}) "
-                f"then {self.name}::bigint end"
-            )
-        return self.name
+        return self.tested
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """How the archive's files have a table.
+
+    ``ended`` is the column by whose values the parts are made; ``columns`` maps those columns that
+    have another name in the files.
+    """
+
+    ended: str
+    columns: Mapping[str, str] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A table of schema ``store``."""
+    """A table of schema ``store``.
+
+    ``unique`` is a column of which no two rows have the same value, also not in the archive.
+    ``key`` is a column by whose values a task reads its range, where the role that reads sees only
+    a view of the table, in schema ``history``; without it a task reads a range of pages.
+    """
 
     name: str
     columns: tuple[SourceColumn, ...]
+    unique: str | None = None
+    key: str | None = None
+    archived: Archived | None = None
+
+    @property
+    def identifier(self) -> sql.Identifier:
+        """What the role that reads may read."""
+        return sql.Identifier("store" if self.key is None else "history", self.name)
 
     def only(self, names: Collection[str]) -> SourceTable:
         """The table with some of its columns, in its own order."""
-        return SourceTable(self.name, tuple(each for each in self.columns if each.name in names))
+        return replace(self, columns=tuple(each for each in self.columns if each.name in names))
 
     @property
     def schema(self) -> str:
@@ -47,8 +80,30 @@ class SourceTable:
         return ", ".join(f"`{each.name}` {each.kind}" for each in self.columns)
 
 
-def _table(name: str, columns: Mapping[str, str]) -> SourceTable:
-    return SourceTable(name, tuple(SourceColumn(*each) for each in columns.items()))
+def tests(table: SourceTable, conditions: Collection[Condition]) -> sql.Composable:
+    """Conditions of a table for PostgreSQL."""
+    tested = {each.name: each.tested for each in table.columns}
+    told = sorted(conditions, key=repr)
+    return sql.SQL(" and ").join([_test(tested[each.column], each) for each in told] or [_TRUE])
+
+
+def _test(column: str, condition: Condition) -> sql.Composable:
+    values = [sql.Literal(value) for value in condition.values]
+    if condition.comparison is Comparison.IN:
+        return sql.SQL("{} in ({})").format(sql.SQL(column), sql.SQL(", ").join(values))
+    return sql.SQL("{} {} {}").format(sql.SQL(column), sql.SQL(condition.comparison.value), *values)
+
+
+def _table(
+    name: str,
+    columns: Mapping[str, str],
+    *more: SourceColumn,
+    unique: str | None = None,
+    key: str | None = None,
+    archived: Archived | None = None,
+) -> SourceTable:
+    told = (*(SourceColumn(*each) for each in columns.items()), *more)
+    return SourceTable(name, told, unique, key, archived)
 
 
 SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
@@ -62,9 +117,11 @@ SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
                 "text": "string",
                 "datatype": "string",
                 "language": "string",
-                "number": "decimal(19, 0)",
                 "moment": "timestamp",
             },
+            # Of any digits: exact as a text.
+            SourceColumn("number", "string", "number::text"),
+            unique="id",
         ),
         _table(
             "stays",
@@ -76,6 +133,8 @@ SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
                 "expired_at": "bigint",
                 "message": "bigint",
             },
+            unique="stay",
+            archived=Archived("expired_at", {"name": "name_id"}),
         ),
         _table(
             "statements",
@@ -90,6 +149,10 @@ SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
                 "number": "double",
                 "inferred": "boolean",
             },
+            archived=Archived(
+                "valid_to",
+                {"subject": "subject_id", "predicate": "predicate_id", "object": "object_id"},
+            ),
         ),
         _table(
             "messages",
@@ -98,11 +161,13 @@ SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
                 "id": "string",
                 "source": "string",
                 "received_at": "timestamp",
-                "received": "bigint",
                 "content": "binary",
                 "status": "string",
                 "reason": "string",
             },
+            # The view has no others.
+            SourceColumn("kind", "string", "'message'::text"),
+            key="seq",
         ),
         _table(
             "alerts",

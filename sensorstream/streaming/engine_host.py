@@ -59,9 +59,7 @@ class EngineHost:
         records = _records(work.chunks)
         records.sort(key=lambda each: each.seq)
 
-        def controls(after: int, upto: int) -> Sequence[Record]:
-            return self._controls.between(after, upto, work.controls)
-
+        self._controls.know(work.controls)
         engine = self._engines.pop(work.key, None)
         if engine is not None and engine.place != work.place:
             # Its last work was not committed, or was done elsewhere.
@@ -73,15 +71,17 @@ class EngineHost:
             first = records[0].seq if work.place is None else work.place.first
             engine = KeyedEngine(self._deployment, self._counter, first)
             if work.place is not None:
-                kept = _records(work.kept)
-                engine.rebuild(work.place, Kept(work.checkpoint, kept), controls)
-        effects, entries = engine.take(records, controls)
+                since = Kept(work.checkpoint, _records(work.kept))
+                engine.rebuild(work.place, since, self._controls)
+        effects, entries = engine.take(records, self._controls, work.controls)
+        standing = engine.standing(work.key, records)
         checkpoint = engine.checkpoint() if engine.place.since >= self._every else None
         self._engines[work.key] = engine
         if len(self._engines) > self._most:
             self._engines.popitem(last=False)[1].close()
         told = pickle.dumps(effects, PROTOCOL)
-        return Done(engine.place, told, pack([_row(each) for each in entries]), checkpoint)
+        kept = pack([_row(each) for each in entries])
+        return Done(engine.place, told, kept, checkpoint, standing)
 
     def close(self) -> None:
         """Stop the reasoners."""
@@ -127,8 +127,9 @@ def serve(address: str, task: HostTask) -> None:
             try:
                 with listener.accept() as connection:
                     while True:
-                        work: Work = connection.recv()
+                        said = connection.recv_bytes()
                         try:
+                            work: Work = pickle.loads(said)
                             if host is None:
                                 host = EngineHost(deployment_of(task), task.url)
                                 spare_what_stays()

@@ -38,18 +38,30 @@ class HostClient:
         self._connection = self._connect() or self._start()
 
     def work(self, work: Work) -> Done | None:
-        """See :meth:`.EngineHost.work`.
+        """See :meth:`.EngineHost.work`; a host that has ended is replaced, once.
 
         Raises:
             SparkError: it could not be done.
         """
         try:
-            self._connection.send(work)
-            answer: Done | Failed | None = self._connection.recv()
-        except (EOFError, OSError) as error:
-            raise SparkError(f"the process of the engines has ended: {error!r}") from error
+            answer = self._ask(work)
+        except (EOFError, OSError):
+            # Nothing was kept of it. The next host has no engines, and asks for their state.
+            self.close()
+            self._connection = self._connect() or self._start()
+            try:
+                answer = self._ask(work)
+            except (EOFError, OSError) as error:
+                raise SparkError(
+                    f"the process of the engines ended twice at the key '{work.key}': {error!r}"
+                ) from error
         if isinstance(answer, Failed):
             raise SparkError(answer.reason)
+        return answer
+
+    def _ask(self, work: Work) -> Done | Failed | None:
+        self._connection.send(work)
+        answer: Done | Failed | None = self._connection.recv()
         return answer
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Final
 
 import pyarrow as pa
@@ -20,9 +20,11 @@ from pyspark.sql.types import StructType
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, translating
+from sensorstream.history.engines import waiting_keys
 from sensorstream.history.journal_rows import JournalRow, journal_rows
+from sensorstream.journal.passing import PassTime
 from sensorstream.streaming.chunk import pack
-from sensorstream.streaming.routing import CONTROLS, key_reader
+from sensorstream.streaming.routing import CONTROLS, TIME, key_reader
 
 FORMAT: Final = "sensorstream-journal"
 SCHEMA: Final = "key string, first bigint, controls bigint, entries binary"
@@ -43,6 +45,15 @@ _AT_A_TIME: Final = 5_000
 @dataclass
 class SeqRange(InputPartition):  # type: ignore[misc]
     """The entries with ``after < seq <= upto``; ``controls``: the last control entry to know."""
+
+    after: int
+    upto: int
+    controls: int
+
+
+@dataclass
+class Woken(InputPartition):  # type: ignore[misc]
+    """The engines that wait for something that the entries ``after < seq <= upto`` tell to all."""
 
     after: int
     upto: int
@@ -104,8 +115,8 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
                 last = min(last, start["seq"] + limit.max_rows)
             cursor.execute(
                 "select max(seq) from store.messages "
-                "where seq > %s and seq <= %s and kind = any(%s)",
-                (start["seq"], last, list(CONTROLS)),
+                "where seq > %s and seq <= %s and kind <> 'message' and kind = any(%s)",
+                (start["seq"], last, [*CONTROLS, TIME]),
             )
             (control,) = cursor.fetchone() or (None,)
         return {"seq": last, "controls": control or start["controls"]}
@@ -115,12 +126,44 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         first, last = start["seq"], end["seq"]
         parts = max(1, min(int(self._options["parts"]), (last - first) // _LEAST))
         bounds = [first + (last - first) * n // parts for n in range(parts + 1)]
-        return [
+        found: list[InputPartition] = [
             SeqRange(low, high, end["controls"]) for low, high in pairwise(bounds) if high > low
         ]
+        if end["controls"] > first:
+            found.append(Woken(first, last, end["controls"]))
+        return found
 
-    def read(self, partition: SeqRange) -> Iterator[pa.RecordBatch]:
-        """The entries of a range by key, in order for each key."""
+    def read(self, partition: SeqRange | Woken) -> Iterator[pa.RecordBatch]:
+        """The entries of a range by key, in order for each key; or the keys that are woken."""
+        if isinstance(partition, Woken):
+            yield from self._woken(partition)
+        else:
+            yield from self._entries(partition)
+
+    def _woken(self, partition: Woken) -> Iterator[pa.RecordBatch]:
+        after, upto = partition.after, partition.upto
+        url, kinds = self._options["url"], (*CONTROLS, TIME)
+        said = list(journal_rows(url, after, upto, kinds))
+        times = [
+            (row[4], time.moved, time.present)
+            for row in said
+            if row[7] == TIME
+            for time in (PassTime.decode(row[5], ""),)
+        ]
+        # A query begins and ends in all of them.
+        latest = None
+        if len(times) == len(said):
+            latest = (max(t[0] for t in times), max(t[1] for t in times), max(t[2] for t in times))
+        with (
+            closing(connect(url, application="sensorstream stream")) as connection,
+            translating("cannot read what the engines wait for"),
+            connection.cursor() as cursor,
+        ):
+            keys = waiting_keys(cursor, after, latest)
+            while batch := list(islice(keys, _AT_A_TIME)):
+                yield _batch({key: [] for key in batch}, partition.controls)
+
+    def _entries(self, partition: SeqRange) -> Iterator[pa.RecordBatch]:
         prefixes = pickle.loads(bytes.fromhex(self._options["prefixes"]))
         key_of = key_reader(self._options["key"], prefixes, int(self._options["depth"]))
         groups: dict[str, list[JournalRow]] = {}
@@ -146,7 +189,7 @@ def _batch(groups: dict[str, list[JournalRow]], controls: int) -> pa.RecordBatch
     return pa.RecordBatch.from_arrays(
         [
             pa.array(list(groups), pa.string()),
-            pa.array([each[0][0] for each in groups.values()], pa.int64()),
+            pa.array([each[0][0] if each else 0 for each in groups.values()], pa.int64()),
             pa.array([controls] * len(groups), pa.int64()),
             pa.array([pack(each) for each in groups.values()], pa.binary()),
         ],

@@ -11,15 +11,17 @@ from sensorstream.app.exchange import Exchange
 from sensorstream.app.wiring import Deployment, build_machine
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.history.engines import Standing
 from sensorstream.journal.effects import effects_of
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Effects, Record
+from sensorstream.model.waits import Waits
+from sensorstream.streaming.controls import Controls
+from sensorstream.streaming.routing import TIME
 from sensorstream.streaming.work import Place
-
-ControlsOf = Callable[[int, int], Sequence[Record]]
-"""The control entries above a number, up to another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class KeyedEngine:
         """Stop the reasoner."""
         self._engine.close()
 
-    def rebuild(self, place: Place, kept: Kept, controls: ControlsOf) -> None:
+    def rebuild(self, place: Place, kept: Kept, controls: Controls) -> None:
         """Bring a new engine to a place where it was before."""
         if kept.checkpoint is None:
             self._begin(controls)
@@ -67,14 +69,14 @@ class KeyedEngine:
                 self._refused.add(record.message.id)
             if record.degraded:
                 self._engine.degrade("it had failed before the restart")
-        for _ in self._applied(kept.entries, controls):
+        for _ in self._applied(kept.entries, controls, place.last):
             """The effects are stored already."""
         self.place = place
 
     def take(
-        self, records: Sequence[Record], controls: ControlsOf
+        self, records: Sequence[Record], controls: Controls, upto: int
     ) -> tuple[list[Effects], list[Record]]:
-        """Apply entries of this key, and the control entries before them.
+        """Apply entries of this key, and those for all engines up to a number.
 
         Returns:
             The effects of each entry, and the records with their statuses, to be kept.
@@ -83,17 +85,26 @@ class KeyedEngine:
             self._begin(controls)
         effects: list[Effects] = []
         kept: list[Record] = []
-        for record, outcome, own in self._applied(records, controls):
+        for record, outcome, own in self._applied(records, controls, upto):
             found = effects_of([record], [outcome])
-            if own:
-                effects.append(found)
+            if own or record.kind == TIME:
                 kept.append(replace(record, status=outcome.status, degraded=outcome.degraded))
-            else:
-                # Whether such an entry is accepted is said once, by the engine of control entries.
-                effects.append(replace(found, statuses=(), alerts=()))
+            # Whether an entry for all is accepted is said once, by the engine of such entries.
+            if not own:
+                found = replace(found, statuses=())
+                if record.kind != TIME:
+                    found = replace(found, alerts=())
+            effects.append(found)
         place = self.place
-        self.place = Place(place.first, records[-1].seq, place.since + len(records))
+        last = max(upto, records[-1].seq if records else 0, place.last)
+        self.place = Place(place.first, last, place.since + len(kept))
         return effects, kept
+
+    def standing(self, key: str, records: Sequence[Record]) -> Standing:
+        """What it holds and waits for, after these entries of its own."""
+        heard = [r.message.received for r in records if r.kind == TakeMessage.kind]
+        engine = self._engine
+        return Standing(key, len(engine.window), engine.waits, engine.now, max(heard, default=None))
 
     def checkpoint(self) -> bytes:
         """The state; the entries before need not be kept any more."""
@@ -101,26 +112,33 @@ class KeyedEngine:
         self.place = replace(self.place, since=0)
         return dump(self._engine.state())
 
-    def _begin(self, controls: ControlsOf) -> None:
+    def _begin(self, controls: Controls) -> None:
         """Carry out what was said to all engines before this one was there; nobody hears of it."""
-        for each in controls(0, self.place.first - 1):
+        for each in controls.registrations(self.place.first - 1):
             replay(self._own(each), self._target, self._refused)
 
     def _applied(
-        self, records: Sequence[Record], controls: ControlsOf
+        self, records: Sequence[Record], controls: Controls, upto: int
     ) -> Iterator[tuple[Record, Outcome, bool]]:
         own = {each.seq for each in records}
-        others = [
+        others = (
             self._own(each)
-            for each in controls(self.place.last, records[-1].seq if records else 0)
+            for each in controls.between(self.place.last, upto)
             if each.seq not in own
-        ]
+        )
+        waits: Waits | None = None
         for record in merge(records, others, key=attrgetter("seq")):
+            if record.kind == TIME and record.seq not in own:
+                if waits is None:
+                    waits = self._engine.waits
+                time = PassTime.decode(record.message.content, "")
+                if not waits.over(record.message.received, time.moved, time.present):
+                    # It would change nothing, and there may be many.
+                    continue
+            waits = None
             yield record, replay(record, self._target, self._refused), record.seq in own
 
     def _own(self, control: Record) -> Record:
-        """A control entry with an id of this key: reports are numbered for each key by itself."""
-        if control.kind == TakeMessage.kind:
-            return control
+        """An entry for all with an id of this key, so that what it causes here has one, too."""
         message = replace(control.message, id=f"{control.message.id}.{self.place.first}")
         return replace(control, message=message)

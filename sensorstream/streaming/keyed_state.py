@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -12,10 +13,11 @@ from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
+from sensorstream.streaming.chunk import PROTOCOL
 from sensorstream.streaming.host_client import HostClient
 from sensorstream.streaming.work import HostTask, Place, Work
 
-OUTPUT: Final = "key string, effects binary"
+OUTPUT: Final = "key string, effects binary, standing binary"
 
 
 class KeyedState(StatefulProcessor):  # type: ignore[misc]
@@ -50,6 +52,8 @@ class KeyedState(StatefulProcessor):  # type: ignore[misc]
         chunks = [bytes(each.entries) for each in given]
         controls = max(each.controls for each in given)
         found = self._place.get()
+        if found is None and not any(each.first for each in given):
+            return
         place = None if found is None else Place(*found)
         done = client.work(Work(name, place, controls, chunks))
         if done is None:
@@ -74,7 +78,8 @@ class KeyedState(StatefulProcessor):  # type: ignore[misc]
             self._checkpoint.update((done.place.last, done.checkpoint))
             self._entries.clear()
         self._place.update((done.place.first, done.place.last, done.place.since))
-        yield Row(key=name, effects=done.effects)
+        standing = pickle.dumps(done.standing, PROTOCOL)
+        yield Row(key=name, effects=done.effects, standing=standing)
 
     def close(self) -> None:
         """Called by Spark at the end of each task."""

@@ -21,6 +21,9 @@ _MESSAGE: Final = "message"
 CONTROLS: Final = ("query", "query-end")
 """The kinds of entries that go to every engine: continuous queries begin and end."""
 
+TIME: Final = "time"
+"""The kind of entry that goes to the engines that wait for it: time has passed."""
+
 KeyOf: TypeAlias = Callable[[str, str, bytes], str]
 """The key of an entry, from its kind, source and content."""
 

@@ -6,9 +6,10 @@ import pickle
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sensorstream.history.engines import Standings
+from sensorstream.history.store import PostgresStore
 from sensorstream.journal.effects import merged
 from sensorstream.journal.records import Effects
-from sensorstream.journal.store import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,7 +24,7 @@ class HistorySink:
     mode or by a pipeline whose folder was deleted: the rest of it is written.
     """
 
-    def __init__(self, store: Store, told: Callable[[int, int], None]) -> None:
+    def __init__(self, store: PostgresStore, told: Callable[[int, int], None]) -> None:
         """``told`` gets the number of entries of each batch, and its last entry."""
         self._store = store
         self._told = told
@@ -42,8 +43,15 @@ class HistorySink:
         ]
         entries = sum(len(each.statuses) for each in parts)
         stored = self._store.watermark()
+        if not parts:
+            return
+        last = max(each.watermark for each in parts)
+        standings = Standings(
+            last, [pickle.loads(each) for each in table.column("standing").to_pylist()]
+        )
         new = [each for each in parts if each.watermark > stored]
         if new:
-            self._store.commit(merged(new))
-        if parts:
-            self._told(entries, max(each.watermark for each in parts))
+            self._store.commit(merged(new), standings)
+        else:
+            self._store.place(standings)
+        self._told(entries, last)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.app.wiring import read_rules
+from sensorstream.app.wiring import read_rules, runner_of, version_of
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.extras import require
 from sensorstream.history.database import engine as database_engine
+from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes
 from sensorstream.history.views import install_views
 from sensorstream.journal.takeover import PutOntology
@@ -38,6 +40,8 @@ _CONFIGURATION: Final[Mapping[str, str]] = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.minBatchesToRetain": "10",
 }
+_ATTEMPTS: Final = 4
+"""How often a task is tried whose Python worker has ended; Spark's own number on a cluster."""
 _MARK: Final = "sensorstream.json"
 Told = Callable[[int, int], None]
 
@@ -85,15 +89,25 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
         stack.callback(store.close)
         task = _task(settings, url, store)
         deployment = deployment_of(task)
+        on_spark = replace(settings, pipeline=replace(settings.pipeline, runner="spark"))
+        claim(url, runner_of(replace(deployment, settings=on_spark)))
+        if task.ontology is None:
+            version = version_of(deployment, store.watermark(), store.last_moment())
+            store.record_ontology(version)
         prefixes = prefixes_of(settings)
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
         check_folder(settings, store)
         _show_views(url, settings, deployment.ontology.schema)
-        spark = stack.enter_context(spark_session(settings.spark.master, _CONFIGURATION))
+        spark = stack.enter_context(spark_session(_patient(settings.spark.master), _CONFIGURATION))
         sockets = stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-"))
         query = _start(spark, settings, task, sockets, HistorySink(store, told), prefixes)
         stack.callback(query.stop)
         yield Running(store, query)
+
+
+def _patient(master: str) -> str:
+    """On one machine Spark gives up at a worker's first end, unless the master says otherwise."""
+    return re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{_ATTEMPTS}]", master)
 
 
 def prefixes_of(settings: Settings) -> dict[str, str]:
@@ -139,6 +153,7 @@ def check_folder(settings: Settings, store: PostgresStore) -> None:
             f"{folder} holds no state of a pipeline, and the journal does not hold all its "
             "entries any more: restore the folder, or start with an empty database"
         )
+    store.displace()
     folder.mkdir(parents=True, exist_ok=True)
     mark.write_text(json.dumps(key), encoding="utf-8")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sensorstream.history.engines import Standing
 from sensorstream.settings import Settings
 
 
@@ -32,8 +33,10 @@ class HostTask:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The next entries of a key, packed. ``place`` is where its engine must be; None: it is new.
+    """The next entries of a key, packed; none where it is woken by what all engines hear.
 
+    ``place`` is where its engine must be; None: it is new. ``controls`` is the last entry for all
+    engines that it must have heard of then.
     ``checkpoint`` and ``kept`` (packed as well) are sent when the host has asked for them.
     """
 
@@ -54,6 +57,7 @@ class Done:
     effects: bytes
     entries: bytes
     checkpoint: bytes | None
+    standing: Standing
 
 
 @dataclass(frozen=True, slots=True)

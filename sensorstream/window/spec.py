@@ -133,6 +133,26 @@ class WindowSpec:
             return now
         return now - (now - (origin or 0)) % self.step
 
+    def leaves(self, time: Instant) -> Instant | None:
+        """The first instant at which a logical window has let go of what is this old; None: never.
+
+        An element that is older than the start of the window leaves at once.
+        """
+        if self.start is not None and time < self.start:
+            return time
+        match self.kind:
+            case Kind.FILLING:
+                origin = self.start or 0
+                return origin + ((time - origin) // self.size + 1) * self.size + 1
+            case Kind.LANDMARK:
+                return None
+        return self.next_boundary(time + self.size)
+
+    def next_boundary(self, after: Instant) -> Instant:
+        """The first instant above ``after`` at which a logical window is computed."""
+        origin = self.start or 0
+        return origin + ((after - origin) // self.step + 1) * self.step
+
     def lower_bound(self, at: Instant) -> Instant:
         """The oldest time that a logical window computed at ``at`` keeps (eq. 3, 5 and 11)."""
         start = _EVER if self.start is None else self.start

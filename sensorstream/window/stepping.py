@@ -74,6 +74,19 @@ class SteppingWindow(ABC, Generic[E]):
         return sum(len(pane.pending) for pane in self._all_panes())
 
     @property
+    def due(self) -> Instant | None:
+        """From which instant on passing time changes the content; None: it never does."""
+        spec = self.spec
+        if spec.physical:
+            return None
+        pane, dues = self._whole, []
+        if pane.ages:
+            dues.append(spec.leaves(pane.oldest()[0]))
+        if pane.pending and pane.boundary is not None:
+            dues.append(spec.next_boundary(pane.boundary))
+        return min((due for due in dues if due is not None), default=None)
+
+    @property
     def partitions(self) -> int:
         """Partitions with elements or waiting events; 1 if the window is not partitioned."""
         return len(self._all_panes())
@@ -195,6 +208,9 @@ class SteppingWindow(ABC, Generic[E]):
     # -- by count ---------------------------------------------------------------------------
 
     def _insert(self, pane: Pane[E], event: Event, now: Instant, record: Recorder) -> None:
+        if self.spec.physical and not event.triples:
+            # Time passes, which such a window does not count.
+            return
         pane.begin(record)
         if self.spec.physical:
             self._insert_by_count(pane, event, now, record)
@@ -237,7 +253,7 @@ class SteppingWindow(ABC, Generic[E]):
             self._enter_pending(pane, record)
         if event.time <= boundary:
             self._enter(pane, event, record)
-        else:
+        elif event.triples:
             pane.wait(event, (), record)
         self._expire(pane, spec.lower_bound(boundary), now, record)
 

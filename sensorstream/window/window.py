@@ -33,6 +33,10 @@ class Window(Protocol):
         """Events that wait for the window's next step."""
 
     @property
+    def due(self) -> Instant | None:
+        """From which instant on passing time changes the content; None: it never does."""
+
+    @property
     def partitions(self) -> int:
         """Partitions that hold something or have events waiting."""
 

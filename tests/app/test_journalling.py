@@ -7,18 +7,23 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Event
+from time import monotonic, sleep
 
 import httpx
 import pytest
+from prometheus_client import CollectorRegistry
 
 from sensorstream.app.application import Application
 from sensorstream.app.news import News
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, MalformedMessage, QueryConflict, RunsOnSpark
+from sensorstream.history.engines import Standing, Standings
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.store import PostgresStore, Writes
+from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Effects, MessageStatus
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.waits import Waits
 from sensorstream.server.main import create_app
 from sensorstream.settings import PipelineSettings, ReasoningSettings, Settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE
@@ -37,6 +42,18 @@ def application(
     reasoning = ReasoningSettings(profile="hermit", java="/nowhere")
     pipeline = PipelineSettings(runner="spark")
     return open_application(replace(settings, reasoning=reasoning, pipeline=pipeline))
+
+
+@pytest.fixture
+def client(application: Application) -> Callable[[str], httpx.Response]:
+    """Asks the server of the application."""
+
+    async def get(path: str) -> httpx.Response:
+        transport = httpx.ASGITransport(create_app(application))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as asked:
+            return await asked.get(path)
+
+    return lambda path: asyncio.run(get(path))
 
 
 def test_a_message_is_journalled_and_not_applied(application: Application) -> None:
@@ -69,6 +86,88 @@ def test_what_needs_the_window_is_refused(application: Application) -> None:
         application.window_view(10)
     with pytest.raises(RunsOnSpark, match="put it into the settings"):
         application.put_ontology(b"", "text/turtle")
+    with pytest.raises(RunsOnSpark, match="an audit"):
+        application.audit()
+    application.queries.register(QUERY, "people")
+    assert [each.name for each in application.queries.views()] == ["people"]
+    with pytest.raises(RunsOnSpark, match="let a webhook or an output deliver its reports"):
+        application.queries.results("people")
+
+
+def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
+    application: Application, client: Callable[[str], httpx.Response]
+) -> None:
+    application.queries.register(QUERY, "people")
+    for path in (
+        "/sparql?query=ASK{}",
+        "/sparql?query=ASK{}&on=all",
+        "/window",
+        "/individuals/http:%2F%2Fexample.org%2Fa",
+        "/latest?class=http://example.org/C",
+        "/queries/people/results",
+        "/queries/people/graph",
+        "/queries/people/step",
+    ):
+        answer = client(path)
+        assert answer.status_code == 409, path
+        assert answer.json()["type"].endswith("runs-on-spark"), answer.text
+    for path in (
+        "/sparql?query=ASK{}&on=history",
+        "/queries/people",
+        "/quarantine",
+        "/ontology",
+        "/readyz",
+    ):
+        assert client(path).status_code == 200, path
+
+
+def test_that_no_pipeline_runs_is_told(application: Application) -> None:
+    application.submit(PAPER_MESSAGE, "cam").result(30)
+
+    def told() -> str:
+        return next(each.detail for each in application.ready() if each.name == "spark")
+
+    wait_for(lambda: told() == "no pipeline runs, 1 entries wait: start sensorstream stream")
+    with PostgresStore.open(application.url, Timeline.INTEGER, Writes.EFFECTS) as store:
+        wait_for(lambda: told() == "1 entries wait")
+        status = (MessageStatus(1, Status.ACCEPTED),)
+        standings = Standings(1, [Standing("=cam", 1, Waits(), 50, 1)])
+        store.commit(Effects(1, (), (), (), status, NOW), standings)
+        wait_for(lambda: not told())
+        value = application.metrics.get_sample_value
+        assert value("sensorstream_pipeline_keys") == 1
+        assert value("sensorstream_pipeline_waiting_entries") == 0
+        assert (value("sensorstream_pipeline_stored_seconds") or 0) > 1.7e9
+
+
+def test_time_is_told_once_to_engines_that_wait_for_it(application: Application) -> None:
+    application.submit(PAPER_MESSAGE, "cam").result(30)
+
+    def times() -> list[PassTime]:
+        rows = journal_rows(application.url, 0, None, (PassTime.kind,))
+        return [PassTime.decode(row[5], "") for row in rows]
+
+    with PostgresStore.open(application.url, Timeline.INTEGER, Writes.EFFECTS) as store:
+        one = Standing("=north", 1, Waits(moved=60), 50, 1)
+        store.commit(
+            Effects(1, (), (), (), (MessageStatus(1, Status.ACCEPTED),), NOW),
+            Standings(1, [one, Standing("=south", 1, Waits(), 70, 1)]),
+        )
+        wait_for(lambda: bool(times()))
+        (time,) = times()
+        assert (time.moved, time.present >= 70) == (70, True)
+        seq = store.last_seq()
+        still = Standings(seq, [replace(one, now=70)])
+        store.commit(Effects(seq, (), (), (), (MessageStatus(seq, Status.ACCEPTED),), NOW), still)
+        wait_for(lambda: len(times()) == 2)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait until it holds."""
+    deadline = monotonic() + 60
+    while not condition():
+        assert monotonic() < deadline
+        sleep(0.05)
 
 
 def test_queries_are_checked_and_known_after_a_restart(
@@ -87,7 +186,7 @@ def test_queries_are_checked_and_known_after_a_restart(
 def test_the_journal_has_one_writer_and_the_effects_another(application: Application) -> None:
     application.submit(PAPER_MESSAGE, "cam").result(30)
     done = Event()
-    news = News(application.url, done.set)
+    news = News(application.url, done.set, CollectorRegistry())
     news.start()
     assert done.wait(60)
     done.clear()
@@ -99,9 +198,15 @@ def test_the_journal_has_one_writer_and_the_effects_another(application: Applica
     news.stop()
 
 
-def test_an_engine_of_its_own_needs_both(
+def test_an_engine_of_its_own_needs_both_and_a_history_of_its_own(
     settings: Settings, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sensorstream.history.store._LOCK_PATIENCE", 0.2)
     with pytest.raises(HistoryError, match="another process writes"):
+        Application.open(settings)
+    application.submit(PAPER_MESSAGE, "cam").result(30)
+    application.close()
+    with pytest.raises(
+        HistoryError, match=r"belongs to engines on Spark .* and this is one engine"
+    ):
         Application.open(settings)

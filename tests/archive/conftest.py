@@ -39,22 +39,23 @@ def _iri(name: str) -> IRI:
     return IRI(EX + name)
 
 
+SCHEMA = Schema(
+    classes=frozenset(map(_iri, ("Human", "Room", "Actor"))),
+    object_properties=frozenset({_iri("hasLocation")}),
+    datatype_properties=frozenset(map(_iri, ("x", "speed", "size", "awake", "seen", "hasName"))),
+    ranges_of={
+        _iri("x"): frozenset({IRI(XSD_INTEGER)}),
+        _iri("speed"): frozenset({IRI(XSD_DOUBLE)}),
+        _iri("size"): frozenset({IRI(XSD_DECIMAL)}),
+        _iri("awake"): frozenset({IRI(XSD_BOOLEAN)}),
+        _iri("seen"): frozenset({IRI(XSD_DATE_TIME)}),
+    },
+)
+
+
 @pytest.fixture(scope="session")
 def schema() -> Schema:
-    return Schema(
-        classes=frozenset(map(_iri, ("Human", "Room", "Actor"))),
-        object_properties=frozenset({_iri("hasLocation")}),
-        datatype_properties=frozenset(
-            map(_iri, ("x", "speed", "size", "awake", "seen", "hasName"))
-        ),
-        ranges_of={
-            _iri("x"): frozenset({IRI(XSD_INTEGER)}),
-            _iri("speed"): frozenset({IRI(XSD_DOUBLE)}),
-            _iri("size"): frozenset({IRI(XSD_DECIMAL)}),
-            _iri("awake"): frozenset({IRI(XSD_BOOLEAN)}),
-            _iri("seen"): frozenset({IRI(XSD_DATE_TIME)}),
-        },
-    )
+    return SCHEMA
 
 
 def stay(number: int) -> tuple[Departure, tuple[Ended, ...]]:
@@ -88,15 +89,20 @@ def stay(number: int) -> tuple[Departure, tuple[Ended, ...]]:
 
 
 @pytest.fixture
-def history(schema: Schema, new_database: Callable[[], str]) -> str:
+def history(new_database: Callable[[], str]) -> str:
     """The URL of a history of some days, which a server of before has left."""
     url = new_database()
+    make(url)
+    return url
+
+
+def make(url: str) -> None:
+    """Write a history of some days into an empty database."""
     with PostgresStore.open(url, LINE) as store:
         fill(store, range(1, STAYS + 1), 1)
     database = engine(url)
-    install_views(database, schema, LINE)
+    install_views(database, SCHEMA, LINE)
     database.dispose()
-    return url
 
 
 def fill(store: PostgresStore, numbers: range, first: int, messages: int = 20) -> None:

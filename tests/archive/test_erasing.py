@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
+import psycopg2
 import pytest
 from pyarrow import parquet
 
@@ -26,6 +28,7 @@ from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Individual, Message, Provenance
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.resources import bundled
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.window.state import Counters, PaneState, WindowState
 from tests.archive.conftest import DAY, EX, LINE, START, fill
@@ -121,6 +124,26 @@ def everything(url: str, folder: Path) -> str:
     return "\n".join(found)
 
 
+def unknown_numbers(url: str, folder: Path) -> list[object]:
+    """The numbers in the archive's files that have not the term written beside them."""
+    texts: dict[object, object] = {
+        number: f"_:{text}" if kind == 1 else text
+        for number, kind, text in rows(url, "select id, kind, text from store.terms")
+    }
+    return [
+        row[f"{column}_id"]
+        for part in kept_parts(url, State.ARCHIVED)
+        for table, columns in zip(
+            TABLES, (("subject", "predicate", "object"), ("name",)), strict=True
+        )
+        for row in parquet.read_table(part.file(folder, table))
+        .drop_columns(["moment"] * (table is TABLES[0]))
+        .to_pylist()
+        for column in columns
+        if texts.get(row[f"{column}_id"]) != row[column]
+    ]
+
+
 def test_nothing_names_it_any_more_and_the_rest_is_as_before(url: str, archived: Path) -> None:
     before = statements_left(url, archived)["all"]
     assert names(everything(url, archived), GONE)
@@ -140,6 +163,17 @@ def test_nothing_names_it_any_more_and_the_rest_is_as_before(url: str, archived:
     assert count(url, archived)[1] == 160 - 4
     again = erase(url, archived, GONE, LINE, mapped).counts
     assert set(again.values()) == {0}
+    assert unknown_numbers(url, archived) == []
+
+
+def test_retention_keeps_the_terms_that_the_archive_names(url: str, archived: Path) -> None:
+    connection = psycopg2.connect(url)
+    with closing(connection), connection.cursor() as cursor:
+        cursor.execute("set sensorstream.ended_before = '9223372036854775807'")
+        cursor.execute("set sensorstream.received_before = '2014-08-01T00:00:00Z'")
+        cursor.execute((bundled("persistent") / "retention.sql").read_text())
+    assert count(url, archived)[0] > 0
+    assert unknown_numbers(url, archived) == []
 
 
 KILLED = """

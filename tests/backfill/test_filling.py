@@ -12,6 +12,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg2
@@ -29,7 +30,7 @@ from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.model.events import Message
-from sensorstream.settings import Settings, load_settings
+from sensorstream.settings import Settings, SparkSettings, load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE
 
 COUNT = 450
@@ -65,11 +66,19 @@ def folder(tmp_path: Path) -> Path:
 
 
 def fill(
-    settings: Settings, folder: Path, processes: int | None = None
+    settings: Settings, folder: Path, *, processes: int | None = None, on_spark: bool = False
 ) -> tuple[Filled, list[Refused]]:
     bad: list[Refused] = []
-    url = settings.history.url
-    return backfill(url, folder, settings, "rest", tell=bad.append, processes=processes), bad
+    filled = backfill(
+        settings.history.url,
+        folder,
+        settings,
+        "rest",
+        tell=bad.append,
+        processes=processes,
+        on_spark=on_spark,
+    )
+    return filled, bad
 
 
 def stored(settings: Settings) -> Counter[tuple[str, str, str, int, int]]:
@@ -98,14 +107,19 @@ def expected(settings: Settings) -> Counter[tuple[str, str, str, int, int]]:
     )
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("mapped_by", ["one process", "two processes", "Spark"])
 def test_each_content_is_stored_once_as_if_there_were_no_window(
-    settings: Settings, folder: Path, processes: int
+    settings: Settings, folder: Path, mapped_by: str
 ) -> None:
-    filled, bad = fill(settings, folder, processes=processes)
+    if mapped_by == "Spark":
+        pytest.importorskip("pyspark", reason="the extra spark is not installed")
+        settings = replace(settings, spark=SparkSettings(master="local[2]"))
+        filled, bad = fill(settings, folder, on_spark=True)
+    else:
+        filled, bad = fill(settings, folder, processes=1 if mapped_by == "one process" else 2)
     assert (filled.stored, filled.known, filled.refused) == (COUNT, COUNT // 10, 2)
     assert sorted((Path(each.name).name, each.reason.split(":")[0]) for each in bad) == [
-        ("malformed.xml", bad[0].reason.split(":")[0]),
+        ("malformed.xml", "not well-formed XML at line 1, column 4"),
         ("unknown.xml", "no rule matches"),
     ]
     assert stored(settings) == expected(settings)
@@ -151,3 +165,10 @@ def test_the_command_counts_and_lists_bad_files(settings: Settings, folder: Path
     answer = json.loads(told.stdout)
     assert (answer["stored"], answer["known"], answer["refused"]) == (COUNT, COUNT // 10, 2)
     assert {Path(each["name"]).name for each in answer["bad"]} == {"malformed.xml", "unknown.xml"}
+
+
+def test_processes_and_spark_exclude_each_other(settings: Settings, folder: Path) -> None:
+    options = ["-c", str(settings.path), "--spark", "--processes", "2"]
+    told = CliRunner().invoke(main, ["backfill", str(folder), *options])
+    assert told.exit_code == 2
+    assert "--processes goes without Spark" in told.output

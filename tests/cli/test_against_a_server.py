@@ -1,4 +1,4 @@
-"""The commands that talk to a running server: send, simulate, replay, query, sql."""
+"""The commands that talk to a running server: send, simulate, resend, query, sql."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pytest
@@ -167,6 +168,32 @@ def test_sql_reads_the_history_beside_the_server(run: Run, served: Served) -> No
     assert [line.split() for line in table] == rows
 
 
+def test_sql_asks_the_server_for_the_window(run: Run, served: Served) -> None:
+    def config(port: int) -> Path:
+        text = served.config.read_text()
+        file = served.config.with_name(f"port-{port}.toml")
+        file.write_text(text.replace("# port = 8080", f"port = {port}"))
+        return file
+
+    with Client(served.url) as client:
+        for message in tracker_messages(3):
+            client.send(message)
+    asked = "select iri, time from live.human order by iri"
+    here = config(urlsplit(served.url).port or 0)
+    found = json.loads(run("sql", "-c", here, "--json", asked).stdout)
+    assert found["columns"] == ["iri", "time"]
+    with Client(served.url) as client:
+        individuals = client.window(1000)["individuals"]
+    names = [each["iri"] for each in individuals if any("Human" in t for t in each["types"])]
+    assert [row[0] for row in found["rows"]] == sorted(names) != []
+    lines = run("sql", "-c", here, "--csv", asked).stdout.splitlines()
+    assert lines[0] == "iri,time"
+    assert len(lines) == len(names) + 1
+    away = run("sql", "-c", config(9), asked)
+    assert away.exit_code != 0
+    assert "which only a running server knows" in away.stderr
+
+
 def test_a_second_simulation_goes_on_in_time(run: Run, served: Served) -> None:
     with Client(served.url) as client:
         for _ in range(2):
@@ -195,7 +222,7 @@ def test_a_journal_can_be_replayed_to_another_server(
     asked = "SELECT source, content FROM messages ORDER BY seq"
     recorded = run("sql", "-c", served.config, "--json", asked)
     assert json.loads(recorded.stdout)["rows"][-1][0] == "camera & 3"
-    result = run("replay", served.config, "--url", another.url, "--json")
+    result = run("resend", served.config, "--url", another.url, "--json")
     rows = json.loads(recorded.stdout)["rows"]
     assert json.loads(result.stdout)["sent"] == len(rows)
     again = run("sql", "-c", another.config, "--json", asked)
@@ -204,12 +231,12 @@ def test_a_journal_can_be_replayed_to_another_server(
 
 
 def test_a_replay_keeps_the_gaps_or_a_rate(run: Run, another: Served, tmp_path: Path) -> None:
-    run("replay", another.config, "--out", tmp_path / "first")
+    run("resend", another.config, "--out", tmp_path / "first")
     for number, message in enumerate(tracker_messages(4), 1):
         (tmp_path / f"{number}.xml").write_bytes(message)
-    result = run("replay", tmp_path, "--rate", "20", "--url", another.url, "--json")
+    result = run("resend", tmp_path, "--rate", "20", "--url", another.url, "--json")
     assert json.loads(result.stdout)["seconds"] >= 3 / 20
-    refused = run("replay", tmp_path, "--speed", "2", "--url", another.url)
+    refused = run("resend", tmp_path, "--speed", "2", "--url", another.url)
     assert refused.exit_code == 2
     assert "files have no times of arrival" in refused.stderr
 
@@ -217,7 +244,7 @@ def test_a_replay_keeps_the_gaps_or_a_rate(run: Run, another: Served, tmp_path: 
 def test_a_journal_can_be_replayed_to_its_own_server(run: Run, another: Served) -> None:
     run("send", "--url", another.url, another.folder / "messages")
     before = run("sql", "-c", another.config, "--csv", "SELECT count(*) FROM messages")
-    replayed = run("replay", another.config, "--speed", "1000", "--url", another.url, "--json")
+    replayed = run("resend", another.config, "--speed", "1000", "--url", another.url, "--json")
     after = run("sql", "-c", another.config, "--csv", "SELECT count(*) FROM messages")
     count = int(before.stdout.split()[1])
     assert json.loads(replayed.stdout)["sent"] == count
@@ -226,7 +253,7 @@ def test_a_journal_can_be_replayed_to_its_own_server(run: Run, another: Served) 
 
 def test_a_deployment_that_never_ran_has_no_history(run: Run, tmp_path: Path) -> None:
     run("init", tmp_path)
-    for command in (["sql", "SELECT 1", "-c"], ["replay"]):
+    for command in (["sql", "SELECT 1", "-c"], ["resend"]):
         result = run(*command, tmp_path / "sensorstream.toml")
         assert result.exit_code == 3
         assert result.stderr.startswith("error[history]: there is no history yet: ")

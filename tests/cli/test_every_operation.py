@@ -30,6 +30,7 @@ OTHER_FORMS: Final = {
     "GET /soap": "POST /soap",
     "GET /sparql": "POST /sparql",
     "POST /messages/batch": "POST /messages",
+    "GET /individuals": "GET /individuals/{iri}",
 }
 """Operations that do what another one does, which the command line uses."""
 
@@ -40,6 +41,7 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "POST /sparql": lambda client: client.query(PEOPLE),
     "POST /sql": lambda client: client.sql("SELECT 1"),
     "GET /alerts": lambda client: client.alerts(5),
+    "GET /alerts/{id}/messages": lambda client: client.alert_messages(client.alerts(1)[0]["id"]),
     "GET /alerts/stream": lambda client: next(client.follow_alerts("")),
     "POST /webhooks": lambda client: client.add_webhook(RECEIVER),
     "GET /webhooks": lambda client: client.webhooks(),
@@ -74,6 +76,7 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "POST /soap": ("send", "--soap", "{folder}/messages"),
     "POST /sparql": ("query", PEOPLE),
     "GET /alerts": ("alerts", "list"),
+    "GET /alerts/{id}/messages": ("alerts", "messages", "{alert}"),
     "GET /alerts/stream": ("alerts", "follow", "--after", "", "--count", "1"),
     "POST /webhooks": ("webhooks", "add", RECEIVER, "--query", "urn:x:people"),
     "GET /webhooks": ("webhooks", "list"),
@@ -190,11 +193,11 @@ def test_the_command_asks_for_its_operation(
         runs = "urn:x:twice" in {each["name"] for each in client.queries()}
         if runs and operation == "POST /queries":
             client.unregister("urn:x:twice")
+        alert = client.alerts(1)[0]["id"]
         if not runs and operation == "DELETE /queries/{name}":
             client.register(PEOPLE, "urn:x:twice")
-    arguments = [
-        each.replace("{folder}", str(another.folder)).replace("{webhook}", own) for each in command
-    ]
+    given = {"{folder}": str(another.folder), "{webhook}": own, "{alert}": alert}
+    arguments = [re.sub(r"\{\w+\}", lambda name: given[name[0]], each) for each in command]
     result = run(*arguments, "--url", another.url, *form)
     assert result.exit_code == 0, result.output
     assert asked(operation, requests)

@@ -103,7 +103,8 @@ def test_a_table_is_shown_and_a_graph_is_turtle(run: Run, filled: Any) -> None:
     [
         (("ASK {}", "--at", "5"), 2, "--at and --during need --on history or --on all"),
         (("ASK {}", "--on", "all", "--at", "5", "--during", "5/6"), 2, "--at or --during"),
-        (("ASK {}", "--on", "spark"), 2, "SPARQL on Spark is not available: use --on history"),
+        (("ASK {}", "--on", "spark", "--url", "http://localhost:1"), 2, "starts Spark itself"),
+        (("ASK FROM <urn:sensorstream:static> {}", "--on", "spark"), 1, "with --on all"),
         (("ASK {}", "--on", "history", "--at", "noon"), 1, "'noon' is not"),
         (("ASK {}", "--on", "history", "--format", "csv"), 1, "cannot be written as text/csv"),
         (("ASK {", "--on", "history"), 1, "query:1:6: the text ends here"),

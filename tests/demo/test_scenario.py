@@ -18,6 +18,9 @@ def test_everything_the_demo_promises_happens(tmp_path: Path) -> None:
         "it found a congestion, the sensor that sees it, and high ozone",
         "alerts as signed CloudEvents, each once",
         "Spark answers with the same rows",
+        "one query saw all",
+        "alerts as the server did",
+        "individuals as the server did",
         "both left cleanly on SIGTERM",
     ):
         assert claim in shown.stdout

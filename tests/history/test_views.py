@@ -292,13 +292,29 @@ def test_a_check_changes_nothing(database: Engine, url: str) -> None:
     [
         "0001-01-01T00:00:00Z",
         "1969-12-31T23:59:59.999999Z",
+        "1970-01-01T00:00:00Z",
         "2014-08-01T08:05:00.123457Z",
+        "2106-02-07T06:28:15.999999Z",
+        "2106-02-07T06:28:16Z",
+        "2255-06-05T23:47:34.740993Z",
         "9999-12-31T23:59:59.999999Z",
     ],
 )
 def test_moments_are_exact(database: Engine, url: str, text: str) -> None:
     instant = Timeline.DATETIME.instant(text)
     assert rows(url, f"select store.moment({instant}) = timestamptz '{text}'") == [(True,)]
+
+
+def test_moments_are_exact_as_far_as_they_are_made_of_seconds(database: Engine, url: str) -> None:
+    assert rows(
+        url,
+        "select count(*) from (select (random() * 2^32)::bigint * 1000000 "
+        "- (random() * 999999)::bigint from generate_series(1, 20000) "
+        "union all select 4294967296000000 - n from generate_series(1, 20000) n) g (instant) "
+        "where store.moment(instant) <> timestamptz 'epoch' "
+        "+ make_interval(hours => (instant / 3600000000)::int) "
+        "+ (instant % 3600000000) * interval '1 microsecond'",
+    ) == [(0,)]
 
 
 def test_what_is_no_moment_stops_nobody(database: Engine, url: str) -> None:

@@ -11,6 +11,7 @@ from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import KINDS, entry_of, new_record
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.notice import ReportAudit, ReportDamage
+from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Record
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
@@ -22,6 +23,7 @@ NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (TakeMessage(b"<a/>", "hall"), "message", b"<a/>", "hall"),
     (Tick(b"17"), "tick", b"17", ""),
+    (PassTime(17, 23), "time", b"17 23", ""),
     (PutOntology(b":A a :B .", "text/turtle"), "ontology", b":A a :B .", "text/turtle"),
     (ReadmitReasoner(), "reasoner", b"", ""),
     (ReportAudit("1 difference: ü"), "audit", "1 difference: ü".encode(), ""),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from sensorstream.extras import EXTRAS, require
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import run_spark_sql
+from sensorstream.spark.snapshot import Place
 
 OPTIONAL = sorted({module for modules in EXTRAS.values() for module in modules})
 
@@ -55,7 +57,7 @@ def test_an_extra_that_is_installed_is_found_whole(extra: str) -> None:
 def test_sql_on_spark_without_spark_says_what_to_install(without: str) -> None:
     with pytest.raises(MissingExtra) as raised:
         run_spark_sql(
-            "postgresql://",
+            Place("postgresql://", Path("archive")),
             "SELECT 1",
             schema=Schema(),
             timeline=Timeline.INTEGER,

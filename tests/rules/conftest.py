@@ -52,6 +52,10 @@ class Host:
         if self.keeps_in_step:
             self.evaluator = NetworkEvaluator(self.kb, self.evaluator)
 
+    def said_by(self, triple: Triple) -> Sequence[str]:
+        """Each statement has a message of its own, named after its subject."""
+        return [f"m-{triple[0].rpartition('/')[2]}"]
+
     def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
         self.applied.append((event, tuple(removed)))
         added: tuple[Triple, ...] = ()

@@ -69,7 +69,13 @@ def test_a_rule_that_sleeps_would_have_had_no_solution(
     rules = compiled(triggers)
     departures = [departure(IRI(f"{E}x"), told, inferred)]
     run = Run(Host(), Message("m1", b"", time), time, RuleMemory({}, {"r0": 1}))
-    moment = Moment(run, is_first, Delta(time, added=tuple(sorted(added))), departures)
+    moment = Moment(
+        run,
+        is_first,
+        Delta(time, added=tuple(sorted(added))),
+        departures,
+        by_message=is_first,
+    )
     awake = RuleIndex(rules).awake(moment)
     assert list(awake) == [rule for rule in rules if rule in awake]
     assert len(set(map(id, awake))) == len(awake)

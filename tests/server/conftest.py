@@ -40,8 +40,10 @@ from sensorstream.errors import (
     QueryConflict,
     QueryError,
     Unavailable,
+    UnknownAlert,
     UnknownQuery,
 )
+from sensorstream.history.alerts import Behind
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.question import Question
 from sensorstream.history.latest import Latest
@@ -85,6 +87,9 @@ class NoQueries(Queries):
     def view(self, name: str) -> QueryView:
         raise UnknownQuery(f"there is no query '{name}'")
 
+    def check_followed(self) -> None:
+        """They would be followed here."""
+
     def results(self, name: str) -> ResultSet:
         raise UnknownQuery(f"there is no query '{name}'")
 
@@ -127,7 +132,7 @@ class MemoryApplication(Application):
         )
         self.alert_feed = AlertFeed()
         self.queries = NoQueries()
-        self.individuals = OneIndividual()
+        self._one = OneIndividual()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
         self.asked: list[tuple[Question, bool | str]] = []
@@ -246,6 +251,15 @@ class MemoryApplication(Application):
 
     def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
         return [each for each in self.kept if each.seq > seq][:limit]
+
+    def messages_behind(
+        self, alert: str, limit: int, after: int = 0
+    ) -> tuple[RaisedAlert, Sequence[Behind]]:
+        if alert != "m42-1":
+            raise UnknownAlert(f"there is no alert '{alert}'")
+        kept = Alert("m42-1", "crowded", "rule", "warning", "text", "kitchen", 7, "m42")
+        found = [Behind(3, None, None, None), Behind(42, "rest", NOW, b"<\xffA/>")]
+        return RaisedAlert(1, kept, NOW), [each for each in found if each.seq > after][:limit]
 
     def register_webhook(
         self, url: str, secret: str | None = None, queries: Sequence[str] = ()

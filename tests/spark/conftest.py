@@ -27,6 +27,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.spark.session import spark_session
+from sensorstream.spark.snapshot import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -118,6 +119,12 @@ def url(schema: Schema, new_database: Callable[[], str]) -> str:
     install_views(database, schema, LINE)
     database.dispose()
     return history
+
+
+@pytest.fixture(scope="session")
+def place(url: str, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """The same history; its archive is empty."""
+    return Place(url, tmp_path_factory.mktemp("archive"))
 
 
 @pytest.fixture(scope="session")

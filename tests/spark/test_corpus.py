@@ -9,10 +9,11 @@ import pytest
 
 from sensorstream.errors import QueryError
 from sensorstream.history.read_only_sql import run_sql
-from sensorstream.history.views import numbered, view_definitions
+from sensorstream.history.views import view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark.bulk_sql import collected, define_views, prepare_session, snapshot_of
+from sensorstream.spark.bulk_sql import collected, define_views, prepare_session
+from sensorstream.spark.snapshot import Place, snapshot_of
 from sensorstream.spark.translation.described import prepare
 from sensorstream.spark.translation.views import view_name
 from tests.spark.corpus import Text, sql_texts
@@ -26,13 +27,13 @@ CLOSE = 1e-12
 
 
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, url: str, schema: Schema) -> None:
+def tables(spark: SparkSession, place: Place, schema: Schema) -> None:
     """All views, held by Spark: reading them from PostgreSQL is tested elsewhere."""
     views = view_definitions(schema, Timeline.DATETIME)
     prepare_session(spark)
     spark.conf.set("spark.sql.shuffle.partitions", "1")
-    with snapshot_of(url) as (snapshot, numbers):
-        define_views(spark, url, snapshot, [numbered(view, numbers) for view in views])
+    with snapshot_of(place) as snapshot:
+        define_views(spark, snapshot, views)
         for view in views:
             table = spark.table(view_name(view.name)).toArrow()
             spark.createDataFrame(table).coalesce(1).createOrReplaceTempView(view_name(view.name))

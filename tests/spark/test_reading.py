@@ -3,18 +3,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 
 import psycopg2
 import pyarrow as pa
 import pytest
 
 from sensorstream.errors import HistoryError
-from sensorstream.history.database import connect
+from sensorstream.history.database import connect, engine
 from sensorstream.history.store import PostgresStore
+from sensorstream.history.views import install_views
+from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark import reading
-from sensorstream.spark.bulk_sql import snapshot_of
+from sensorstream.spark import copying, reading
+from sensorstream.spark.conditions import Comparison, Condition
 from sensorstream.spark.reading import HistoryReader
+from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
 from sensorstream.spark.source_tables import SOURCE_TABLES
 
 ROWS = 30_000
@@ -26,6 +30,9 @@ def large(new_database: Callable[[], str]) -> str:
     url = new_database()
     with PostgresStore.open(url, Timeline.INTEGER):
         pass
+    database = engine(url)
+    install_views(database, Schema(), Timeline.INTEGER)
+    database.dispose()
     with closing(connect(url)) as connection, connection, connection.cursor() as cursor:
         for low, high in ((0, 20_000), (20_000, 40_000)):
             cursor.execute(
@@ -49,14 +56,13 @@ def large(new_database: Callable[[], str]) -> str:
     return url
 
 
-def _reader(url: str, snapshot: str, table: str, *columns: str, **equals: str) -> HistoryReader:
-    source = SOURCE_TABLES[table].only(columns)
-    return HistoryReader(source, url, snapshot, 2, tuple(equals.items()))
+def _reader(snapshot: Snapshot, table: str, *columns: str, **equals: int) -> HistoryReader:
+    conditions = [Condition(name, Comparison.IN, (value,)) for name, value in equals.items()]
+    return HistoryReader.of(SOURCE_TABLES[table], columns, conditions, snapshot)
 
 
-def _batches(reader: HistoryReader) -> Iterator[pa.RecordBatch]:
-    for each in reader.partitions():
-        yield from reader.read(each)
+def _batches(reader: HistoryReader, snapshot: Snapshot) -> Iterator[pa.RecordBatch]:
+    return reader.read(reader.ranges(snapshot.cursor, 2))
 
 
 def test_every_row_is_in_one_range_and_the_batches_are_small(
@@ -64,12 +70,12 @@ def test_every_row_is_in_one_range_and_the_batches_are_small(
 ) -> None:
     monkeypatch.setattr(reading, "_MOST_PAGES", 16)
     monkeypatch.setattr(reading, "_FEWEST_PAGES", 4)
-    monkeypatch.setattr(reading, "_BLOCK", 1 << 12)
-    with snapshot_of(large) as (snapshot, _):
-        reader = _reader(large, snapshot, "statements", "subject", "number", "inferred")
-        ranges = reader.partitions()
+    monkeypatch.setattr(copying, "_BLOCK", 1 << 12)
+    with snapshot_of(Place(large, Path())) as snapshot:
+        reader = _reader(snapshot, "statements", "subject", "number", "inferred")
+        ranges = reader.ranges(snapshot.cursor, 2)
         assert len(ranges) > 8
-        batches = list(_batches(reader))
+        batches = list(_batches(reader, snapshot))
     rows = pa.Table.from_batches(batches)
     assert Counter(rows["subject"].to_pylist()) == Counter(range(ROWS))
     assert rows["number"].to_pylist() == [n / 8 for n in rows["subject"].to_pylist()]
@@ -80,30 +86,30 @@ def test_a_rare_value_is_found_by_its_index_and_a_common_one_by_pages(
     large: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "_MOST_PAGES", 16)
-    with snapshot_of(large) as (snapshot, _):
-        rare = _reader(large, snapshot, "statements", "subject", predicate="7")
-        assert [each.high for each in rare.partitions()] == [None, None]
-        found = pa.Table.from_batches(_batches(rare))["subject"].to_pylist()
+    with snapshot_of(Place(large, Path())) as snapshot:
+        rare = _reader(snapshot, "statements", "subject", predicate=7)
+        assert [each.high for each in rare.ranges(snapshot.cursor, 2)] == [None, None]
+        found = pa.Table.from_batches(_batches(rare, snapshot))["subject"].to_pylist()
         assert sorted(found) == list(range(0, ROWS, 1000))
-        common = _reader(large, snapshot, "statements", "subject", predicate="8")
-        assert all(each.high for each in common.partitions())
+        common = _reader(snapshot, "statements", "subject", predicate=8)
+        assert all(each.high for each in common.ranges(snapshot.cursor, 2))
 
 
 def test_texts_and_numbers_come_as_they_are(large: str) -> None:
-    with snapshot_of(large) as (snapshot, _):
-        reader = _reader(large, snapshot, "terms", "id", "text", "number", "language")
-        rows = pa.Table.from_batches(_batches(reader)).to_pylist()
+    with snapshot_of(Place(large, Path())) as snapshot:
+        reader = _reader(snapshot, "terms", "id", "text", "number", "language")
+        rows = pa.Table.from_batches(_batches(reader, snapshot)).to_pylist()
     by_id = {row["id"]: (row["text"], row["number"], row["language"]) for row in rows}
-    assert by_id[1000001] == ("", None, None)
-    assert by_id[1000002] == ('long,"\n' * 300000, None, None)
-    assert by_id[1000003] == ("\\.", 2, None)
-    assert by_id[1000004] == ("NULL", -9007199254740993, None)
-    assert by_id[1000005] == ("4.5", None, None)
+    assert by_id[1000001] == ("", "NaN", None)
+    assert by_id[1000002] == ('long,"\n' * 300000, str(9 * 10**30), None)
+    assert by_id[1000003] == ("\\.", "2.0", None)
+    assert by_id[1000004] == ("NULL", "-9007199254740993", None)
+    assert by_id[1000005] == ("4.5", "4.5", None)
 
 
 def test_rows_of_later_and_partitions_that_would_go_do_not_change_the_answer(large: str) -> None:
-    with snapshot_of(large) as (snapshot, _):
-        reader = _reader(large, snapshot, "statements", "subject")
+    with snapshot_of(Place(large, Path())) as snapshot:
+        reader = _reader(snapshot, "statements", "subject")
         with closing(connect(large)) as connection, connection.cursor() as cursor:
             cursor.execute(
                 "insert into store.statements (subject, predicate, object, valid_from, valid_to, "
@@ -113,23 +119,23 @@ def test_rows_of_later_and_partitions_that_would_go_do_not_change_the_answer(lar
             cursor.execute("set lock_timeout = '50ms'")
             with pytest.raises(psycopg2.errors.LockNotAvailable):
                 cursor.execute("drop table store.part_0")
-        rows = pa.Table.from_batches(_batches(reader))
+        rows = pa.Table.from_batches(_batches(reader, snapshot))
         assert Counter(rows["subject"].to_pylist()) == Counter(range(ROWS))
     with closing(connect(large)) as connection, connection, connection.cursor() as cursor:
         cursor.execute("delete from store.statements where subject = -1")
 
 
 def test_a_snapshot_that_is_gone_is_an_error(large: str) -> None:
-    with snapshot_of(large) as (snapshot, _):
-        reader = _reader(large, snapshot, "statements", "subject")
-        ranges = reader.partitions()
+    with snapshot_of(Place(large, Path())) as snapshot:
+        reader = _reader(snapshot, "statements", "subject")
+        ranges = reader.ranges(snapshot.cursor, 2)
     with pytest.raises(HistoryError, match="snapshot"):
-        list(reader.read(ranges[0]))
+        list(reader.read(ranges[:1]))
 
 
 def test_a_reader_that_stops_half_way_ends_its_copy(large: str) -> None:
-    with snapshot_of(large) as (snapshot, _):
-        reader = _reader(large, snapshot, "statements", "subject")
-        rows = reader.read(reader.partitions()[0])
+    with snapshot_of(Place(large, Path())) as snapshot:
+        reader = _reader(snapshot, "statements", "subject")
+        rows = _batches(reader, snapshot)
         assert next(iter(rows)).num_rows
         rows.close()  # type: ignore[attr-defined]

@@ -4,17 +4,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from sqlglot import exp
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.history.views import numbered, terms_of, view_definitions
+from sensorstream.history.views import view_definitions
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.spark.java import java_home
-from sensorstream.spark.translation.translate import Catalog, spark_text, translate
+from sensorstream.spark.translation.translate import Catalog, translate
 from sensorstream.spark.translation.types import BIGINT, DOUBLE, MOMENT, TEXT
-from sensorstream.spark.translation.views import ViewSource, view_query
+from sensorstream.spark.translation.views import with_views
 
 HUMAN = {"iri": TEXT, "x": BIGINT, "speed": DOUBLE, "time": MOMENT}
 CATALOG = Catalog({"human": HUMAN, "room": {"iri": TEXT}, "messages": {"id": TEXT}}, True)
@@ -27,28 +26,16 @@ def test_only_the_views_a_query_uses_are_made() -> None:
     assert translate(text, CATALOG).views == ("human", "room")
 
 
-def test_a_view_reads_only_the_statements_it_needs(schema: Schema) -> None:
-    definitions = view_definitions(schema, Timeline.INTEGER)
-    names = sorted(terms_of(definitions))
-    numbers: dict[Term, int] = {name: number for number, name in enumerate(names, 1)}
-    views = {view.name: numbered(view, numbers) for view in definitions}
-    human = numbers[IRI("http://example.org/tracking#Human")]
-    query, sources = view_query(views["human"])
-    assert set(sources) == {
-        ViewSource("stays", ("stay", "name", "time", "expired_at", "message")),
-        ViewSource(
-            "statements",
-            ("subject", "valid_to", "stay"),
-            (("object", str(human)), ("predicate", str(numbers[RDF_TYPE]))),
-        ),
-        ViewSource("statements", ("subject", "predicate", "object", "valid_to", "stay", "number")),
-        ViewSource("terms", ("id", "text")),
-        ViewSource("terms", ("id", "text", "moment")),
-    }
-    assert "LATERAL" not in spark_text(query)
-    (source, *_) = view_query(views["x"])[1]
-    x = numbers[IRI("http://example.org/tracking#x")]
-    assert source.equals == (("predicate", str(x)),)
+def test_the_query_of_a_view_stands_in_the_place_of_its_name(schema: Schema) -> None:
+    views = {f"history_{each.name}": each for each in view_definitions(schema, Timeline.INTEGER)}
+    text = "select a.iri from human a, room where a.x > (select count(*) from x)"
+    told = translate(text, Catalog({**CATALOG.views, "x": {"value": BIGINT}}, True))
+    names = {each.this.name for each in told.tree.find_all(exp.Table)}
+    assert names == {"history_human", "history_room", "history_x"}
+    tables = [(each.db, each.name) for each in with_views(told.tree, views).find_all(exp.Table)]
+    assert {db for db, _ in tables} == {"store"}
+    # The human's stay and statements (of its class, and its values), the room's, and those of x.
+    assert [name for _, name in tables].count("statements") == 5
 
 
 @pytest.mark.parametrize(

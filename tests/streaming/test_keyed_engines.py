@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, Final
@@ -15,15 +15,18 @@ from hypothesis import strategies as st
 
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.history.engines import Standing
 from sensorstream.history.journal_rows import JournalRow
 from sensorstream.history.store import record_of
 from sensorstream.journal.effects import effects_of, merged
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
+from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Effects, Record
 from sensorstream.settings import Settings
 from sensorstream.streaming import engine_host
 from sensorstream.streaming.chunk import pack
+from sensorstream.streaming.controls import Controls
 from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.routing import CONTROLS, key_reader
 from sensorstream.streaming.work import Done, Place, Work
@@ -56,35 +59,61 @@ def rows_of(batches: Sequence[Sequence[Any]]) -> list[list[JournalRow]]:
     return found
 
 
+class Said(Controls):
+    """The entries for all engines, from memory."""
+
+    def __init__(self, rows: Sequence[JournalRow]) -> None:
+        super().__init__("")
+        self._rows = rows
+
+    def _read(self, after: int, upto: int, kinds: Sequence[str]) -> Sequence[Record]:
+        return [record_of(r) for r in self._rows if after < r[0] <= upto and r[7] in kinds]
+
+
 class Keys:
     """What Spark does: entries by key, and the state of each key between the batches."""
 
-    def __init__(self, deployment: Deployment, url: str = "") -> None:
-        self._deployment, self._url = deployment, url
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
         self._state: dict[str, tuple[Place, tuple[int, bytes] | None, list[bytes]]] = {}
         self._key_of = key_reader("source", {}, 64)
-        self.host = EngineHost(self._deployment, self._url)
+        self._rows: list[JournalRow] = []
+        self.standings: dict[str, Standing] = {}
+        self._start()
+
+    def _start(self) -> None:
+        self.host = EngineHost(self._deployment, "")
+        self.host._controls = Said(self._rows)
 
     def lose_engines(self) -> None:
         """The process of the engines ends, and another begins."""
         self.host.close()
-        self.host = EngineHost(self._deployment, self._url)
+        self._start()
 
-    def take(self, rows: Iterable[JournalRow], *, commit: bool = True) -> list[Effects]:
+    def take(self, rows: Sequence[JournalRow], *, commit: bool = True) -> list[Effects]:
         """The effects of a batch; without ``commit``, Spark forgets that it has happened."""
         groups: dict[str, list[JournalRow]] = {}
         for row in rows:
             groups.setdefault(self._key_of(row[7], row[2], row[5]), []).append(row)
+        self._rows += (row for row in rows if row not in self._rows)
+        times = [(row, PassTime.decode(row[5], "")) for row in rows if row[7] == PassTime.kind]
+        for key, standing in self.standings.items():
+            for row, time in times:
+                if standing.waits.over(row[4], time.moved, time.present):
+                    groups.setdefault(key, [])
+        needed = max((row[0] for row in self._rows if row[7] != "message"), default=0)
         effects: list[Effects] = []
         for key, its in groups.items():
             place, checkpoint, kept = self._state.get(key, (None, None, []))
-            work = Work(key, place, 0, [pack(its[1::2]), pack(its[::2])])
+            work = Work(key, place, needed, [pack(its[1::2]), pack(its[::2])])
             done = self.host.work(work)
             if done is None:
                 again = replace(work, rebuild=True, checkpoint=checkpoint, kept=kept)
                 done = self.host.work(again)
             assert isinstance(done, Done)
             effects += pickle.loads(done.effects)
+            if commit:
+                self.standings[key] = done.standing
             if commit and done.checkpoint is not None:
                 self._state[key] = (done.place, (done.place.last, done.checkpoint), [])
             elif commit:

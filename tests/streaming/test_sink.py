@@ -9,11 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 from sensorstream.engine.outcome import Status
+from sensorstream.history.engines import Standing
+from sensorstream.history.position import PositionReader
 from sensorstream.history.store import PostgresStore, Writes
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Timeline
-from sensorstream.streaming.position import PositionReader
+from sensorstream.model.waits import Waits
 from sensorstream.streaming.sink import HistorySink
 from tests.streaming.conftest import START
 
@@ -25,7 +27,10 @@ class Frame:
         self._rows = [pickle.dumps(list(each)) for each in rows]
 
     def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
-        return pa.table({"effects": pa.array(self._rows, pa.binary())})
+        keys = range(len(self._rows))
+        said = [pickle.dumps(Standing(f"={key}", 1, Waits(), 5, 5)) for key in keys]
+        columns = {"effects": self._rows, "standing": said}
+        return pa.table({name: pa.array(each, pa.binary()) for name, each in columns.items()})
 
 
 def effects(seq: int) -> Effects:

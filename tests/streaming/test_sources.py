@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 
+from sensorstream.app.application import Application
 from sensorstream.endpoints import FolderInput, KafkaInput
 from sensorstream.errors import SettingsError
+from sensorstream.history.journal_rows import journal_rows
+from sensorstream.inputs.inputs import Inputs
 from sensorstream.settings import Settings
 from sensorstream.streaming.sources import read_by_now, with_source
+from tests.streaming.conftest import seen
 
 
 def test_the_journal_needs_no_input(settings: Settings) -> None:
@@ -43,3 +49,22 @@ def test_a_topic_is_an_input_without_an_end(settings: Settings) -> None:
 def test_another_text_is_refused(settings: Settings, text: str) -> None:
     with pytest.raises(SettingsError, match="expected journal, folder:DIR or kafka"):
         with_source(settings, text)
+
+
+def test_a_topic_goes_into_the_journal_once(settings: Settings, database: str) -> None:
+    brokers = pytest.importorskip("tests.inputs.kafka_broker")
+    broker = brokers.KafkaBroker()
+    broker.produce("seen", [seen("north", n, (1, 2)) for n in range(3)])
+    ours = replace(settings, history=replace(settings.history, url=database))
+    for count in (3, 5):
+        source = with_source(ours, f"kafka:{broker.address}/seen")
+        with Application.open(source) as application, Inputs(application):
+            deadline = monotonic() + 60
+            while len(list(journal_rows(database, 0))) < count:
+                assert monotonic() < deadline
+                sleep(0.1)
+        broker.produce("seen", [seen("north", n, (1, 2)) for n in (8, 9)])
+    taken = list(journal_rows(database, 0))
+    assert [row[5] for row in taken] == [seen("north", n, (1, 2)) for n in (0, 1, 2, 8, 9)]
+    assert {row[2] for row in taken} == {"stream"}
+    assert len({row[9] for row in taken}) == 5, "each has a name by which a repetition is known"

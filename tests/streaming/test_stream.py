@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg2
 import pytest
 
@@ -69,37 +69,78 @@ def watermark(url: str) -> int:
         return 0 if found is None else int(found[0])
 
 
-def stream(settings: Settings, *options: str) -> subprocess.Popen[str]:
-    """The command, in a process of its own."""
+def started(settings: Settings, *options: str) -> subprocess.Popen[str]:
+    """The command in a session of its own, so that all its processes can be found."""
     return subprocess.Popen(
         [sys.executable, "-m", "sensorstream", "stream", "-c", str(settings.path), *options],
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONWARNINGS": "ignore"},
+        start_new_session=True,
     )
 
 
-def killed_at(process: subprocess.Popen[str], url: str, entries: int) -> None:
-    """End the command by force when so many entries are stored."""
+def processes(command: subprocess.Popen[str], name: str = "") -> list[psutil.Process]:
+    """All processes of a command, or those that run a Python module of this name."""
+    found = []
+    for each in psutil.process_iter(["cmdline"]):
+        with suppress(ProcessLookupError):
+            if os.getsid(each.pid) == command.pid and (
+                not name or any(name in part for part in each.info["cmdline"] or ())
+            ):
+                found.append(each)
+    return found
+
+
+def reached(command: subprocess.Popen[str], url: str, entries: int) -> None:
+    """Wait until so many entries are stored."""
     deadline = time.monotonic() + PATIENCE
     while watermark(url) < entries:
-        assert process.poll() is None, process.stderr and process.stderr.read()
+        assert command.poll() is None, command.stderr and command.stderr.read()
         assert time.monotonic() < deadline, "the pipeline has not come so far"
         time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert process.stderr is not None
-    process.stderr.close()
 
 
-def finished(process: subprocess.Popen[str]) -> str:
+def kill(victims: Sequence[psutil.Process]) -> None:
+    """End processes by force."""
+    assert victims
+    for each in victims:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
+
+
+def killed(command: subprocess.Popen[str]) -> None:
+    """End a command by force, with all its processes."""
+    kill(processes(command))
+    command.wait()
+    assert command.stderr is not None
+    command.stderr.close()
+
+
+def finished(command: subprocess.Popen[str]) -> str:
     """What the command tells on stderr when it has ended."""
-    _, told = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, told
+    _, told = command.communicate(timeout=PATIENCE)
+    assert command.returncode == 0, told
     return told
 
 
-def test_killed_and_started_again_it_stores_what_a_server_stores_each_once(
+def subscribed(url: str) -> None:
+    """A webhook gets all alerts."""
+    with PostgresStore.open(url, Timeline.INTEGER) as store, store._transaction("test") as cursor:
+        cursor.execute(
+            "insert into store.webhooks (id, url, secret, created_at) "
+            "values ('w', 'http://127.0.0.1:9/', 'secret', now())"
+        )
+
+
+def deliveries(url: str) -> list[tuple[Any, ...]]:
+    """Which alerts are in the outbox."""
+    with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
+        cursor.execute("select webhook_id, alert_id from store.deliveries order by 2")
+        return cursor.fetchall()
+
+
+def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
     tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
 ) -> None:
     pytest.importorskip("pyspark", reason="the extra spark is not installed")
@@ -110,22 +151,52 @@ def test_killed_and_started_again_it_stores_what_a_server_stores_each_once(
     )
     settings = write_deployment(tmp_path, more)
     deployment = read_deployment(settings)
-    records = journal(record, 300)
+    records = [*journal(record, 240), *of_a_folder(record, tmp_path / "in", 240, 60)]
+    subscribed(url)
+    subscribed(expected)
     write(url, records[:240], Writes.JOURNAL, None)
     write(expected, records, Writes.ALL, of_one_engine(deployment, records))
     database = engine(expected)
     install_views(database, deployment.ontology.schema, Timeline.INTEGER)
     database.dispose()
+    seed = int(os.environ.get("SENSORSTREAM_KILL_SEED", "17"))
+    rounds = int(os.environ.get("SENSORSTREAM_KILLS", "3"))
+    dice = random.Random(seed)
 
-    killed_at(stream(settings), url, 120)
-    stored = watermark(url)
-    assert 120 <= stored <= 240
-    # A server goes on while the pipeline does not run.
-    write(url, records[240:], Writes.JOURNAL, None)
-    told = finished(stream(settings, "--once"))
+    # A process of engines ends: the pipeline goes on by itself.
+    command = started(settings)
+    reached(command, url, 60)
+    kill(processes(command, "engine_host")[:1])
+    reached(command, url, min(watermark(url) + 60, 240))
+    # A Python process of Spark ends: Spark goes on, or the command says why it cannot.
+    kill(processes(command, "pyspark.daemon")[-1:])
+    time.sleep(dice.uniform(0, 3))
+    killed(command)
+    # From here on another source has more, while all is killed at any moment.
+    source = ("--source", f"folder:{tmp_path / 'in'}")
+    for _ in range(rounds - 1):
+        command = started(settings, *source)
+        time.sleep(dice.uniform(1, 25))
+        killed(command)
+    told = finished(started(settings, *source, "--once"))
 
-    assert watermark(url) == 300
+    assert watermark(url) == 300, seed
     assert "entries in" in told
     for relation in RELATIONS:
-        assert rows(url, relation) == rows(expected, relation), relation
+        assert rows(url, relation) == rows(expected, relation), (relation, seed)
     assert rows(url, "alerts"), "the stream raises alerts"
+    assert deliveries(url) == deliveries(expected), seed
+
+
+def of_a_folder(
+    record: Callable[..., Record], folder: Path, after: int, count: int
+) -> list[Record]:
+    """Messages in files, and what they are in the journal."""
+    folder.mkdir()
+    dice = random.Random(after)
+    found = []
+    for seq in range(after + 1, after + count + 1):
+        content = seen("stream", seq, (dice.randrange(9), dice.randrange(101)))
+        (folder / f"{seq}.xml").write_bytes(content)
+        found.append(record(seq, content, "stream"))
+    return found

@@ -25,6 +25,7 @@ from sensorstream.sparql.answerable import HISTORY_GRAPHS
 
 LIVE_STATEMENTS: Final = "live_statements"
 LIVE_TERMS: Final = "live_terms"
+LIVE_STAYS: Final = "live_stays"
 
 _TRIPLE: Final = ("subject", "predicate", "object", "number")
 _TERM: Final = ("id", "kind", "text", "datatype", "language", "number", "moment")
@@ -35,20 +36,40 @@ _MARKS: Final = {
 }
 
 
-def scope_of(time: Moment | Interval | None, ids: Mapping[Term, Id], *, live: bool) -> Scope:
+def scope_of(
+    time: Moment | Interval | None, ids: Mapping[Term, Id], *, live: bool, beside: bool = True
+) -> Scope:
     """What a query reads; the default graph is the union of all.
 
     Args:
         time: when a statement must have held; None: ever.
         ids: of the query's constants.
         live: whether the temporary tables of what is in the window now are read too.
+        beside: as in :class:`.Scope`.
     """
     named = {graph: _union(_parts(graph, time, live=live)) for graph in HISTORY_GRAPHS}
     default = _union([_ended(time), *([_standing(time)] if live else ())])
     terms = [_terms("store", "terms")]
     if live:
         terms.append(_terms("pg_temp", LIVE_TERMS))
-    return Scope(default, _union(terms), ids, named)
+    return Scope(default, _union(terms), ids, named, beside)
+
+
+def tell_spans(scope: Scope, time: Moment | Interval | None) -> None:
+    """Say "as of an instant" once more, so that PostgreSQL's planner expects the right number.
+
+    It takes ``valid_from <= at`` and ``valid_to > at`` to be independent, and so half of all
+    statements to hold at an instant; of spans it has statistics (``statements_span_idx``).
+    """
+    if not isinstance(time, Moment):
+        return
+    for tree in (scope.default, *scope.named.values()):
+        for table in list(tree.find_all(exp.Table)):
+            if table.db == "store" and table.name == "statements":
+                select = table.find_ancestor(exp.Select)
+                assert select is not None
+                told = f"store.span(valid_from, valid_to) @> CAST({time.at:d} AS BIGINT)"
+                select.where(told, copy=False, dialect="postgres")
 
 
 def _parts(graph: IRI, time: Moment | Interval | None, *, live: bool) -> list[exp.Select]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
@@ -11,18 +11,14 @@ from typing import Final
 from psycopg2 import extensions
 
 from sensorstream.history.asking.answer import Answer, answer_of, limited
-from sensorstream.history.asking.live import Standing, fill_live_tables, make_live_tables
+from sensorstream.history.asking.live import LiveSource, begin_question
 from sensorstream.history.asking.question import Question
-from sensorstream.history.asking.relations import scope_of
+from sensorstream.history.asking.relations import scope_of, tell_spans
 from sensorstream.history.read_only_sql import explained, fetched, milliseconds, open_reader
 from sensorstream.history.sparql.forms import compile_query, constants
 from sensorstream.history.sparql.scope import SqlQuery, text_of
-from sensorstream.history.terms import TermKey, look_up, term_key
+from sensorstream.history.terms import look_up, term_key
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
-
-LiveSource = Callable[[Callable[[], None]], Sequence[Standing]]
-"""Gives what holds now, after it called the function that fixes the snapshot of the database: both
-are of the same instant."""
 
 _POSTGRES: Final = "postgres"
 _BEGIN: Final = (
@@ -102,35 +98,16 @@ def _compiled(
         with connection.cursor() as cursor:
             ends = monotonic() + limits.timeout
             with explained(""):
-                new = _begin(connection, cursor, limits, live)
+                timeout = milliseconds(limits.timeout)
+                new = begin_question(
+                    connection, cursor, lambda: cursor.execute(_BEGIN, (timeout,)), live
+                )
                 terms = constants(question.query, HISTORY_GRAPHS)
                 keys = {term: term_key(term) for term in terms}
                 found = {**new, **look_up(cursor, list(keys.values()))}
             ids = {term: found[key] for term, key in keys.items() if key in found}
             scope = scope_of(question.time, ids, live=live is not None)
+            tell_spans(scope, question.time)
             yield cursor, compile_query(question.query, scope), ends
     finally:
         connection.close()
-
-
-def _begin(
-    connection: extensions.connection,
-    cursor: extensions.cursor,
-    limits: Limits,
-    live: LiveSource | None,
-) -> Mapping[TermKey, int]:
-    """Begin the transaction, with what holds now in its tables; the ids of terms new there."""
-    if live is not None:
-        connection.set_session(readonly=False)
-        make_live_tables(cursor)
-        connection.commit()
-    connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
-
-    def begin() -> None:
-        # The first statement fixes the snapshot.
-        cursor.execute(_BEGIN, (milliseconds(limits.timeout),))
-
-    if live is None:
-        begin()
-        return {}
-    return fill_live_tables(cursor, live(begin))

@@ -140,6 +140,7 @@ def _joined(compiler: Compiler, triples: Sequence[_Triple], place: Place) -> Rel
     columns: dict[str, exp.Expr] = {}
     conditions: list[exp.Expr] = []
     tables: list[exp.Expr] = []
+    keys: dict[str, exp.Expr] = {}
     # Constants that nobody knows make the block empty.
     for triple in dict.fromkeys(triples):
         alias = compiler.names.fresh("g")
@@ -153,15 +154,17 @@ def _joined(compiler: Compiler, triples: Sequence[_Triple], place: Place) -> Rel
                 columns[end.name] = column
                 conditions += _substituted(column, end.name, place)
                 conditions += _bounded(compiler, column, end.name, place.bounds)
+                if part == "object" and _is_ordered(end.name, place.bounds):
+                    keys[compiler.names.fresh("n")] = exp.column("number", alias)
             else:
                 assert isinstance(end, IRI | Literal)
                 conditions.append(sql(":a = :b", a=column, b=_id(compiler, end)))
     layouts = {name: Layout(compiler.names.column(name), True, False, True) for name in columns}
-    tree = from_(
-        selected(named(each, layouts[name].column) for name, each in columns.items()), *tables
-    )
+    own = [named(each, layouts[name].column) for name, each in columns.items()]
+    own += [named(each, name) for name, each in keys.items()]
+    tree = from_(selected(own), *tables)
     where(tree, *conditions)
-    return Relation(tree, layouts, unique=True, pending=True)
+    return Relation(tree, layouts, unique=True, pending=True, keys=tuple(keys))
 
 
 def _id(compiler: Compiler, term: Term) -> exp.Expr:
@@ -204,6 +207,11 @@ def _bounded(
     return found
 
 
+def _is_ordered(name: str, bounds: Iterable[Bound | OneOf]) -> bool:
+    """Whether an index on numbers answers a condition on a variable."""
+    return any(isinstance(each, Bound) and each.name == name for each in bounds)
+
+
 def _with_path(compiler: Compiler, below: Relation, triple: _Triple, place: Place) -> Relation:
     """The relation with the pairs that a path connects, from the ends that are known."""
     if not place.once:
@@ -212,8 +220,10 @@ def _with_path(compiler: Compiler, below: Relation, triple: _Triple, place: Plac
     assert not isinstance(path, Variable)
     alias, other = compiler.names.fresh("r"), compiler.names.fresh("r")
     known = [_known(compiler, end, below, alias, place) for end in (subject, object_)]
-    paths = Paths(place.graph, compiler.names, compiler.ids)
-    pairs = exp.Lateral(this=table(paths.pairs(path, *known), other))
+    paths = Paths(place.graph, compiler.names, compiler.ids, compiler.beside)
+    pairs: exp.Expr = table(paths.pairs(path, *known), other)
+    if compiler.beside:
+        pairs = exp.Lateral(this=pairs)
     layouts = dict(below.layouts)
     columns, conditions = own_columns(below, alias), []
     fresh: dict[str, exp.Expr] = {}
@@ -239,6 +249,8 @@ def _known(
 ) -> exp.Expr | None:
     if not isinstance(end, Variable):
         return _id(compiler, end)
+    if not compiler.beside:
+        return None
     if end.name in below.layouts:
         return below.layouts[end.name].id_in(alias)
     if place.outer is not None and place.outer.is_certain(end.name):

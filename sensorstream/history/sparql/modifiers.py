@@ -55,16 +55,20 @@ def projected(compiler: Compiler, below: Relation, names: Sequence[str]) -> Rela
         else:
             columns.append(named(null("BIGINT"), layout.column))
     columns += [exp.column(name, alias) for name, _ in below.order]
+    # Of solutions that are still to be made distinct, the keys may follow from a variable left out.
+    keys = () if below.pending else below.keys
+    columns += [exp.column(name, alias) for name in keys]
     tree = from_(selected(columns), below.under(alias))
     kept = below.layouts.keys() <= layouts.keys()
     unique = below.unique and kept
-    return replace(below, tree=tree, layouts=layouts, unique=unique, is_unit=False)
+    return replace(below, tree=tree, layouts=layouts, unique=unique, keys=keys, is_unit=False)
 
 
 def distinct(compiler: Compiler, below: Relation) -> Relation:
     """Each solution once; of those that differ in their order only, the first."""
     alias = compiler.names.fresh("r")
-    own = own_columns(replace(below, order=()), alias)
+    keys = below.keys if below.pending else ()
+    own = own_columns(replace(below, order=(), keys=keys), alias)
     first = [
         named((exp.Max if descending else exp.Min)(this=exp.column(name, alias)), name)
         for name, descending in below.order
@@ -77,7 +81,8 @@ def distinct(compiler: Compiler, below: Relation) -> Relation:
     else:
         tree.set("limit", exp.Limit(expression=exp.Literal.number(1)))
     order = below.order if own else ()
-    return replace(below, tree=tree, unique=True, pending=False, order=order, is_unit=False)
+    made = replace(below, tree=tree, order=order, keys=keys)
+    return replace(made, unique=True, pending=False, is_unit=False)
 
 
 def sliced(compiler: Compiler, below: Relation, offset: int, limit: int | None) -> Relation:
@@ -86,10 +91,15 @@ def sliced(compiler: Compiler, below: Relation, offset: int, limit: int | None) 
     tree = from_(selected(own_columns(below, alias)), below.under(alias))
     order_by(tree, below, alias)
     if limit is not None:
+        if below.keys and not below.order:
+            # Any solutions will do. The planner would rather go by another index, in the hope that
+            # the numbers asked for are everywhere in it.
+            first = [exp.Ordered(this=exp.column(name, alias)) for name in below.keys]
+            tree.set("order", exp.Order(expressions=first))
         tree.set("limit", exp.Limit(expression=exp.Literal.number(limit)))
     if offset:
         tree.set("offset", exp.Offset(expression=exp.Literal.number(offset)))
-    return replace(below, tree=tree, is_unit=False)
+    return replace(below, tree=tree, keys=(), is_unit=False)
 
 
 def order_by(tree: exp.Select, relation: Relation, alias: str) -> None:

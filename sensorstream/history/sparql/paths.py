@@ -30,12 +30,14 @@ _ENDS: Final = ("subject", "object")
 class Paths:
     """Makes the pairs that paths connect in one graph.
 
-    ``ids`` are the ids of constants.
+    ``ids`` are the ids of constants; ``beside`` tells whether the middle of a path may be taken
+    from the table before it (LATERAL).
     """
 
     graph: exp.Select
     names: Names
     ids: dict[Term, Id]
+    beside: bool = True
 
     def pairs(
         self, path: Path, subject: exp.Expr | None = None, object_: exp.Expr | None = None
@@ -129,12 +131,12 @@ class Paths:
         if subject is None and object_ is not None:
             # From the end that is known.
             first = table(self.pairs(right, None, object_), other)
-            second = table(self.pairs(left, None, exp.column("subject", other)), one)
+            second = table(self.pairs(left, None, self._beside("subject", other)), one)
         else:
             first = table(self.pairs(left, subject, None), one)
-            middle = None if subject is None else exp.column("object", one)
+            middle = None if subject is None else self._beside("object", one)
             second = table(self.pairs(right, middle, object_), other)
-        known = subject is not None or object_ is not None
+        known = self.beside and (subject is not None or object_ is not None)
         on = sql(":a = :b", a=exp.column("object", one), b=exp.column("subject", other))
         from_(tree, first)
         tree.append("joins", exp.Join(this=exp.Lateral(this=second) if known else second, on=on))
@@ -165,13 +167,13 @@ class Paths:
         first = self._over(
             self.pairs(inner, *((None, start) if backward else (start, None))), _ENDS
         )
-        here = exp.column(far, found)
+        here = self._beside(far, found)
         following = self.pairs(inner, *((None, here) if backward else (here, None)))
         more = selected(
             [named(exp.column(end, step if end == far else found), end) for end in _ENDS]
         )
         from_(more, exp.to_table(found))
-        more.append("joins", exp.Join(this=exp.Lateral(this=table(following, step)), kind="CROSS"))
+        more.append("joins", self._next(table(following, step), found, step, far))
         recursive = exp.CTE(
             this=exp.Union(this=first, expression=more, distinct=True),
             alias=exp.TableAlias(
@@ -183,3 +185,14 @@ class Paths:
         if subject is not None and object_ is not None:
             where(tree, sql(":a = :b", a=exp.column("object", found), b=object_))
         return self._over(tree, _ENDS)
+
+    def _beside(self, column: str, alias: str) -> exp.Expr | None:
+        return exp.column(column, alias) if self.beside else None
+
+    def _next(self, following: exp.Subquery, found: str, step: str, far: str) -> exp.Join:
+        """The join of what was found with the steps that follow it."""
+        if self.beside:
+            return exp.Join(this=exp.Lateral(this=following), kind="CROSS")
+        near = "object" if far == "subject" else "subject"
+        on = sql(":a = :b", a=exp.column(near, step), b=exp.column(far, found))
+        return exp.Join(this=following, on=on)

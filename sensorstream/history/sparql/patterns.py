@@ -81,12 +81,13 @@ class Place:
 
 @dataclass(slots=True)
 class Compiler:
-    """Compiles the patterns of one query."""
+    """Compiles the patterns of one query; ``beside`` as in :class:`.Scope`."""
 
     terms: exp.Select
     ids: dict[Term, Id]
     named: Mapping[IRI, exp.Select]
     names: Names = field(default_factory=Names)
+    beside: bool = True
 
     def relation(self, pattern: Pattern, place: Place) -> Relation:
         """The solutions of a pattern.

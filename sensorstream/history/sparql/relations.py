@@ -70,7 +70,8 @@ class Relation:
 
     ``unique``: no two solutions are equal. ``pending``: they are not, but rows may be: DISTINCT
     is still to come (which may be cheaper after a join). ``order`` names columns that solutions are
-    ordered by, with whether descending.
+    ordered by, with whether descending. ``keys`` are columns that follow from the others, in
+    whose order an index has the rows: so the first distinct ones are found without reading all.
     """
 
     tree: exp.Select
@@ -78,6 +79,7 @@ class Relation:
     unique: bool = False
     pending: bool = False
     order: tuple[tuple[str, bool], ...] = ()
+    keys: tuple[str, ...] = ()
     is_unit: bool = False
     """Whether it is the one empty solution, which joins with everything."""
 
@@ -85,7 +87,7 @@ class Relation:
     def columns(self) -> list[str]:
         """The names of all columns that matter."""
         found = [name for each in self.layouts.values() for name in each.columns]
-        return [*found, *(name for name, _ in self.order)]
+        return [*found, *(name for name, _ in self.order), *self.keys]
 
     def under(self, alias: str) -> exp.Subquery:
         """The relation as a table of FROM."""

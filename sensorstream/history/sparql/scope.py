@@ -33,12 +33,16 @@ class Scope:
     ``ids`` are those of the query's constants (:func:`constants`) that the relation of terms
     knows. They are all numbers or all texts; where they are texts, each constant must have one. Of
     numbers, those below zero may stand for terms of this query only, those below -2**62 are taken.
+
+    ``beside``: whether a relation may name the columns of those beside it (LATERAL). Paths then
+    begin at what is known there.
     """
 
     default: exp.Select
     terms: exp.Select
     ids: Mapping[Term, Id]
     named: Mapping[IRI, exp.Select] = field(default_factory=dict)
+    beside: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 from typing import Annotated, Any, Final
+from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Header, Query
+from fastapi import APIRouter, Depends, Header, Path, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
@@ -15,6 +17,7 @@ from sensorstream.alerts.cloudevents import alert_data
 from sensorstream.alerts.feed import Subscription
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.app.application import Application
+from sensorstream.journal.records import message_id
 from sensorstream.server.answers import RaisedAlertBody
 
 _PAGE: Final = 100
@@ -25,6 +28,25 @@ class AlertsBody(BaseModel):
     """A page of alerts, newest first; ``next`` is the path of the page before, if any."""
 
     alerts: list[RaisedAlertBody]
+    next: str | None
+
+
+class BehindBody(BaseModel):
+    """A message behind an alert; ``dropped``: retention has deleted it from the journal."""
+
+    seq: int
+    message_id: str
+    dropped: bool
+    source: str | None
+    received_at: datetime | None
+    content: str | None
+
+
+class BehindAlertBody(BaseModel):
+    """An alert and a page of the messages behind it, oldest first; ``next``: the next page."""
+
+    alert: RaisedAlertBody
+    messages: list[BehindBody]
     next: str | None
 
 
@@ -45,6 +67,34 @@ def router(application: Application) -> APIRouter:
         more = len(found) == limit
         following = f"/alerts?limit={limit}&before={found[-1].seq}" if more else None
         return JSONResponse({"alerts": [told(each) for each in found], "next": following})
+
+    @routes.get(
+        "/alerts/{id}/messages",
+        summary="The messages that led to an alert",
+        responses={200: {"model": BehindAlertBody}},
+    )
+    def messages_behind(
+        id_: Annotated[str, Path(alias="id", description="the alert's `id`")],
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        after: Annotated[int, Query(ge=0, description="`seq` of the page's last message")] = 0,
+    ) -> JSONResponse:
+        """The messages that said, or caused to be inferred, what the alert's rule matched."""
+        raised, found = application.messages_behind(id_, limit, after)
+        more = len(found) == limit
+        path = f"/alerts/{quote(id_, safe='')}/messages"
+        following = f"{path}?limit={limit}&after={found[-1].seq}" if more else None
+        messages = [
+            {
+                "seq": each.seq,
+                "message_id": message_id(each.seq),
+                "dropped": each.dropped,
+                "source": each.source,
+                "received_at": each.received_at and each.received_at.isoformat(),
+                "content": each.content and each.content.decode(errors="replace"),
+            }
+            for each in found
+        ]
+        return JSONResponse({"alert": told(raised), "messages": messages, "next": following})
 
     async def subscribed() -> AsyncIterator[Subscription]:
         # A dependency ends with its request; the generator of a client that leaves ends only when

@@ -74,6 +74,13 @@ def router(application: Application) -> APIRouter:
         """
         return told(application.individuals.individual(unquote(iri)))
 
+    @routes.get(PATH, summary="The latest values of an individual, by parameter")
+    def individual_by_parameter(
+        iri: Annotated[str, Query(min_length=1, description="its IRI, or `_:` and a label")],
+    ) -> KnownBody:
+        """The same as `/individuals/{iri}`, for clients and proxies that alter encoded slashes."""
+        return told(application.individuals.individual(iri))
+
     @routes.get("/latest", summary="The latest values of a class")
     def latest(
         class_: Annotated[str, Query(alias="class", min_length=1, description="its IRI")],

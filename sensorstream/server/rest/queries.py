@@ -185,6 +185,7 @@ def router(application: Application) -> APIRouter:
         accept = ",".join(request.headers.getlist("accept"))
         if choose(accept, (*SOLUTIONS, *GRAPHS, _STREAM)) != _STREAM:
             return await run_in_threadpool(_results, application, unquote(name), accept)
+        application.queries.check_followed()
         query = await run_in_threadpool(application.queries.view, unquote(name))
         events = _follow(application, query, last_event_id, subscription)
         return StreamingResponse(

@@ -1,4 +1,4 @@
-"""Aggregates, also over a window and with FILTER, and the functions of windows."""
+"""Aggregates of a group, also with FILTER."""
 
 from __future__ import annotations
 
@@ -8,26 +8,24 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.spark.translation import constants
-from sensorstream.spark.translation.coercion import common, ordered, united, widened
-from sensorstream.spark.translation.functions import literal_integer, text_of
-from sensorstream.spark.translation.operators import divided, truth
+from sensorstream.spark.translation.arithmetic import divided
+from sensorstream.spark.translation.coercion import ordered, widened
+from sensorstream.spark.translation.collecting import collected
+from sensorstream.spark.translation.operators import truth
 from sensorstream.spark.translation.refusal import only, refused
-from sensorstream.spark.translation.scope import Scope
+from sensorstream.spark.translation.scope import Around, Scope
 from sensorstream.spark.translation.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
     INTEGER,
     NUMBERS,
-    TEXT,
     Kind,
     SqlType,
     Typed,
     spark,
 )
 
-# Puts an aggregate of Spark over the window, or behind the filter, of the query.
-Around = Callable[[exp.Expr], exp.Expr]
 Rule = Callable[[exp.Expr, Scope, Around], Typed]
 
 
@@ -120,67 +118,6 @@ def _spread(node: exp.Expr, scope: Scope, around: Around) -> Typed:
     return _aggregate(names[type(node)], argument, DOUBLE, around)
 
 
-def _collected(node: exp.Expr, scope: Scope, around: Around) -> Typed:
-    """``array_agg(x ORDER BY k)`` and ``string_agg(x, ',' ORDER BY k)``.
-
-    Spark collects in any order, so each value comes with its keys and is sorted after.
-    """
-    joined = isinstance(node, exp.GroupConcat)
-    only(node, "this", "separator", "on_overflow", "nulls_excluded")
-    order = node.this
-    separator: exp.Expr = node.args.get("separator") or exp.Literal.string("")
-    if isinstance(separator, exp.Order):
-        order = exp.Order(this=node.this, expressions=separator.expressions)
-        separator = separator.this
-    if not isinstance(order, exp.Order):
-        raise refused(node, "without an order its result is left open; add ORDER BY")
-    given = order.this
-    distinct = isinstance(given, exp.Distinct)
-    if distinct:
-        (given,) = given.expressions
-    value = text_of(given, scope) if joined else constants.settled(scope.value(given), node)
-    if value.kind is Kind.ARRAY:
-        raise refused(node, "arrays of arrays are not on the list")
-    if distinct and [each.this for each in order.expressions] != [given]:
-        raise refused(node, "with DISTINCT, order by the value itself")
-    fields: list[exp.Expr] = [exp.Literal.string("v"), value.tree.copy()]
-    for index, each in enumerate(order.expressions):
-        key = constants.settled(scope.value(each.this), node)
-        ordered(key, each, by_code_point=scope.by_code_point)
-        fields += [exp.Literal.string(f"k{index}"), key.tree.copy()]
-    pair: exp.Expr = exp.Anonymous(this="NAMED_STRUCT", expressions=fields)
-    if joined:
-        # string_agg leaves NULL out; collect_list does so with a NULL of the pair.
-        pair = spark("CASE WHEN :v IS NULL THEN NULL ELSE :p END", TEXT, v=value.tree, p=pair).tree
-    elements = exp.Distinct(expressions=[pair]) if distinct else pair
-    found = around(exp.Anonymous(this="COLLECT_LIST", expressions=[elements]))
-    lines = " ".join(_before(index, each) for index, each in enumerate(order.expressions))
-    chosen = spark(
-        f"TRANSFORM(ARRAY_SORT(:found, (l, r) -> CASE {lines} ELSE 0 END), e -> e.v)",
-        TEXT,
-        found=found,
-    ).tree
-    if joined:
-        chosen = exp.Anonymous(
-            this="ARRAY_JOIN", expressions=[chosen, text_of(separator, scope).tree.copy()]
-        )
-    type_ = TEXT if joined else SqlType(Kind.ARRAY, item=value.kind)
-    return spark("CASE WHEN SIZE(:found) = 0 THEN NULL ELSE :chosen END", type_,
-                 found=found, chosen=chosen)  # fmt: skip
-
-
-def _before(index: int, key: exp.Ordered) -> str:
-    """The branches that compare two elements by one key."""
-    left, right = f"l.k{index}", f"r.k{index}"
-    nulls = -1 if key.args.get("nulls_first") else 1
-    down = 1 if key.args.get("desc") else -1
-    return (
-        f"WHEN {left} IS NULL AND NOT ({right} IS NULL) THEN {nulls} "
-        f"WHEN {right} IS NULL AND NOT ({left} IS NULL) THEN {-nulls} "
-        f"WHEN {left} < {right} THEN {down} WHEN {left} > {right} THEN {-down}"
-    )
-
-
 def _percentile(node: exp.Expr, scope: Scope, around: Around) -> Typed:
     only(node, "this", "expression")
     function, order = node.this, node.expression
@@ -218,60 +155,6 @@ def _grouping(node: exp.Expr, scope: Scope, _: Around) -> Typed:
     return spark("CAST(GROUPING(:x) AS INT)", INTEGER, x=value.tree)
 
 
-def _numbered(name: str, type_: SqlType) -> Rule:
-    def rule(node: exp.Expr, _: Scope, around: Around) -> Typed:
-        only(node, "expressions")
-        if node.expressions:
-            raise refused(node, "expected no argument")
-        tree: exp.Expr = around(exp.Anonymous(this=name, expressions=[]))
-        if type_.kind is Kind.BIGINT:
-            return spark("CAST(:x AS BIGINT)", BIGINT, x=tree)
-        return Typed(tree, type_)
-
-    return rule
-
-
-def _tile(node: exp.Expr, _: Scope, around: Around) -> Typed:
-    only(node, "this")
-    count = literal_integer(node.this, 1, node, "the number of buckets")
-    tree = exp.Anonymous(this="NTILE", expressions=[exp.Literal.number(count)])
-    return Typed(around(tree), INTEGER)
-
-
-def _neighbour(node: exp.Expr, scope: Scope, around: Around) -> Typed:
-    only(node, "this", "offset", "default")
-    value = constants.settled(scope.value(node.this), node)
-    name = "LAG" if isinstance(node, exp.Lag) else "LEAD"
-    parts = [value.tree]
-    if node.args.get("offset"):
-        offset = literal_integer(node.args["offset"], 0, node, "the offset")
-        parts.append(exp.Literal.number(offset))
-    type_ = value.type
-    if node.args.get("default"):
-        values = common([value, scope.value(node.args["default"])], node)
-        if values[0].kind is not value.kind:
-            raise refused(node, "the default has another type; cast it")
-        type_ = united([each.type for each in values])
-        parts.append(values[1].tree)
-    tree = exp.Anonymous(this=name, expressions=[each.copy() for each in parts])
-    return Typed(around(tree), type_)
-
-
-def _of_frame(node: exp.Expr, scope: Scope, around: Around) -> Typed:
-    only(node, "this", "offset")
-    value = constants.settled(scope.value(node.this), node)
-    names: Mapping[type[exp.Expr], str] = {
-        exp.FirstValue: "FIRST_VALUE",
-        exp.LastValue: "LAST_VALUE",
-        exp.NthValue: "NTH_VALUE",
-    }
-    parts = [value.tree.copy()]
-    if isinstance(node, exp.NthValue):
-        parts.append(exp.Literal.number(literal_integer(node.args["offset"], 1, node, "the place")))
-    tree = exp.Anonymous(this=names[type(node)], expressions=parts)
-    return Typed(around(tree), value.type)
-
-
 AGGREGATES: Final[Mapping[type[exp.Expr], Rule]] = {
     exp.Count: _count,
     exp.Sum: _sum,
@@ -285,25 +168,11 @@ AGGREGATES: Final[Mapping[type[exp.Expr], Rule]] = {
     exp.StddevPop: _spread,
     exp.Variance: _spread,
     exp.VariancePop: _spread,
-    exp.ArrayAgg: _collected,
-    exp.GroupConcat: _collected,
+    exp.ArrayAgg: collected,
+    exp.GroupConcat: collected,
     exp.WithinGroup: _percentile,
     exp.Grouping: _grouping,
 }
-OVER_WINDOWS: Final[Mapping[type[exp.Expr], Rule]] = {
-    exp.RowNumber: _numbered("ROW_NUMBER", BIGINT),
-    exp.Rank: _numbered("RANK", BIGINT),
-    exp.DenseRank: _numbered("DENSE_RANK", BIGINT),
-    exp.PercentRank: _numbered("PERCENT_RANK", DOUBLE),
-    exp.CumeDist: _numbered("CUME_DIST", DOUBLE),
-    exp.Ntile: _tile,
-    exp.Lag: _neighbour,
-    exp.Lead: _neighbour,
-    exp.FirstValue: _of_frame,
-    exp.LastValue: _of_frame,
-    exp.NthValue: _of_frame,
-}
-_IN_WINDOWS: Final = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 
 
 def aggregate(node: exp.Expr, scope: Scope) -> Typed:
@@ -322,84 +191,4 @@ def filtered(node: exp.Expr, scope: Scope) -> Typed:
         node.this,
         scope,
         lambda tree: exp.Filter(this=tree, expression=exp.Where(this=test.copy())),
-    )
-
-
-def windowed(node: exp.Expr, scope: Scope) -> Typed:
-    """``f(...) OVER (...)``."""
-    only(node, "this", "partition_by", "order", "spec", "over", "alias", "first")
-    function = node.this
-    given = node
-    if node.args.get("alias"):
-        named = scope.windows.get(node.args["alias"].name)
-        if named is None or any(node.args.get(each) for each in ("partition_by", "order", "spec")):
-            raise refused(node, "write the window out in OVER")
-        given = named
-    rule = OVER_WINDOWS.get(type(function))
-    if rule is None and type(function) in _IN_WINDOWS:
-        rule = AGGREGATES[type(function)]
-    if rule is None or isinstance(function.this, exp.Distinct):
-        raise refused(node, "this function is not on the list over a window")
-    if type(function) in OVER_WINDOWS and not given.args.get("order"):
-        raise refused(node, "without an order its result is left open; add ORDER BY")
-    if isinstance(function, exp.FirstValue | exp.LastValue | exp.NthValue) is False and (
-        type(function) in OVER_WINDOWS and given.args.get("spec")
-    ):
-        raise refused(node, "it takes no frame; leave that out")
-    window = {
-        "partition_by": [
-            constants.settled(scope.value(each), each).tree.copy()
-            for each in given.args.get("partition_by") or ()
-        ],
-        "order": order_by(given.args.get("order"), scope),
-        "spec": _frame(given.args.get("spec"), node),
-    }
-    return rule(
-        function,
-        scope,
-        lambda tree: exp.Window(
-            this=tree, **{k: v.copy() if isinstance(v, exp.Expr) else v for k, v in window.items()}
-        ),
-    )
-
-
-def _frame(spec: exp.Expr | None, node: exp.Expr) -> exp.Expr | None:
-    if spec is None:
-        return None
-    only(spec, "kind", "start", "start_side", "end", "end_side")
-    kind = str(spec.args.get("kind")).upper()
-    bounds = [spec.args.get("start"), spec.args.get("end")]
-    for each in bounds:
-        if isinstance(each, exp.Expr):
-            if kind != "ROWS":
-                raise refused(node, "a frame with numbers counts ROWS here")
-            literal_integer(each, 0, node, "a bound of the frame")
-    if kind not in ("ROWS", "RANGE"):
-        raise refused(node, "frames are of ROWS or RANGE here")
-    copied = spec.copy()
-    if not copied.args.get("end"):
-        copied.set("end", "CURRENT ROW")
-    return copied
-
-
-def order_by(order: exp.Expr | None, scope: Scope) -> exp.Expr | None:
-    """The keys of an order, each with the place of NULL that PostgreSQL gives it."""
-    if order is None:
-        return None
-    keys = []
-    for each in order.expressions:
-        only(each, "this", "desc", "nulls_first")
-        value = constants.settled(scope.value(each.this), each)
-        free = scope.by_code_point or isinstance(each.this, exp.Collate)
-        ordered(value, each, by_code_point=free)
-        keys.append(key(value.tree, each))
-    return exp.Order(expressions=keys)
-
-
-def key(tree: exp.Expr, given: exp.Expr) -> exp.Ordered:
-    """A key of an order; what it sorts by is in Spark's SQL already."""
-    return exp.Ordered(
-        this=tree.copy(),
-        desc=bool(given.args.get("desc")),
-        nulls_first=bool(given.args.get("nulls_first")),
     )

@@ -1,4 +1,4 @@
-"""Operators: comparison, logic, arithmetic, conditions, and patterns of texts."""
+"""Operators: comparison, logic, conditions, and what a value may be."""
 
 from __future__ import annotations
 
@@ -9,31 +9,12 @@ from sqlglot import exp
 
 from sensorstream.spark.translation import constants
 from sensorstream.spark.translation.casts import as_text
-from sensorstream.spark.translation.coercion import common, ordered, united, widened
-from sensorstream.spark.translation.patterns import regular_expression
+from sensorstream.spark.translation.coercion import common, ordered, united
 from sensorstream.spark.translation.refusal import only, refused
 from sensorstream.spark.translation.scope import Scope
-from sensorstream.spark.translation.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INTEGER,
-    NUMBERS,
-    QUOTIENT_SCALE,
-    SPAN,
-    TEXT,
-    TIMES,
-    WHOLE,
-    Kind,
-    SqlType,
-    Typed,
-    call,
-    spark,
-)
+from sensorstream.spark.translation.types import BOOLEAN, TEXT, Kind, SqlType, Typed, call, spark
 
 Rule = Callable[[exp.Expr, Scope], Typed]
-
 _COMPARISONS: Final[Mapping[type[exp.Expr], str]] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -44,7 +25,6 @@ _COMPARISONS: Final[Mapping[type[exp.Expr], str]] = {
     exp.NullSafeEQ: "<=>",
 }
 _UNORDERED: Final = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
-_MOST_DIGITS: Final = 38
 
 
 def _pair(node: exp.Expr, scope: Scope) -> list[Typed]:
@@ -145,103 +125,6 @@ def _paren(node: exp.Expr, scope: Scope) -> Typed:
     return Typed(exp.paren(value.tree), value.type)
 
 
-_ARITHMETIC: Final[Mapping[type[exp.Expr], str]] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.Mod: "%",
-}
-
-
-def _arithmetic(node: exp.Expr, scope: Scope) -> Typed:
-    only(node, "this", "expression", "typed", "safe")
-    left, right = scope.value(node.args["this"]), scope.value(node.args["expression"])
-    if left.kind is Kind.UNKNOWN and right.kind is Kind.UNKNOWN:
-        raise refused(node, "two literals in quotes have no type; write a cast")
-    if {left.kind, right.kind} & {*TIMES, Kind.SPAN}:
-        return _with_times(node, left, right)
-    left, right = common([left, right], node)
-    if left.kind not in NUMBERS:
-        raise refused(node, f"no arithmetic with {left.kind.value}")
-    if isinstance(node, exp.Div):
-        return _divided(left, right, node)
-    return spark(
-        f":l {_ARITHMETIC[type(node)]} :r", _result(node, left, right), l=left.tree, r=right.tree
-    )
-
-
-def _result(node: exp.Expr, left: Typed, right: Typed) -> SqlType:
-    if left.kind is not Kind.NUMERIC:
-        return left.type
-    a, b = left.type, right.type
-    scale = a.scale + b.scale if isinstance(node, exp.Mul) else max(a.scale, b.scale)
-    if scale > _MOST_DIGITS:
-        raise refused(node, f"Spark has {_MOST_DIGITS} digits; cast to double precision")
-    return SqlType(Kind.NUMERIC, scale, loose=a.loose or b.loose)
-
-
-def _divided(left: Typed, right: Typed, node: exp.Expr) -> Typed:
-    if left.kind in WHOLE:
-        quotient = spark(":l DIV :r", BIGINT, l=left.tree, r=right.tree)
-        if left.kind is Kind.INTEGER:
-            return spark("CAST(:q AS INT)", INTEGER, q=quotient.tree)
-        return quotient
-    if left.kind is Kind.DOUBLE:
-        return spark(":l / :r", DOUBLE, l=left.tree, r=right.tree)
-    return divided(left, right, node)
-
-
-def divided(left: Typed, right: Typed, node: exp.Expr) -> Typed:
-    """The quotient of two numerics, with PostgreSQL's number of digits.
-
-    Raises:
-        QueryError: that number depends on digits which Spark does not keep.
-    """
-    if left.type.loose or right.type.loose:
-        raise refused(
-            node, "the digits of a quotient of quotients differ; cast one to double precision"
-        )
-    type_ = SqlType(Kind.NUMERIC, QUOTIENT_SCALE, loose=True)
-    return call("sensorstream_divide", type_, left.tree, right.tree)
-
-
-def _with_times(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    add, take = isinstance(node, exp.Add), isinstance(node, exp.Sub)
-    if take and right.kind is Kind.UNKNOWN:
-        right = constants.settle(right, left.kind, node)
-    if take and left.kind is Kind.UNKNOWN:
-        left = constants.settle(left, right.kind, node)
-    kinds = (left.kind, right.kind)
-    if take and kinds == (Kind.DATE, Kind.DATE):
-        return call("DATEDIFF", INTEGER, left.tree, right.tree)
-    if take and all(each in TIMES for each in kinds):
-        left, right = common([left, right], node)
-        return spark(":l - :r", SPAN, l=left.tree, r=right.tree)
-    if (add or take) and kinds == (Kind.DATE, Kind.INTEGER):
-        name = "DATE_ADD" if add else "DATE_SUB"
-        return call(name, DATE, left.tree, right.tree)
-    if (add or take) and kinds == (Kind.SPAN, Kind.SPAN):
-        sign = "+" if add else "-"
-        return spark(f":l {sign} :r", SPAN, l=left.tree, r=right.tree)
-    if add and left.kind is Kind.SPAN:
-        left, right = right, left
-    if (add or take) and left.kind in TIMES and right.kind is Kind.SPAN:
-        if left.kind is Kind.DATE:
-            left = widened(left, Kind.LOCAL)
-        sign = "+" if add else "-"
-        return spark(f":l {sign} :r", left.type, l=left.tree, r=right.tree)
-    raise refused(node, "this arithmetic with times is not on the list")
-
-
-def _negated(node: exp.Expr, scope: Scope) -> Typed:
-    only(node, "this")
-    value = scope.value(node.this)
-    if value.kind not in NUMBERS:
-        raise refused(node, f"no arithmetic with {value.kind.value}")
-    return spark("- :x", value.type, x=value.tree)
-
-
 def _joined(node: exp.Expr, scope: Scope) -> Typed:
     only(node, "this", "expression", "safe")
     left, right = scope.value(node.args["this"]), scope.value(node.args["expression"])
@@ -249,67 +132,6 @@ def _joined(node: exp.Expr, scope: Scope) -> Typed:
         raise refused(node, "arrays are not joined")
     texts = [as_text(constants.settled(each, node), node) for each in (left, right)]
     return spark(":l || :r", TEXT, l=texts[0].tree, r=texts[1].tree)
-
-
-def _like(node: exp.Expr, scope: Scope) -> Typed:
-    escape = "\\"
-    if isinstance(node, exp.Escape):
-        only(node, "this", "expression")
-        escape, node = node.expression.name, node.this
-    only(node, "this", "expression", "negate")
-    pattern = _quoted(node)
-    text = constants.settled(scope.value(node.this), node)
-    if text.kind is not Kind.TEXT:
-        raise refused(node, "LIKE takes a text")
-    given = exp.Literal.string(_pattern(pattern.name, escape, node))
-    if isinstance(node, exp.ILike):
-        if not scope.by_code_point:
-            raise refused(node, "case depends on the database's language here; use LIKE")
-        from sensorstream.spark.translation.functions import lowered
-
-        text = lowered(text)
-        given = exp.Literal.string(given.name.lower())
-        if not given.name.isascii():
-            raise refused(node, "the pattern of ILIKE must be ASCII")
-    found = spark(":x LIKE :p", BOOLEAN, x=text.tree, p=given)
-    return spark("NOT :x", BOOLEAN, x=found.tree) if node.args.get("negate") else found
-
-
-def _quoted(node: exp.Expr) -> exp.Expr:
-    """The pattern on the right, which is a literal."""
-    pattern: exp.Expr = node.expression
-    if isinstance(pattern, exp.ByteString) or (
-        isinstance(pattern, exp.Literal) and pattern.is_string
-    ):
-        return pattern
-    raise refused(node, "the pattern must be a literal")
-
-
-def _pattern(given: str, escape: str, node: exp.Expr) -> str:
-    """The pattern of LIKE with a backslash before what it means as it is, and nowhere else."""
-    if len(escape) > 1:
-        raise refused(node, "the escape must be one character")
-    told: list[str] = []
-    rest = iter(given)
-    for each in rest:
-        if escape and each == escape:
-            plain = next(rest, None)
-            if plain is None:
-                raise refused(node, "the pattern ends with its escape character")
-            told.append(f"\\{plain}" if plain in "%_\\" else plain)
-        else:
-            told.append("\\\\" if each == "\\" else each)
-    return "".join(told)
-
-
-def _matches(node: exp.Expr, scope: Scope) -> Typed:
-    only(node, "this", "expression")
-    pattern = _quoted(node)
-    text = constants.settled(scope.value(node.args["this"]), node)
-    if text.kind is not Kind.TEXT:
-        raise refused(node, "~ takes a text")
-    given = exp.Literal.string(regular_expression(pattern.name, node))
-    return spark(":x RLIKE :p", BOOLEAN, x=text.tree, p=given)
 
 
 def _case(node: exp.Expr, scope: Scope) -> Typed:
@@ -397,7 +219,6 @@ def _exists(node: exp.Expr, scope: Scope) -> Typed:
 
 RULES: Final[Mapping[type[exp.Expr], Rule]] = {
     **dict.fromkeys((*_COMPARISONS, exp.NullSafeNEQ), _compared),
-    **dict.fromkeys(_ARITHMETIC, _arithmetic),
     exp.Between: _between,
     exp.In: _in,
     exp.And: _connected,
@@ -405,12 +226,7 @@ RULES: Final[Mapping[type[exp.Expr], Rule]] = {
     exp.Not: _not,
     exp.Is: _is,
     exp.Paren: _paren,
-    exp.Neg: _negated,
     exp.DPipe: _joined,
-    exp.Like: _like,
-    exp.ILike: _like,
-    exp.Escape: _like,
-    exp.RegexpLike: _matches,
     exp.Case: _case,
     exp.Coalesce: _coalesce,
     exp.Nullif: _nullif,

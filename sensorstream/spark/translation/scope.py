@@ -11,6 +11,9 @@ from sensorstream.spark.translation.refusal import refused
 from sensorstream.spark.translation.types import SqlType, Typed
 
 Columns = Mapping[str, SqlType]
+Outputs = tuple[tuple[str, SqlType], ...]
+# Puts an aggregate of Spark over the window, or behind the filter, of the query.
+Around = Callable[[exp.Expr], exp.Expr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,7 @@ class Scope:
     """
 
     read: Callable[[exp.Expr, Scope], Typed]
-    query: Callable[[exp.Expr, Scope], tuple[exp.Expr, tuple[tuple[str, SqlType], ...]]]
+    query: Callable[[exp.Expr, Scope], tuple[exp.Expr, Outputs]]
     by_code_point: bool
     views: Mapping[str, Columns]
     ctes: Mapping[str, Columns] = field(default_factory=dict)

@@ -13,9 +13,9 @@ from sqlglot.schema import MappingSchema
 from sensorstream.errors import Position, QueryError
 from sensorstream.history.views import HISTORY
 from sensorstream.spark.translation.names import check_names
-from sensorstream.spark.translation.queries import Outputs, query, scope_of
+from sensorstream.spark.translation.queries import query, scope_of
 from sensorstream.spark.translation.refusal import refused
-from sensorstream.spark.translation.scope import Columns
+from sensorstream.spark.translation.scope import Columns, Outputs
 from sensorstream.spark.translation.views import view_name
 
 
@@ -34,10 +34,11 @@ class Catalog:
 class Translated:
     """Spark's SQL over temporary views, its columns, and the names of the views it uses.
 
-    ``starred``: it names columns by a star, here or in a part.
+    ``tree`` is the same as ``text``. ``starred``: it names columns by a star, here or in a part.
     """
 
     text: str
+    tree: exp.Expr
     columns: Outputs
     views: tuple[str, ...]
     starred: bool
@@ -65,7 +66,7 @@ def translate(text: str, catalog: Catalog) -> Translated:
         told = spark_text(tree)
     except RecursionError:
         raise QueryError("the query is nested too deeply") from None
-    return Translated(told, columns, tuple(used.values()), starred)
+    return Translated(told, tree, columns, tuple(used.values()), starred)
 
 
 def spark_text(tree: exp.Expr) -> str:

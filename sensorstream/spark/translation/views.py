@@ -1,30 +1,12 @@
-"""The views of schema ``history`` over the tables that Spark reads."""
+"""The views of schema ``history`` for Spark, over the tables of schema ``store``."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from sqlglot import exp
 
 from sensorstream.history.views import HISTORY, View
-from sensorstream.spark.source_tables import SOURCE_TABLES
-
-
-@dataclass(frozen=True, slots=True)
-class ViewSource:
-    """A base table in one view: columns to read, and texts that other columns must have."""
-
-    table: str
-    columns: tuple[str, ...]
-    equals: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The name of its temporary view."""
-        digest = hashlib.sha256(repr((self.columns, self.equals)).encode()).hexdigest()[:12]
-        return f"store_{self.table}_{digest}"
 
 
 def view_name(name: str) -> str:
@@ -32,43 +14,27 @@ def view_name(name: str) -> str:
     return f"{HISTORY}_{name}"
 
 
-def view_query(view: View) -> tuple[exp.Select, tuple[ViewSource, ...]]:
-    """The query of a view over temporary views of the base tables, and these tables."""
+def with_views(tree: exp.Expr, views: Mapping[str, View]) -> exp.Expr:
+    """The tree with the query of a view in the place of its name.
+
+    ``views`` are those of schema ``history``, by the names that the tree has for them.
+    """
+    tree = tree.copy()
+    for table in list(tree.find_all(exp.Table)):
+        if not table.db and table.name in views:
+            query = exp.Subquery(this=view_query(views[table.name]))
+            for name, value in table.args.items():
+                if name != "this":
+                    query.set(name, value)
+            table.replace(query)
+    return tree
+
+
+def view_query(view: View) -> exp.Select:
+    """The query of a view over the base tables."""
     query = view.query.copy()
     _group(query)
-    sources: dict[ViewSource, None] = {}
-    for table in list(query.find_all(exp.Table)):
-        equals = sorted(_take_equalities(table))
-        select = table.find_ancestor(exp.Select)
-        assert select is not None
-        used = {c.name for c in select.find_all(exp.Column) if c.table == table.alias}
-        columns = [c.name for c in SOURCE_TABLES[table.name].columns if c.name in used]
-        source = ViewSource(table.name, tuple(columns), tuple(equals))
-        sources[source] = None
-        table.set("this", exp.to_identifier(source.name, quoted=True))
-        table.set("db", None)
-    return query, tuple(sources)
-
-
-def _take_equalities(table: exp.Table) -> Iterator[tuple[str, str]]:
-    """Remove from the query the equalities with a value that every row of a table must fulfil."""
-    select = table.find_ancestor(exp.Select)
-    assert select is not None
-    where = select.args.get("where")
-    tests = [where.this] if where is not None else []
-    # A left join's condition binds its right side, and no view states more there.
-    tests += [join.args["on"] for join in select.args.get("joins") or () if join.args.get("on")]
-    for test in tests:
-        for each in list(test.flatten()) if isinstance(test, exp.And) else [test]:
-            left, right = each.args.get("this"), each.args.get("expression")
-            if (
-                isinstance(each, exp.EQ)
-                and isinstance(left, exp.Column)
-                and left.table == table.alias
-                and isinstance(right, exp.Literal)
-            ):
-                yield left.name, right.this
-                each.replace(exp.true())
+    return query
 
 
 def _group(query: exp.Expr) -> None:

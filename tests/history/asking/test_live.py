@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.standing import standing
+from sensorstream.app.standing import present
 from sensorstream.history.asking.answer import Graph, Solutions
 from sensorstream.history.asking.question import read_question
 from sensorstream.kb.graph import Origin
@@ -75,13 +75,13 @@ def test_all_is_every_statement_that_was_ever_asserted(application: Application,
             assert asked <= triples(application)
     graphs = (GRAPH_WINDOW, GRAPH_STATIC, GRAPH_INFERRED)
     now: dict[IRI, set[Triple]] = {graph: set() for graph in graphs}
-    for triple, marks, _ in standing(application._engine):
-        if marks == Origin.WINDOW:
-            now[GRAPH_WINDOW].add(triple)
-        elif marks == Origin.STATIC:
-            now[GRAPH_STATIC].add(triple)
+    for each in present(application._engine).statements:
+        if each.marks == Origin.WINDOW:
+            now[GRAPH_WINDOW].add(each.triple)
+        elif each.marks == Origin.STATIC:
+            now[GRAPH_STATIC].add(each.triple)
         else:
-            now[GRAPH_INFERRED].add(triple)
+            now[GRAPH_INFERRED].add(each.triple)
     archived = {triple for triple, _ in house.stored(application.url)}
     assert triples(application, GRAPH_WINDOW) == now[GRAPH_WINDOW]
     assert triples(application, GRAPH_STATIC) == now[GRAPH_STATIC]

@@ -86,3 +86,9 @@ def test_the_plan_shows_the_sql_and_what_postgresql_does(history: str) -> None:
     assert "actual" not in plan
     _, run = plan_of(history, question, LIMITS, analyze=True)
     assert "actual" in run
+
+
+def test_the_planner_is_told_what_as_of_an_instant_means(history: str) -> None:
+    question = read_question("SELECT * { ?s ?p ?o }", Timeline.INTEGER, at="30")
+    sql, _ = plan_of(history, question, LIMITS)
+    assert "span(valid_from, valid_to) @> CAST(30 AS BIGINT)" in sql

@@ -263,3 +263,25 @@ def test_a_number_and_a_subject_are_found_by_index(world: World) -> None:
     query = compiled(world, "SELECT ?s { ?s :p ?v FILTER(?v > 2990) OPTIONAL { ?s :q ?w } }", data)
     assert len(world.rows(query)) == 9
     assert "number >= '2990'::double precision" in world.plan(query)
+
+
+def test_a_limit_goes_through_the_numbers_and_counts_as_before(world: World) -> None:
+    data: Graphs = {
+        None: [(IRI(f"http://example.org/s{n % 7}"), P, Literal(str(n), XSD_INTEGER))
+               for n in range(60)]
+    }  # fmt: skip
+    found = "{ ?s :p ?v FILTER(?v > 9.5) }"
+    query = compiled(world, f"SELECT ?s {found} LIMIT 8", data)
+    assert "ORDER BY" in text_of(query.tree.copy(), "postgres")
+    for form, rows in (
+        (f"SELECT ?s ?v {found} LIMIT 100", 50),
+        (f"SELECT ?s {found} LIMIT 100", 50),
+        (f"SELECT ?s {found} LIMIT 8", 8),
+        (f"SELECT DISTINCT ?s {found} LIMIT 100", 7),
+        (f"SELECT DISTINCT ?s ?v {found} LIMIT 9 OFFSET 45", 5),
+        (f"SELECT DISTINCT ?s {{ SELECT ?s ?v {found} LIMIT 100 }}", 7),
+        (f"SELECT DISTINCT ?s {{ {{ SELECT ?s {found} LIMIT 40 }} }} LIMIT 20", 7),
+        (f"SELECT (COUNT(?s) AS ?n) {{ SELECT DISTINCT ?s {found} LIMIT 20 }}", 1),
+        ("SELECT ?s { ?s :p ?v, ?w FILTER(?v > 56) FILTER(?w < 3) } LIMIT 5", 2),
+    ):
+        assert len(ask(world, form, data)) == rows, form

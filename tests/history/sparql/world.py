@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import psycopg2
 from psycopg2.extras import execute_values
-from sqlglot import exp, parse_one
+from sqlglot import exp
 
-from sensorstream.history.partitions import Partitions
 from sensorstream.history.sparql.forms import compile_query, constants
 from sensorstream.history.sparql.scope import Scope, SqlQuery, text_of
 from sensorstream.history.store import PostgresStore
@@ -19,18 +18,26 @@ from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.sparql.algebra import Query
 
+_TERMS: Final = exp.select("id", "kind", "text", "datatype", "language", "number", "moment").from_(
+    exp.table_("terms", db="store")
+)
+
 Data = Mapping[IRI | None, Iterable[Triple]]
 
 
 class World:
-    """The history's tables with any number of data sets; ``stay`` is the graph of a statement."""
+    """The history's terms, and any number of data sets; ``stay`` is the graph of a statement.
+
+    Statements are in a temporary table like the history's: emptying that one for each data set
+    takes longer than all else, for its partition has a file for each index.
+    """
 
     def __init__(self, url: str) -> None:
         PostgresStore.open(url, Timeline.INTEGER).close()
         self._connection = psycopg2.connect(url)
         self._cursor = self._connection.cursor()
         self._dictionary = Dictionary()
-        Partitions(Timeline.INTEGER).make(self._cursor, [1])
+        self._cursor.execute("create temporary table said (like store.statements)")
         self._graphs = 0
 
     def close(self) -> None:
@@ -52,15 +59,15 @@ class World:
                     (*(ids[term] for term in triple), time, time + 1, self._graphs, 0, found, False)
                     for time in range(1 + place % 3)
                 ]
-        execute_values(self._cursor, "insert into store.statements values %s", rows, page_size=1000)
-        if len(rows) > 40:
+        execute_values(self._cursor, "insert into said values %s", rows, page_size=1000)
+        if len(rows) > 10:
             # Without statistics the planner takes every join to have one row.
-            self._cursor.execute("analyze store.statements")
+            self._cursor.execute("analyze said")
         return numbers
 
     def forget(self) -> None:
         """Remove all statements."""
-        self._cursor.execute("truncate store.statements")
+        self._cursor.execute("truncate said")
 
     def compiled(self, query: Query, graphs: Mapping[IRI | None, int]) -> SqlQuery:
         """A query over one data set."""
@@ -69,13 +76,7 @@ class World:
         numbers = look_up(self._cursor, list(keys.values()))
         ids = {term: numbers[key] for term, key in keys.items() if key in numbers}
         default = graphs.get(None, 0)
-        terms = parse_one(
-            "SELECT t.id, t.kind, t.text, t.datatype, t.language, t.number, t.moment "
-            "FROM store.terms AS t",
-            dialect="postgres",
-        )
-        assert isinstance(terms, exp.Select)
-        return compile_query(query, Scope(_triples(default), terms, ids, named))
+        return compile_query(query, Scope(_triples(default), _TERMS, ids, named))
 
     def rows(self, query: SqlQuery) -> list[tuple[Any, ...]]:
         """The rows of the SQL."""
@@ -98,10 +99,8 @@ class World:
 
 
 def _triples(graph: int) -> exp.Select:
-    tree = parse_one(
-        "SELECT s.subject, s.predicate, s.object, s.number FROM store.statements AS s "
-        f"WHERE s.stay = {graph}",
-        dialect="postgres",
+    return (
+        exp.select("subject", "predicate", "object", "number")
+        .from_("said")
+        .where(exp.column("stay").eq(graph), copy=False)
     )
-    assert isinstance(tree, exp.Select)
-    return tree

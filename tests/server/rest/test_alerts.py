@@ -112,3 +112,24 @@ def test_subscribers_that_leave_are_forgotten(
         assert next(lines) == ": listening"
         eventually(lambda: len(application.alert_feed) >= 1)
     eventually(lambda: len(application.alert_feed) == 0)
+
+
+def test_the_messages_behind_an_alert_come_page_by_page(client: httpx.Client) -> None:
+    path = "/alerts/m42-1/messages"
+    first = client.get(path, params={"limit": 1}).json()
+    assert first["alert"]["id"] == "m42-1"
+    (dropped,) = first["messages"]
+    assert (dropped["message_id"], dropped["dropped"], dropped["content"]) == ("m3", True, None)
+    rest = client.get(first["next"]).json()
+    assert [each["content"] for each in rest["messages"]] == ["<\ufffdA/>"]
+    assert client.get(path).json()["next"] is None
+    problem = client.get("/alerts/m1-1/messages")
+    assert problem.status_code == 404
+    assert problem.json()["type"].endswith("unknown-alert")
+
+
+def test_an_individual_is_found_by_path_and_by_parameter(client: httpx.Client) -> None:
+    by_path = client.get("/individuals/http%3A%2F%2Fexample.org%2Fa")
+    by_parameter = client.get("/individuals", params={"iri": "http://example.org/a"})
+    assert by_path.status_code == 200
+    assert by_path.json() == by_parameter.json()

@@ -1,0 +1,101 @@
+"""``sensorstream resend``: send recorded messages again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sensorstream.cli.options import json_option, server_options, server_url
+
+if TYPE_CHECKING:
+    from sensorstream.cli.delivery import Outgoing
+
+
+@click.command("resend")
+@click.argument("source", metavar="SOURCE")
+@server_options
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Keep the gaps between arrivals: 1 as recorded, 60 one minute per second (journals only).",
+)
+@click.option(
+    "--rate", type=click.FloatRange(min=0, min_open=True), help="Messages per second instead."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write the messages into a folder instead of sending them, without their sources.",
+)
+@json_option
+def command(
+    source: str,
+    url: str | None,
+    config: Path,
+    speed: float | None,
+    rate: float | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Send recorded messages again.
+
+    SOURCE is the settings file of a deployment, whose whole journal is sent, in order, each message
+    with its source, independent of its outcome; or a folder, a ZIP archive or a file of XML. The
+    server is that of --url or -c and should not be the one that recorded the messages. They are
+    sent as fast as the server takes them, or slower with --speed or --rate.
+    """
+    journal = source.endswith(".toml")
+    if speed is not None and not journal:
+        raise click.BadParameter(
+            "files have no times of arrival: use --rate instead", param_hint="--speed"
+        )
+    if speed is not None and rate is not None:
+        raise click.UsageError("--speed and --rate are both given: expected only one of them")
+    with ExitStack() as stack:
+        total, messages = _journal(source, speed, stack) if journal else _files(source)
+        if out is not None:
+            from sensorstream.cli.sources import write_messages
+
+            write_messages((each.read() for each in messages), out)
+            return
+        from sensorstream.cli.client import Client
+        from sensorstream.cli.delivery import at_rate, deliver, report
+
+        client = stack.enter_context(Client(server_url(url, config)))
+        if rate is not None:
+            messages = at_rate(messages, rate)
+        tally = deliver(client, messages, total, what="sending again")
+    report(tally, as_json=as_json)
+    if not tally.clean:
+        raise click.exceptions.Exit(1)
+
+
+def _journal(source: str, speed: float | None, stack: ExitStack) -> tuple[int, Iterator[Outgoing]]:
+    from sensorstream.cli.delivery import Outgoing
+    from sensorstream.cli.recording import Recording
+    from sensorstream.settings import load_settings
+
+    recording = Recording(load_settings(Path(source)), stack)
+
+    def outgoing() -> Iterator[Outgoing]:
+        first = None
+        for each in recording:
+            first = first or each.received_at
+            due = (each.received_at - first).total_seconds() / speed if speed else None
+            yield Outgoing(each.id, partial(bytes, each.content), due, each.source)
+
+    return len(recording), outgoing()
+
+
+def _files(source: str) -> tuple[int, Iterator[Outgoing]]:
+    from sensorstream.cli.delivery import Outgoing
+    from sensorstream.cli.sources import sources
+
+    found = sources([source])
+    return len(found), (Outgoing(each.name, each.read) for each in found)

@@ -1,0 +1,31 @@
+"""What an engine waits for while no message comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sensorstream.model.timeline import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """From which times on something changes although no message comes; None: never.
+
+    ``received`` is a time of arrival. ``moved`` is application time as messages bring it, also
+    those that go to other engines; ``present`` is application time that has passed in silence.
+    """
+
+    received: Instant | None = None
+    moved: Instant | None = None
+    present: Instant | None = None
+
+    def over(self, received: Instant, moved: Instant, present: Instant) -> bool:
+        """Whether something is to be done at these times."""
+        return (
+            (self.received is not None and self.received <= received)
+            or (self.moved is not None and self.moved <= moved)
+            or (self.present is not None and self.present <= present)
+        )
+
+    def __bool__(self) -> bool:
+        return not self.received is self.moved is self.present is None

@@ -1,0 +1,123 @@
+"""One state of the history for all readers of a question: PostgreSQL's snapshot, and the archive's
+files that belong to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from psycopg2 import extensions, sql
+
+from sensorstream.errors import ArchiveError
+from sensorstream.history.database import connect, translating
+from sensorstream.history.read_only_sql import reading_url
+from sensorstream.history.terms import Kind, TermKey, look_up
+from sensorstream.model.terms import IRI, Term
+from sensorstream.spark.conditions import Condition, span
+from sensorstream.spark.source_tables import SOURCE_TABLES, SourceTable, tests
+
+if TYPE_CHECKING:
+    from sensorstream.archive.manifest import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a history is: the URL of its PostgreSQL, and the folder of its archive."""
+
+    url: str
+    archive: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A state of the history; it can be read while the block of :func:`snapshot_of` runs.
+
+    ``url`` is that of the role that reads, ``id`` PostgreSQL's name of the snapshot, ``cursor``
+    is in its transaction.
+    """
+
+    url: str
+    id: str
+    cursor: extensions.cursor
+    folder: Path
+    parts: Sequence[Part]
+
+    def numbers(self, terms: Collection[IRI]) -> Mapping[Term, int]:
+        """The numbers of those terms that the history has."""
+        with translating("cannot read the history"):
+            found = look_up(self.cursor, [TermKey(Kind.IRI, each) for each in sorted(terms)])
+        return {IRI(key.text): number for key, number in found.items()}
+
+    def terms(self, conditions: Collection[Condition], most: int) -> list[int] | None:
+        """The numbers of the terms that fulfil some conditions; None: there are more than that."""
+        with translating("cannot read the history"):
+            self.cursor.execute(
+                sql.SQL("select id from store.terms where {} limit {}").format(
+                    tests(SOURCE_TABLES["terms"], conditions), sql.Literal(most + 1)
+                )
+            )
+            numbers = [number for (number,) in self.cursor.fetchall()]
+        return numbers if len(numbers) <= most else None
+
+    def files(self, table: SourceTable, conditions: Collection[Condition]) -> list[Path]:
+        """The archive's files that may have rows of a table under some conditions.
+
+        Raises:
+            ArchiveError: one of them is not there.
+        """
+        if table.archived is None:
+            return []
+        from sensorstream.archive.layout import TABLES
+
+        (file,) = (each for each in TABLES if each.name == table.name)
+        low, high = span(conditions, table.archived.ended)
+        found = [
+            part.file(self.folder, file)
+            for part in self.parts
+            if (high is None or part.ended_from <= high)
+            and (low is None or low < part.ended_before)
+            and part.rows(file)
+        ]
+        for each in found:
+            if not each.exists():
+                raise ArchiveError(
+                    f"{each} is missing: expected the files that the archive's manifest lists"
+                )
+        return found
+
+
+@contextmanager
+def snapshot_of(place: Place) -> Iterator[Snapshot]:
+    """The history as it is now, as the role that reads sees it.
+
+    Raises:
+        HistoryError: the history cannot be reached, or no role may only read it.
+    """
+    from sensorstream.archive.manifest import State, parts
+
+    url = reading_url(place.url)
+    with closing(connect(url, application="sensorstream spark snapshot")) as connection:
+        connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
+        with connection.cursor() as cursor:
+            with translating("cannot read the history"):
+                # A question may take hours; its plans must tell of whole tables.
+                cursor.execute(
+                    "set idle_in_transaction_session_timeout = 0;"
+                    "set max_parallel_workers_per_gather = 0"
+                )
+                # None of them may lose a partition, or move its rows to other pages, while Spark
+                # reads. The locks come first: the snapshot sees what others did before them.
+                for table in SOURCE_TABLES.values():
+                    if table.key is None:
+                        cursor.execute(
+                            sql.SQL("lock table {} in access share mode").format(table.identifier)
+                        )
+                cursor.execute("select pg_export_snapshot()")
+                row = cursor.fetchone()
+                assert row is not None
+                archived = parts(cursor, State.ARCHIVED)
+            yield Snapshot(url, row[0], cursor, place.archive, archived)

@@ -1,0 +1,105 @@
+"""Numbers without bounds in Spark, whose decimals end at 38 digits and know no NaN.
+
+A number is a text, its *key*: keys are in the order of the numbers, and equal where these are, so
+Spark compares, sorts and groups them as texts. ``0`` is minus infinity, ``2`` zero, ``4`` infinity,
+``5`` NaN. A number above zero is ``3``, six digits of its exponent and its digits without zeros at
+the end: 0.d₁d₂… x 10^exponent, the exponent counted from -500000. A number below zero is ``1``, the
+same with each digit taken from nine, and ``:``, which is after all digits.
+
+What needs the value itself is written in Java (``numbers.java``): a function of Python would need
+processes beside Spark's, and Spark calls such functions for rows that a CASE leaves out. The Java
+runtime that comes as a wheel has no compiler; Spark has one for its own code.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_OFFSET: Final = 500_000
+_NINES: Final = str.maketrans("0123456789", "9876543210")
+_SPECIAL: Final = {"NaN": "5", "Infinity": "4", "-Infinity": "0"}
+_JAR: Final = "sensorstream-numbers.jar"
+READ: Final = "sensorstream_number"
+TEXT: Final = "sensorstream_number_text"
+SCIENTIFIC: Final = "sensorstream_number_scientific"
+NEGATED: Final = "sensorstream_number_negated"
+ABS: Final = "sensorstream_number_abs"
+SIGN: Final = "sensorstream_number_sign"
+FLOOR: Final = "sensorstream_number_floor"
+CEIL: Final = "sensorstream_number_ceil"
+TRUNC: Final = "sensorstream_number_trunc"
+ROUND: Final = "sensorstream_number_round"
+ADDED: Final = "sensorstream_number_sum"
+SUBTRACTED: Final = "sensorstream_number_difference"
+MULTIPLIED: Final = "sensorstream_number_product"
+DIVIDED: Final = "sensorstream_number_quotient"
+DOUBLE: Final = "sensorstream_number_double"
+TOTAL: Final = "sensorstream_number_total"
+MICROS: Final = "sensorstream_micros"
+_OF_ONE: Final = (READ, TEXT, SCIENTIFIC, NEGATED, ABS, SIGN, FLOOR, CEIL, TRUNC)
+_OF_TWO: Final = (ROUND, ADDED, SUBTRACTED, MULTIPLIED)
+
+
+def key(number: Decimal) -> str:
+    """The key of a number."""
+    if not number.is_finite():
+        return _SPECIAL[str(number) if not number.is_nan() else "NaN"]
+    sign, digits, _ = number.as_tuple()
+    text = "".join(map(str, digits)).lstrip("0")
+    if not text:
+        return "2"
+    written = f"{number.adjusted() + 1 + _OFFSET:06}{text.rstrip('0')}"
+    return f"1{written.translate(_NINES)}:" if sign else f"3{written}"
+
+
+def register(spark: SparkSession) -> None:
+    """Make the functions known to a session; it may be called again."""
+    from pyspark.sql.types import DoubleType, LongType, StringType
+
+    jvm, session = spark._jvm, spark._jsparkSession  # noqa: SLF001
+    types = session.parseDataType
+    text, double, long = (types(each().json()) for each in (StringType, DoubleType, LongType))
+    loader = _loader(spark)
+    arguments = spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 1)  # noqa: SLF001
+
+    def made(name: str, *given: str) -> object:
+        (constructor,) = loader.loadClass(f"sensorstream.Numbers${name}").getConstructors()
+        if not given:
+            return constructor.newInstance(None)
+        (arguments[0],) = given
+        return constructor.newInstance(arguments)
+
+    functions = session.udf()
+    for name in _OF_ONE:
+        short = "read" if name == READ else name.rpartition("_")[2]
+        functions.register(name, made("Of1", short), text)
+    for name in _OF_TWO:
+        functions.register(name, made("Of2", name.rpartition("_")[2]), text)
+    functions.register(DIVIDED, made("Quotient"), text)
+    functions.register(DOUBLE, made("ToDouble"), double)
+    functions.register(MICROS, made("Micros"), long)
+    encoder = jvm.org.apache.spark.sql.Encoders.STRING()
+    total = jvm.org.apache.spark.sql.functions.udaf(made("Sum"), encoder)
+    functions.register(TOTAL, total)
+
+
+def _loader(spark: SparkSession) -> Any:
+    """The loader of the compiled classes; each executor gets them as a file."""
+    jvm, session = spark._jvm, spark._jsparkSession  # noqa: SLF001
+    loader = session.sharedState().jarClassLoader()
+    # It is deleted when Spark stops.
+    path = Path(spark.sparkContext._temp_dir) / _JAR  # noqa: SLF001
+    if not path.exists():
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.cook(Path(__file__).with_suffix(".java").read_text("utf-8"))
+        with zipfile.ZipFile(path, "w") as jar:
+            for name, code in compiler.getBytecodes().items():
+                jar.writestr(f"{name.replace('.', '/')}.class", code)
+        spark.sql(f"ADD JAR '{path}'")
+    return loader

@@ -1,0 +1,102 @@
+"""Which messages led to an alert, of a whole application."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg2
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.errors import UnknownAlert
+from sensorstream.settings import (
+    OntologySettings,
+    ReasoningSettings,
+    RuleSettings,
+    Settings,
+    WindowSettings,
+)
+
+Open = Callable[[Settings], Application]
+ONTOLOGY = """
+@prefix : <http://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Room a owl:Class . :Person a owl:Class . :Guest a owl:Class ; rdfs:subClassOf :Person .
+:in a owl:ObjectProperty .
+"""
+RULES = """
+prefix : <http://example.org/>
+mapping thing
+on message {/t}
+then update individual :{@id} a :{@kind} at {@t} ; :in :{@in} .
+rule crowded
+on change
+if select {
+  SELECT ?r (COUNT(?p) AS ?n)
+  { ?p a :Person ; :in ?r . ?r a :Room } GROUP BY ?r HAVING (COUNT(?p) > 1) }
+then alert warning "{?r} has {?n}"
+"""
+
+
+@pytest.fixture
+def rooms(settings: Settings, tmp_path: Path) -> Settings:
+    (tmp_path / "o.ttl").write_text(ONTOLOGY)
+    (tmp_path / "r.rules").write_text(RULES)
+    return replace(
+        settings,
+        ontology=OntologySettings((tmp_path / "o.ttl",)),
+        rules=RuleSettings((tmp_path / "r.rules",)),
+        reasoning=ReasoningSettings(profile="plain"),
+        window=WindowSettings(size="5"),
+    )
+
+
+def send(application: Application, content: str, source: str = "test") -> None:
+    status = application.submit(content.encode(), source).result(60).status
+    assert status.value in ("accepted", "unmatched")
+
+
+def test_the_messages_of_what_was_said_and_inferred_led_to_an_alert(
+    rooms: Settings, open_application: Open
+) -> None:
+    application = open_application(rooms)
+    send(application, "<t id='kitchen' kind='Room' t='1'/>")
+    send(application, "<other/>")
+    send(application, "<t id='cid' kind='Person' in='hall' t='2'/>")
+    send(application, "<t id='ann' kind='Guest' in='kitchen' t='3'/>", "door")
+    # A restart forgets nothing of it.
+    application.close()
+    application = open_application(rooms)
+    send(application, "<t id='bob' kind='Guest' in='kitchen' t='4'/>")
+    (alert,) = [each.alert for each in application.alerts(10) if each.alert.kind == "rule"]
+    raised, found = application.messages_behind(alert.id, 100)
+    assert raised.alert == alert
+    assert [each.seq for each in found] == [1, 4, 5]
+    assert [each.source for each in found] == ["test", "door", "test"]
+    assert found[0].content == b"<t id='kitchen' kind='Room' t='1'/>"
+    _, rest = application.messages_behind(alert.id, 1, after=1)
+    assert rest == found[1:2]
+    with psycopg2.connect(application.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.messages where seq = 1")
+    connection.close()
+    _, found = application.messages_behind(alert.id, 100)
+    assert [(each.seq, each.dropped, each.content is None) for each in found] == [
+        (1, True, True),
+        (4, False, False),
+        (5, False, False),
+    ]
+
+
+def test_an_alert_of_the_system_has_the_message_that_raised_it(
+    rooms: Settings, open_application: Open
+) -> None:
+    application = open_application(rooms)
+    send(application, "<other/>")
+    (raised,) = application.alerts(10)
+    _, found = application.messages_behind(raised.alert.id, 100)
+    assert [each.content for each in found] == [b"<other/>"]
+    with pytest.raises(UnknownAlert, match="there is no alert 'm9-1'"):
+        application.messages_behind("m9-1", 10)

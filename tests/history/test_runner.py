@@ -1,0 +1,68 @@
+"""A history belongs to one runner: the windows of another one would end the same stays again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from sensorstream.errors import HistoryError
+from sensorstream.history.runner import Runner, claim
+from sensorstream.history.store import PostgresStore
+from sensorstream.journal.records import Record
+from sensorstream.model.events import Message
+from sensorstream.model.timeline import Timeline
+
+ENGINE = Runner("engine", "", by_count=True)
+BY_SOURCE = Runner("engine", "source", by_count=True)
+SPARK = Runner("spark", "source", by_count=True)
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def begun(url: str, runner: Runner) -> None:
+    """A history of a runner, with one entry."""
+    with PostgresStore.open(url, Timeline.INTEGER) as store:
+        claim(url, runner)
+        store.append([Record(1, Message("m1", b"<a/>", 1, ""), NOW)])
+
+
+def test_before_its_first_entry_a_history_takes_any_runner(url: str) -> None:
+    with PostgresStore.open(url, Timeline.INTEGER):
+        claim(url, ENGINE)
+        claim(url, SPARK)
+        claim(url, ENGINE)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (ENGINE, SPARK),
+        (SPARK, ENGINE),
+        (SPARK, replace(SPARK, key="/a/@b")),
+        (replace(BY_SOURCE, by_count=False), SPARK),
+        (replace(SPARK, by_count=False), BY_SOURCE),
+    ],
+)
+def test_another_runner_is_refused_with_both_names(url: str, found: Runner, wanted: Runner) -> None:
+    begun(url, found)
+    with pytest.raises(HistoryError) as refused:
+        claim(url, wanted)
+    assert f"belongs to {found}, and this is {wanted}" in refused.value.message
+    assert "Set [pipeline] as it was" in refused.value.message
+    claim(url, found)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (ENGINE, BY_SOURCE),
+        (SPARK, replace(SPARK, by_count=False)),
+        (BY_SOURCE, SPARK),
+        (SPARK, BY_SOURCE),
+    ],
+)
+def test_a_runner_with_the_same_windows_goes_on(url: str, found: Runner, wanted: Runner) -> None:
+    begun(url, found)
+    claim(url, wanted)
+    claim(url, wanted)

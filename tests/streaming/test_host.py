@@ -1,0 +1,127 @@
+"""The process of the engines of a partition: it may end, and its clients may be anything."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client
+from pathlib import Path
+from threading import Thread
+
+import psutil
+import pytest
+
+from sensorstream.app.wiring import read_deployment
+from sensorstream.errors import SparkError
+from sensorstream.history.journal_rows import JournalRow
+from sensorstream.history.store import record_of
+from sensorstream.journal.effects import merged
+from sensorstream.journal.records import Effects
+from sensorstream.settings import Settings
+from sensorstream.streaming.chunk import pack
+from sensorstream.streaming.host_client import HostClient
+from sensorstream.streaming.work import Done, HostTask, Place, Work
+from tests.streaming.conftest import START, seen
+from tests.streaming.test_keyed_engines import of_one_engine, told
+
+PARTITION = 3
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """For the sockets; the hosts end with it."""
+    path = tmp_path_factory.mktemp("sockets")
+    yield path
+    for each in hosts(path):
+        each.kill()
+
+
+@pytest.fixture(scope="module")
+def task(settings: Settings) -> HostTask:
+    return HostTask(settings, "", None, b"secret")
+
+
+@pytest.fixture
+def client(folder: Path, task: HostTask) -> Iterator[HostClient]:
+    found = HostClient(folder, PARTITION, task)
+    yield found
+    found.close()
+
+
+def hosts(folder: Path) -> list[psutil.Process]:
+    """The processes that listen in the folder."""
+    socket = str(folder / f"{PARTITION}.sock")
+    return [
+        each for each in psutil.process_iter(["cmdline"]) if socket in (each.info["cmdline"] or ())
+    ]
+
+
+def rows(first: int, count: int, x: int = 80) -> list[JournalRow]:
+    return [
+        (n, f"m{n}", "cam", START, n, seen("cam", n, (n % 7, x)), None, "message", False, "")
+        for n in range(first, first + count)
+    ]
+
+
+def work(key: str, place: Place | None, said: Sequence[JournalRow], **more: object) -> Work:
+    return Work(key, place, 0, [pack(said)], **more)  # type: ignore[arg-type]
+
+
+def test_a_host_that_is_killed_is_replaced_and_its_engines_come_back(
+    client: HostClient, folder: Path, settings: Settings
+) -> None:
+    first, second = rows(1, 9), rows(10, 9)
+    one = client.work(work("killed", None, first))
+    assert isinstance(one, Done)
+    (host,) = hosts(folder)
+    host.kill()
+    host.wait(30)
+    next_work = work("killed", one.place, second)
+    assert client.work(next_work) is None, "the new host asks for the engine's state"
+    two = client.work(work("killed", one.place, second, rebuild=True, kept=[one.entries]))
+    assert isinstance(two, Done)
+    assert hosts(folder) != [host]
+    found: list[Effects] = [*pickle.loads(one.effects), *pickle.loads(two.effects)]
+    deployment = read_deployment(settings)
+    expected = of_one_engine(deployment, [record_of(row) for row in (*first, *second)])
+    assert told(merged(found)) == told(expected)
+
+
+def test_what_cannot_be_read_is_an_error_and_the_host_goes_on(client: HostClient) -> None:
+    with pytest.raises(SparkError, match="unsupported pickle protocol"):
+        client.work(Work("corrupt", None, 0, [b"\x80 no pickle"]))
+    again = client.work(work("corrupt", None, rows(1, 2)))
+    assert isinstance(again, Done)
+    with pytest.raises(SparkError, match="Damaged"):
+        client.work(
+            work("damaged", Place(1, 5, 0), rows(6, 1), rebuild=True, checkpoint=(5, b"torn"))
+        )
+
+
+def test_other_clients_wait_or_are_turned_away(
+    client: HostClient, folder: Path, task: HostTask
+) -> None:
+    address = str(folder / f"{PARTITION}.sock")
+    found: list[Done | None] = []
+
+    def next_client() -> None:
+        later = HostClient(folder, PARTITION, task)
+        found.append(later.work(work("later", None, rows(1, 1))))
+        later.close()
+
+    thread = Thread(target=next_client)
+    thread.start()
+    assert isinstance(client.work(work("slow", None, rows(1, 1))), Done)
+    assert not found, "one worker at a time"
+    client.close()
+    thread.join(60)
+    assert isinstance(found[0], Done)
+    with pytest.raises((AuthenticationError, EOFError, OSError)):
+        Client(address, "AF_UNIX", authkey=b"guessed")
+    half = Client(address, "AF_UNIX", authkey=task.secret)
+    half.send_bytes(b"\x00half a message")
+    half.close()
+    last = HostClient(folder, PARTITION, task)
+    assert isinstance(last.work(work("last", None, rows(1, 1))), Done)
+    last.close()
