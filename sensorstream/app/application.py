@@ -47,7 +47,7 @@ from sensorstream.app.wiring import (
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import Position, RunsOnSpark, Unavailable
+from sensorstream.errors import Position, QueryError, RunsOnSpark, Unavailable
 from sensorstream.extras import require
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.asking.answer import Answer
@@ -71,7 +71,7 @@ from sensorstream.kb.snapshot import Results
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.reasoning.ontology import parse_ontology
-from sensorstream.settings import ReasoningSettings, Settings
+from sensorstream.settings import ArchiveSettings, ReasoningSettings, Settings
 from sensorstream.spark.jobs.protocol import Task
 from sensorstream.spark.jobs.runner import Runner
 from sensorstream.spark.snapshot import Place
@@ -347,15 +347,25 @@ class Application:
         """SPARQL over the archive; see :func:`.archive_answered`.
 
         Raises:
+            QueryError: there is no archive.
             MissingExtra: the modules that read the archive are not installed.
         """
-        require("archive", "the archive")
+        told = self._archive()
         from sensorstream.archive.sparql.asking import Archive, archive_answered
 
-        told = self.settings.archive
         archive = Archive(self.url, told.folder, self.timeline, told.memory)
         with archive_answered(archive, question, self._limits) as answer:
             yield answer
+
+    def _archive(self) -> ArchiveSettings:
+        require("archive", "the archive")
+        told = self.settings.archive
+        if not told.folder.is_dir():
+            raise QueryError(
+                f"there is no archive in {told.folder}: 'sensorstream archive --older-than D' "
+                "makes it; until then all is in history (on=history)"
+            )
+        return told
 
     def plan_of(self, question: Question, *, live: bool, analyze: bool) -> tuple[str, str]:
         """The SQL and PostgreSQL's plan of a question; see :func:`.plan_of`.
@@ -467,12 +477,12 @@ class Application:
         """One SQL statement over the archive; see :func:`.run_archive_sql`.
 
         Raises:
+            QueryError: there is no archive.
             MissingExtra: the modules that read the archive are not installed.
         """
-        require("archive", "the archive")
+        told = self._archive()
         from sensorstream.archive.asking import run_archive_sql
 
-        told = self.settings.archive
         return run_archive_sql(
             self.url,
             told.folder,

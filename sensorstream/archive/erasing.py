@@ -21,17 +21,21 @@ from sensorstream.archive.layout import STATEMENTS, STAYS, TABLES
 from sensorstream.archive.manifest import Held, Part, State, begin, changing, parts, record
 from sensorstream.archive.moving import Say, sweep
 from sensorstream.engine.checkpoint import text_of
-from sensorstream.errors import ArchiveError, HistoryError
+from sensorstream.errors import ArchiveError, HistoryError, OntologyError
 from sensorstream.history.database import connect, translating
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.terms import Kind, TermKey, look_up
+from sensorstream.journal.takeover import PutOntology
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
+from sensorstream.reasoning.ontology import parse_ontology
 
 if TYPE_CHECKING:
     from psycopg2 import extensions
 
+KEPT: Final = "ontologies that name it, kept"
+"""What is counted, but not erased."""
 _NO_TERM: Final = 0
 # The columns of the files that hold the numbers of terms.
 _NUMBERS: Final = {STATEMENTS: ("subject_id", "predicate_id", "object_id"), STAYS: ("name_id",)}
@@ -60,6 +64,8 @@ def erase(
     of others with it as object; the messages that told any of these or that name it; the alerts
     and deliveries that these messages raised or that name it; and the terms that nothing has any
     more. A message that names others too goes as a whole; what it said of them stays in history.
+    An ontology that names it stays as it is and is only counted: it is no data of the individual,
+    and a restart needs it.
 
     Args:
         url: the history's URL, of its writer.
@@ -96,6 +102,7 @@ def erase(
                 "archived statements": sum(each[0] for each in held.rows.values()),
                 "archived stays": sum(each[1] for each in held.rows.values()),
                 "checkpoints": len(old),
+                KEPT: _ontologies(cursor, name, store),
             }
             if dry:
                 connection.rollback()
@@ -268,6 +275,26 @@ def _mark(
         "select d.id from store.deliveries d join gone_alerts a on a.id = d.alert_id",
         (reports,),
     )
+
+
+def _ontologies(cursor: extensions.cursor, name: IRI, store: PostgresStore) -> int:
+    """How many ontologies that were ever put in force name the individual."""
+    cursor.execute("select seq, content, media_type from store.ontologies")
+    texts = {seq: (bytes(content), kind) for seq, content, kind in cursor.fetchall()}
+    for each in store.replay(0):
+        if each.kind == PutOntology.kind:
+            put = PutOntology.decode(each.message.content, each.message.source)
+            texts[each.seq] = put.content, put.media_type
+    return sum(_is_in(content, kind, name) for content, kind in texts.values())
+
+
+def _is_in(content: bytes, media_type: str, name: IRI) -> bool:
+    try:
+        triples = parse_ontology(content, media_type).triples
+    except OntologyError:
+        # Refused when it was put, or written for a reader of before.
+        return names(content.decode("utf-8", "replace"), name)
+    return any(name in triple for triple in triples)
 
 
 _PLACES: Final[Mapping[str, str]] = {

@@ -81,13 +81,13 @@ class AsyncClient:
         """The graph of a CONSTRUCT query, in a format; see :class:`.calls.Scope`."""
         return await self._do(calls.construct(text, accept, calls.Scope(on, at, during)))
 
-    async def sql(self, text: str) -> Results:
-        """The rows of an SQL query over history."""
-        return await self._do(calls.sql(text))
+    async def sql(self, text: str, *, on: str = "history") -> Results:
+        """The rows of an SQL query over ``history`` or its ``archive``."""
+        return await self._do(calls.sql(text, on))
 
-    async def sql_arrow(self, text: str) -> pyarrow.Table:
+    async def sql_arrow(self, text: str, *, on: str = "history") -> pyarrow.Table:
         """All rows of an SQL query over history, as an Arrow table (extra "frames")."""
-        return await self._do(calls.sql_arrow(text))
+        return await self._do(calls.sql_arrow(text, on))
 
     async def start_job(
         self,

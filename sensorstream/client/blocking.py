@@ -83,13 +83,13 @@ class Client:
         """The graph of a CONSTRUCT query, in a format; see :class:`.calls.Scope`."""
         return self._do(calls.construct(text, accept, calls.Scope(on, at, during)))
 
-    def sql(self, text: str) -> Results:
-        """The rows of an SQL query over history."""
-        return self._do(calls.sql(text))
+    def sql(self, text: str, *, on: str = "history") -> Results:
+        """The rows of an SQL query over ``history`` or its ``archive``."""
+        return self._do(calls.sql(text, on))
 
-    def sql_arrow(self, text: str) -> pyarrow.Table:
+    def sql_arrow(self, text: str, *, on: str = "history") -> pyarrow.Table:
         """All rows of an SQL query over history, as an Arrow table (extra "frames")."""
-        return self._do(calls.sql_arrow(text))
+        return self._do(calls.sql_arrow(text, on))
 
     def start_job(
         self,

@@ -65,7 +65,7 @@ def send_batch(messages: Sequence[str], source: str | None) -> Call[list[dict[st
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a query asks: ``on`` is ``cache``, ``history`` or ``all``.
+    """What a query asks: ``on`` is ``cache``, ``history``, ``all`` or ``archive``.
 
     Of history: what held at a time (``at``) or at any time of ``start/end`` (``during``), as the
     deployment's time line writes them; None: what ever held.
@@ -101,19 +101,20 @@ def sparql(text: str, accept: str, scope: Scope) -> Call[tuple[str, str]]:
     return _sparql(text, accept, scope, lambda response: (media_type(response), response.text))
 
 
-def sql(text: str) -> Call[Results]:
-    """An SQL query over history."""
-    return Call("POST", "/sql", read_table, {"json": {"query": text}})
+def sql(text: str, on: str) -> Call[Results]:
+    """An SQL query over ``history`` or its ``archive``."""
+    return Call("POST", "/sql", read_table, {"json": {"query": text}, "params": {"on": on}})
 
 
-def sql_arrow(text: str) -> Call[pyarrow.Table]:
-    """An SQL query over history, all its rows.
+def sql_arrow(text: str, on: str) -> Call[pyarrow.Table]:
+    """An SQL query over ``history`` or its ``archive``, all its rows.
 
     Raises:
         MissingExtra: the extra "frames" is not installed.
     """
     require("frames", "an Arrow table")
-    return Call("POST", "/sql", read_arrow, {"json": {"query": text}, "headers": {"Accept": ARROW}})
+    sent = {"json": {"query": text}, "params": {"on": on}, "headers": {"Accept": ARROW}}
+    return Call("POST", "/sql", read_arrow, sent)
 
 
 def register(text: str, name: str | None) -> Call[dict[str, Any]]:

@@ -35,6 +35,16 @@ def test_days_are_archived_listed_asked_restored_and_deleted(config: Path) -> No
     question = "select count(*) as n from statements where inferred"
     asked = run("sql", "--on", "archive", "-c", config, "--csv", question)
     assert asked.stdout == "n\n160\n"
+    sparql = "SELECT (COUNT(*) AS ?n) { GRAPH <urn:sensorstream:inferred> { ?s ?p ?o } }"
+    told = run("query", "--on", "archive", "-c", config, "--format", "csv", sparql)
+    assert told.stdout == "n\n40\n", told.output
+    before = run(
+        "query", "--on", "archive", "-c", config, "--json", sparql, "--at", "2001-01-01T00:00:00Z"
+    )
+    assert '"0"' in before.stdout
+    explained = run("explain", "--on", "archive", "-c", config, sparql)
+    assert "-- algebra" in explained.stdout
+    assert "READ_PARQUET" in explained.stdout
     restored = run("archive", "restore", names[0], "-c", config)
     assert restored.exit_code == 0, restored.output
     assert run("archive", "list", "-c", config).stdout.count("\n") == len(names)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import signal
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +14,7 @@ import psycopg2
 import pytest
 from pyarrow import parquet
 
-from sensorstream.archive.erasing import erase, names
+from sensorstream.archive.erasing import KEPT, erase, names
 from sensorstream.archive.layout import TABLES
 from sensorstream.archive.manifest import State, kept_parts
 from sensorstream.archive.moving import archive
@@ -170,6 +174,66 @@ def test_retention_keeps_the_terms_that_the_archive_names(url: str, archived: Pa
         cursor.execute((bundled("persistent") / "retention.sql").read_text())
     assert count(url, archived)[0] > 0
     assert unknown_numbers(url, archived) == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from sensorstream.archive import erasing
+from sensorstream.model.terms import IRI
+from sensorstream.model.timeline import Timeline
+left = int(sys.argv[3])
+def step(*_):
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+def stepping(function):
+    def stepped(*arguments):
+        step()
+        return function(*arguments)
+    return stepped
+# Also between the statements of the transaction, and after its end.
+for name in ("_delete", "record", "sweep", "_copy_without"):
+    setattr(erasing, name, stepping(getattr(erasing, name)))
+erasing.erase(
+    sys.argv[1], Path(sys.argv[2]), IRI(sys.argv[4]), Timeline.DATETIME,
+    lambda message: message.content == b"<mapped/>", say=step,
+)
+"""
+
+
+def test_a_kill_erases_all_or_nothing(url: str, archived: Path) -> None:
+    before = statements_left(url, archived)["all"]
+    stays = [str(n) for n in (1, 41, 81, 121)]
+    after = [each for each in before if each.split(", ")[-2] not in stays]
+    seen = []
+    for step in itertools.count(2, 3):
+        run = [sys.executable, "-c", KILLED, url, str(archived), str(step), GONE]
+        code = subprocess.run(run, check=False).returncode
+        left = statements_left(url, archived)["all"]
+        assert left in (before, after)
+        seen.append(left == after)
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+    assert seen == sorted(seen)
+    assert len(seen) > 3
+    assert not names(everything(url, archived), GONE)
+    parts = kept_parts(url, State.ARCHIVED)
+    assert len(list(archived.rglob("*.parquet"))) == 2 * len(parts)
+
+
+def test_an_ontology_that_names_it_is_told_and_kept(url: str, archived: Path) -> None:
+    entry = Message("m26", f"prefix : <{EX}> :human-1 a :Human .".encode(), 26, "text/turtle")
+    last = Message("m27", b"<a/>", 27, "rest")
+    with PostgresStore.open(url, LINE) as store:
+        store.append([Record(26, entry, START, kind="ontology"), Record(27, last, START)])
+        statuses = tuple(MessageStatus(n, Status.REJECTED) for n in (26, 27))
+        store.commit(Effects(27, (), (), (), statuses, START))
+        store.save_checkpoint(27, dump(state(IRI(f"{EX}human-12"))))
+    assert erase(url, archived, GONE, LINE, mapped).counts[KEPT] == 1
+    assert rows(url, "select count(*) from store.messages where seq = 26") == [(1,)]
 
 
 def test_one_that_is_still_in_the_window_is_not_erased(url: str, archived: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_table_is_shown_and_a_graph_is_turtle(run: Run, filled: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("ASK {}", "--at", "5"), 2, "--at and --during need --on history or --on all"),
+        (("ASK {}", "--at", "5"), 2, "--at and --during need --on history, all or archive"),
         (("ASK {}", "--on", "all", "--at", "5", "--during", "5/6"), 2, "--at or --during"),
         (("ASK {}", "--on", "spark", "--url", "http://localhost:1"), 2, "starts Spark itself"),
         (("ASK FROM <urn:sensorstream:static> {}", "--on", "spark"), 1, "with --on all"),

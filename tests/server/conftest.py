@@ -174,7 +174,7 @@ class MemoryApplication(Application):
         self.jobs = OneJob()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
-        self.asked: list[tuple[Question, bool]] = []
+        self.asked: list[tuple[Question, bool | str]] = []
         self.rows = 1
         self.kept: list[RaisedAlert] = []
         self.hooks: list[Webhook] = []
@@ -246,6 +246,14 @@ class MemoryApplication(Application):
             yield True
         else:
             yield Graph(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
+
+    @contextmanager
+    def ask_archive(self, question: Question) -> Iterator[Answer]:
+        self.asked.append((question, "archive"))
+        yield Solutions(("name",), iter([(Literal("Ada"),)]))
+
+    def sql_archive(self, text: str) -> SqlResult:
+        return replace(self.sql(text), columns=("archived",))
 
     def sql(self, text: str) -> SqlResult:
         if "broken" in text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,9 +14,11 @@ from sensorstream.app.application import Application
 from sensorstream.archive.moving import archive
 from sensorstream.archive.sparql.asking import Archive, archive_answered, archive_plan
 from sensorstream.errors import ArchiveError, QueryError
+from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import read_question
 from sensorstream.history.asking.run import Limits
 from sensorstream.model.timeline import Timeline
+from sensorstream.settings import ArchiveSettings
 from tests.history import house
 
 LIMITS = Limits(30.0, 10_000)
@@ -25,7 +28,9 @@ LINE = Timeline.INTEGER
 class Archived:
     """The house's history, all in its archive; and what Oxigraph knows of it by time."""
 
-    def __init__(self, url: str, folder: Path) -> None:
+    def __init__(self, url: str, home: Path) -> None:
+        folder = home / "archive"
+        self.home = home
         self.stores = {
             case.question.time: house.exported(url, case.question.time) for case in house.cases()
         }
@@ -40,7 +45,7 @@ def archived(new_database: Callable[[], str]) -> Iterator[Archived]:
         with Application.open(house.settings(Path(folder), url)) as application:
             for each in [application.submit(content, "house") for content in house.messages()]:
                 assert each.result(60).status.value == "accepted"
-        yield Archived(url, Path(folder) / "archive")
+        yield Archived(url, Path(folder))
 
 
 def test_postgresql_has_no_statements_left(archived: Archived) -> None:
@@ -93,3 +98,22 @@ def test_a_file_that_is_missing_is_told(archived: Archived) -> None:
     elsewhere = Archive(archived.archive.url, archived.archive.folder / "no", LINE, 512)
     with pytest.raises(ArchiveError, match="is missing"):
         ask(elsewhere, "SELECT * { ?s ?p ?o }")
+
+
+def test_an_application_asks_its_archive(archived: Archived) -> None:
+    told = archived.archive
+    settings = replace(
+        house.settings(archived.home, told.url), archive=ArchiveSettings(told.folder, told.memory)
+    )
+    question = read_question("SELECT ?s { ?s ?p ?o }", LINE)
+    none = replace(settings, archive=ArchiveSettings(archived.home / "none"))
+    with Application.open(settings) as application:
+        with application.ask_archive(question) as answer:
+            assert isinstance(answer, Solutions)
+            rows = len(list(answer.rows))
+        table = application.sql_archive("select count(*) from statements")
+        application.settings = none
+        with pytest.raises(QueryError, match="--older-than D"):
+            application.sql_archive("select 1")
+    assert rows > 100
+    assert int(str(table.rows[0][0])) >= rows

@@ -43,6 +43,13 @@ def test_a_question_to_history_may_come_in_three_ways(
         assert (question.time, asked_live) == (time, live)
 
 
+def test_the_archive_is_asked_apart(client: httpx.Client, application: Any) -> None:
+    answer = client.get("/sparql", params={"query": SELECT, "on": "archive", "at": "50"})
+    assert [row["name"]["value"] for row in answer.json()["results"]["bindings"]] == ["Ada"]
+    question, place = application.asked[-1]
+    assert (question.time, place) == (Moment(50), "archive")
+
+
 def test_the_cache_is_asked_by_default(client: httpx.Client, application: Any) -> None:
     before = len(application.asked)
     for parameters in ({}, {"on": "cache"}):

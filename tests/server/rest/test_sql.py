@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -36,6 +37,23 @@ def test_csv_and_arrow_come_where_they_are_preferred(client: httpx.Client) -> No
     assert pa.ipc.open_stream(answer.content).read_all().to_pylist() == [{"n": "1"}]
     answer = client.post("/sql", json=body, headers={"Accept": "image/png"})
     assert (answer.status_code, answer.json()["status"]) == (406, 406)
+
+
+def test_the_archive_is_asked_in_each_format(client: httpx.Client, application: Any) -> None:
+    body, place = {"query": "select 1"}, {"on": "archive"}
+    answer = client.post("/sql", json=body, params=place)
+    assert answer.json() == {"columns": ["archived"], "rows": [[1]], "truncated": False}
+    answer = client.post("/sql", json=body, params=place, headers={"Accept": "text/csv"})
+    assert (answer.headers["content-type"], answer.text) == (
+        "text/csv; charset=utf-8",
+        "archived\n1\n",
+    )
+    application.table = replace(application.table, truncated=True)
+    assert client.post("/sql", json=body, params=place).json()["truncated"] is True
+    answer = client.post("/sql", json=body, params=place, headers={"Accept": "text/csv"})
+    assert (answer.status_code, "history.row_limit" in answer.text) == (400, True)
+    answer = client.post("/sql", json=body, params={"on": "elsewhere"})
+    assert answer.status_code in (400, 422)
 
 
 def test_a_fault_before_the_first_row_is_a_problem_in_each_format(
