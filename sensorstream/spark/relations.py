@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # More terms of one text are not looked for.
 _FEW: Final = 32
+_PATTERN_SIGNS: Final = "{}[]*?\\"
 
 
 def over_history(spark: SparkSession, snapshot: Snapshot, tree: exp.Expr) -> DataFrame:
@@ -179,7 +180,12 @@ def _archived(spark: SparkSession, table: SourceTable, files: Collection[Path]) 
     schema = ", ".join(f"`{names[each.name]}` {each.kind}" for each in table.columns)
     # The names are no patterns.
     reader = spark.read.schema(schema).option("__globPaths__", "false")
-    found = reader.parquet(*(f"file:{each.absolute()}" for each in files))
+    paths = [f"file:{each.absolute()}" for each in files]
+    if any(sign in path for path in paths for sign in _PATTERN_SIGNS):
+        # For each path that looks like a pattern, Spark 4.3 would read all paths.
+        found = reduce(lambda one, two: one.union(two), map(reader.parquet, paths))
+    else:
+        found = reader.parquet(*paths)
     return found.selectExpr(*(f"`{there}` `{name}`" for name, there in names.items()))
 
 

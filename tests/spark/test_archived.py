@@ -40,6 +40,7 @@ VIEWS = view_definitions(SCHEMA, LINE)
 HALF = LINE.of(START) // DAY * DAY + 3 * DAY
 ALL = HALF + 100 * DAY
 SECOND, THIRD = "2014-08-02T00:00:00Z", "2014-08-03T00:00:00Z"
+MOMENT = "2014-08-02T08:01:00Z"
 ONE = f"{EX}human-7"
 COUNT = "select count(*), count(distinct subject), max(number) from statements where number < 9"
 TEXTS = (
@@ -52,7 +53,7 @@ TEXTS = (
     "select iri from human where iri = 'nobody'",
     # As of an instant, a span, an instant at which something began.
     "select subject, predicate, object from statements where "
-    f"valid_from <= '{SECOND}' and valid_to > '{SECOND}' order by 1, 2, 3",
+    f"valid_from <= '{MOMENT}' and valid_to > '{MOMENT}' order by 1, 2, 3",
     f"select count(*) from x where valid_from between '{SECOND}' and '{THIRD}'",
     f"select iri, value from x where valid_from >= '{SECOND}' and valid_to < '{THIRD}' "
     "and number > 11 order by iri, valid_from",
