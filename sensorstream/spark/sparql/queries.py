@@ -281,7 +281,7 @@ class _Queries:
         made = [[cell.tree for cell in row] for row in cells]
         if any(each.find(exp.Anonymous) for row in made for each in row):
             # Spark calls no functions in VALUES.
-            selects = [
+            selects: list[exp.Expr] = [
                 selected(named(cell, name) for cell, name in zip(row, names, strict=True))
                 for row in made
             ]
