@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import count
 from typing import Final
 
 from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.history.sparql.fragments import all_of, named
+from sensorstream.history.sparql.fragments import all_of, named, table
 from sensorstream.history.sparql.relations import from_, join, selected, where
 from sensorstream.history.sparql.scope import TOO_DEEP
 from sensorstream.spark.sparql import numbers
@@ -276,11 +277,21 @@ class _Queries:
         scope.tables[node.alias] = {
             name: kind for name, (_, kind) in zip(names, columns, strict=True)
         }
-        made = [
-            exp.Tuple(expressions=[each.tree for each in row])
-            for row in zip(*(cells for cells, _ in columns), strict=True)
-        ]
-        return exp.Values(expressions=made, alias=node.args["alias"].copy())
+        cells = zip(*(column for column, _ in columns), strict=True)
+        made = [[cell.tree for cell in row] for row in cells]
+        if any(each.find(exp.Anonymous) for row in made for each in row):
+            # Spark calls no functions in VALUES.
+            selects: list[exp.Expr] = [
+                selected(named(cell, name) for cell, name in zip(row, names, strict=True))
+                for row in made
+            ]
+            return table(reduce(_both, selects), node.alias)
+        tuples = [exp.Tuple(expressions=row) for row in made]
+        return exp.Values(expressions=tuples, alias=node.args["alias"].copy())
+
+
+def _both(one: exp.Expr, other: exp.Expr) -> exp.Expr:
+    return exp.Union(this=one, expression=other, distinct=False)
 
 
 def _number(name: str) -> exp.Expr:
