@@ -23,7 +23,7 @@ from sensorstream.history.asking import run
 from sensorstream.history.asking.answer import Answer, Row, Solutions
 from sensorstream.history.asking.question import Interval, Moment, Question, read_question
 from sensorstream.history.database import connect
-from sensorstream.spark.session import spark_session
+from sensorstream.spark.launch import spark_session
 from sensorstream.spark.snapshot import Place
 from sensorstream.spark.sparql.run import ask
 

@@ -28,7 +28,7 @@ from sensorstream.history.database import connect
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.views import view_definitions
 from sensorstream.spark.bulk_sql import ask
-from sensorstream.spark.session import spark_session
+from sensorstream.spark.launch import spark_session
 from sensorstream.spark.snapshot import Place
 from sensorstream.spark.translation.described import prepare
 

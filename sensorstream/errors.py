@@ -41,6 +41,12 @@
     │   └── UnknownWebhook       a webhook that does not exist
     ├── MissingExtra             an optional part of the package is not installed
     ├── SparkError               Spark could not be started or used
+    ├── JobError                 a long question that runs beside the requests
+    │   ├── UnknownJob           a job that does not exist
+    │   ├── TooManyJobs          one more than may wait
+    │   ├── UnfinishedJob        a job whose result is not there yet
+    │   ├── JobCancelled         a job that was ended
+    │   └── LostJob              a job whose process ended
     ├── RunsOnSpark              what the engine would answer, where the engines run on Spark
     ├── SimulationError          recorded data that cannot be read
     ├── AddressUnavailable       an address that the server cannot listen on
@@ -382,6 +388,42 @@ class SparkError(SensorStreamError):
     """Spark could not be started or used."""
 
     code = "spark"
+
+
+class JobError(SensorStreamError):
+    """A long question, which runs beside the requests, cannot go on."""
+
+    code = "job"
+
+
+class UnknownJob(JobError):
+    """No job has this id; it may have been deleted."""
+
+    code = "unknown-job"
+
+
+class TooManyJobs(JobError):
+    """As many jobs wait as may wait."""
+
+    code = "too-many-jobs"
+
+
+class UnfinishedJob(JobError):
+    """The result of a job was asked for before its end."""
+
+    code = "unfinished-job"
+
+
+class JobCancelled(JobError):
+    """The job was ended before it had a result."""
+
+    code = "job-cancelled"
+
+
+class LostJob(JobError):
+    """The process that ran the job has ended."""
+
+    code = "lost-job"
 
 
 class RunsOnSpark(SensorStreamError):

@@ -24,6 +24,8 @@ from sensorstream.analysis import Known
 from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.individuals import Individuals
+from sensorstream.app.job_folder import JobFolder
+from sensorstream.app.jobs import Jobs
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
@@ -47,7 +49,6 @@ from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, QueryError, RunsOnSpark, Unavailable
 from sensorstream.extras import require
-from sensorstream.history import embedded
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.live import Present
@@ -55,6 +56,7 @@ from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.journal_rows import journal_rows
+from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
 from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
@@ -69,7 +71,10 @@ from sensorstream.kb.snapshot import Results
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.reasoning.ontology import parse_ontology
-from sensorstream.settings import ArchiveSettings, HistorySettings, ReasoningSettings, Settings
+from sensorstream.settings import ArchiveSettings, ReasoningSettings, Settings
+from sensorstream.spark.jobs.protocol import Task
+from sensorstream.spark.jobs.runner import Runner
+from sensorstream.spark.snapshot import Place
 
 _LOG = logging.getLogger(__name__)
 _AUDIT_SECONDS: Final = 600.0
@@ -203,6 +208,20 @@ class Application:
         self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.history.statement_timeout
         )
+        self.jobs = Jobs(
+            JobFolder(settings.history.folder / "jobs"),
+            Runner(
+                Task(
+                    Place(self.url, settings.archive.folder),
+                    deployment.timeline,
+                    settings.spark.master,
+                    settings.history.statement_timeout,
+                )
+            ),
+            lambda: self.deployment.ontology.schema,
+            clock,
+        )
+        stack.callback(self.jobs.close)
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
@@ -618,23 +637,3 @@ def in_force(
     ontology = parse_ontology(message.content, message.source)
     put = OntologyText(message.content, message.source, message.id)
     return read_deployment(deployment.settings, ontology), put
-
-
-def open_history(settings: HistorySettings, stack: ExitStack) -> str:
-    """The URL of the history's PostgreSQL; without one in the settings, the embedded one starts.
-
-    Raises:
-        HistoryError: the embedded PostgreSQL does not start.
-    """
-    if settings.url:
-        return settings.url
-    server = embedded.start(settings.folder, settings.port)
-    stack.callback(server.stop)
-    if settings.port != server.port:
-        _LOG.warning(
-            "history.port is %d, but the embedded PostgreSQL ran already with %s: stop all that "
-            "uses it, and start again",
-            settings.port,
-            server.port or "none",
-        )
-    return server.url

@@ -12,7 +12,7 @@ from sensorstream.backfill.mapping import Group, Results, map_group
 from sensorstream.errors import SparkError
 from sensorstream.extras import require
 from sensorstream.settings import Settings
-from sensorstream.spark.session import spark_session
+from sensorstream.spark.launch import spark_session
 
 _GROUPS_A_CORE: Final = 4
 """Groups of one job for each core: a job takes a tenth of a second to start."""

@@ -106,9 +106,9 @@ def delete_(age: str, config: Path, as_json: bool) -> None:
 
 @contextmanager
 def _opened(config: Path, *, quiet: bool) -> Iterator[tuple[Settings, str, Say]]:
-    from sensorstream.cli.kept import open_kept
     from sensorstream.cli.lasting import lasting
     from sensorstream.extras import require
+    from sensorstream.history.opening import open_kept
 
     require("archive", "the archive")
     settings = load_settings(config)

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 import httpx
 from lxml import etree
 
-from sensorstream.client import blocking, calls
+from sensorstream.client import blocking, calls, jobs
 from sensorstream.errors import MessageError, ServerUnreachable
 
 TABLES: Final = "application/sparql-results+json, text/turtle;q=0.9"
@@ -66,6 +66,13 @@ class Client(blocking.Client):
         """Write the answer to an SQL query as it comes."""
         options = {"json": {"query": query}, "headers": {"Accept": accept}}
         self._write(calls.Call("POST", "/sql", calls.media_type, options), out)
+
+    def write_job_result(self, job_id: str, accept: str, out: IO[bytes]) -> str:
+        """Write the result of a job as it comes; its media type."""
+        options = {"headers": {"Accept": accept}}
+        return self._write(
+            calls.Call("GET", jobs.result_path(job_id), calls.media_type, options), out
+        )
 
     def _write(self, call: calls.Call[Any], out: IO[bytes]) -> str:
         try:

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from sensorstream.app.progress import Progress
 from sensorstream.cli.lasting import lasting
 
 Advance = Callable[[], None]
@@ -43,6 +44,22 @@ def progress(what: str, total: int | None) -> Iterator[Advance]:
     ) as bar:
         task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)
+
+
+@contextmanager
+def working(what: str) -> Iterator[Progress]:
+    """Say on stderr what goes on while the block runs; yields as :func:`.lasting`.
+
+    On a terminal it is one line that changes and goes at the end.
+    """
+    if not sys.stderr.isatty():
+        with lasting(what) as say:
+            yield say
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what) as status:
+        yield lambda doing, done="": status.update(f"{doing}: {done}" if done else doing)
 
 
 def print_json(value: object) -> None:

@@ -134,10 +134,10 @@ def _of_history(
     analyze: bool,
     as_json: bool,
 ) -> None:
-    from sensorstream.cli.kept import open_kept
     from sensorstream.cli.lasting import lasting
     from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.run import Limits, plan_of
+    from sensorstream.history.opening import open_kept
     from sensorstream.settings import load_settings
     from sensorstream.sparql.printing import algebra_lines
 

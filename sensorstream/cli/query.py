@@ -34,7 +34,7 @@ _FORMATS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )
 _BINARY: Final = frozenset(("arrow", "parquet"))
-_OF_SUFFIX: Final[Mapping[str, str]] = MappingProxyType(
+OF_SUFFIX: Final[Mapping[str, str]] = MappingProxyType(
     {
         ".json": "json",
         ".srj": "json",
@@ -83,7 +83,7 @@ class Asked:
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help=f"Write a file; without --format, its name says the format: {', '.join(_OF_SUFFIX)}.",
+    help=f"Write a file; without --format, its name says the format: {', '.join(OF_SUFFIX)}.",
 )
 def command(
     query: str,
@@ -107,7 +107,7 @@ def command(
         raise click.UsageError(
             "the cache knows the present only: --at and --during need --on history, all or archive"
         )
-    chosen = form or _format_of(output)
+    chosen = form or format_of(output)
     if chosen in _BINARY and output is None and sys.stdout.isatty():
         raise click.UsageError(f"{chosen} is binary: name a file with --output")
     text = sys.stdin.read() if query == "-" else query
@@ -115,26 +115,27 @@ def command(
     if place == "spark" and url is not None:
         raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
     write = _WRITERS.get(place, _of_server) if url is None else _of_server
-    with _target(output) as out:
+    with target(output) as out:
         media_type = write(asked, url, config, _FORMATS[chosen], out, chosen == "json")
         if output is None:
             _show(out, chosen, media_type)
 
 
-def _format_of(output: Path | None) -> str:
+def format_of(output: Path | None) -> str:
+    """The format that the name of a file says; a table without one."""
     if output is None:
         return "table"
-    form = _OF_SUFFIX.get(output.suffix.lower())
+    form = OF_SUFFIX.get(output.suffix.lower())
     if form is None:
         raise click.UsageError(
             f"--output {output}: its name says no format: expected --format, or one of "
-            f"{', '.join(_OF_SUFFIX)}"
+            f"{', '.join(OF_SUFFIX)}"
         )
     return form
 
 
 @contextmanager
-def _target(output: Path | None) -> Iterator[IO[bytes]]:
+def target(output: Path | None) -> Iterator[IO[bytes]]:
     """A file in memory; or the output, which is there only when all has been written."""
     if output is None:
         with SpooledTemporaryFile[bytes](max_size=_IN_MEMORY) as kept:
@@ -178,11 +179,11 @@ def _of_history(
     out: IO[bytes],
     quiet: bool,
 ) -> str:
-    from sensorstream.cli.kept import open_kept
     from sensorstream.cli.lasting import lasting
     from sensorstream.history.asking import formats
     from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.run import Limits, answered
+    from sensorstream.history.opening import open_kept
     from sensorstream.settings import load_settings
 
     settings = load_settings(config)

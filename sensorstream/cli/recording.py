@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sensorstream.cli.kept import open_kept
+from sensorstream.history.opening import open_kept
 from sensorstream.history.read_only_sql import run_sql
 from sensorstream.settings import Settings
 

@@ -48,8 +48,8 @@ def command(
         raise click.BadParameter(f"'{end}' is not after '{start}'", param_hint="--to")
     from sensorstream.app.what_if import what_if
     from sensorstream.cli.console import print_json
-    from sensorstream.cli.kept import open_kept
     from sensorstream.cli.lasting import lasting
+    from sensorstream.history.opening import open_kept
 
     with ExitStack() as stack:
         say = stack.enter_context(lasting("opening the history", quiet=as_json))

@@ -40,8 +40,8 @@ def command(start: str | None, end: str | None, apply_: bool, config: Path, as_j
     from sensorstream.app.rereasoning import rereason
     from sensorstream.app.wiring import read_deployment
     from sensorstream.cli.console import print_json
-    from sensorstream.cli.kept import open_kept
     from sensorstream.cli.lasting import lasting
+    from sensorstream.history.opening import open_kept
     from sensorstream.history.store import PostgresStore
 
     with ExitStack() as stack:

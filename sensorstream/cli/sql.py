@@ -49,8 +49,8 @@ def command(query: str, place: str, config: Path, form: str) -> None:
         raise click.UsageError("Arrow is binary: send it to a file (> answer.arrows) or a program")
     text = sys.stdin.read() if query == "-" else query
     settings = load_settings(config)
-    from sensorstream.cli.kept import open_kept
     from sensorstream.cli.lasting import lasting
+    from sensorstream.history.opening import open_kept
     from sensorstream.history.read_only_sql import names_live
 
     if place == "history" and names_live(text):

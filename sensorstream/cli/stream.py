@@ -53,8 +53,9 @@ def command(config: Path, source: str, once: bool, quiet: bool) -> None:
     settings = with_source(load_settings(config), source)
     if once:
         read_by_now(settings)
-    from sensorstream.app.application import Application, open_history
+    from sensorstream.app.application import Application
     from sensorstream.cli.lasting import lasting
+    from sensorstream.history.opening import open_history
     from sensorstream.history.position import PositionReader
     from sensorstream.inputs.inputs import Inputs
     from sensorstream.streaming.stream import running_stream

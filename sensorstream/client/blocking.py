@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx
 
-from sensorstream.client import calls, operation
+from sensorstream.client import calls, jobs, operation
 from sensorstream.client.calls import Call
 from sensorstream.client.operation import OntologyInForce
 from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
@@ -90,6 +90,44 @@ class Client:
     def sql_arrow(self, text: str, *, on: str = "history") -> pyarrow.Table:
         """All rows of an SQL query over history, as an Arrow table (extra "frames")."""
         return self._do(calls.sql_arrow(text, on))
+
+    def start_job(
+        self,
+        text: str,
+        language: str = "sql",
+        *,
+        at: str | None = None,
+        during: str | None = None,
+    ) -> dict[str, Any]:
+        """Put a long question to Spark into the server's queue; the job, with its ``id``.
+
+        ``language`` is ``sql`` or ``sparql``.
+        """
+        return self._do(jobs.start_job(text, language, at, during))
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """All jobs that the server keeps, newest first."""
+        return self._do(jobs.jobs())
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        """One job: its ``state``, its ``progress``, the ``rows`` of its answer, its ``error``."""
+        return self._do(jobs.job(job_id))
+
+    def delete_job(self, job_id: str) -> None:
+        """End a job, if it has not ended, and forget it with its result."""
+        self._do(jobs.delete_job(job_id))
+
+    def job_results(self, job_id: str) -> Results:
+        """The rows of a job that is done; if it failed, its error is raised.
+
+        Of ASK it is one row with the column ``boolean``; of a graph there are no rows, see
+        ``GET /jobs/{id}/result``.
+        """
+        return self._do(jobs.job_results(job_id))
+
+    def job_arrow(self, job_id: str) -> pyarrow.Table:
+        """The rows of a job that is done, as an Arrow table (extra "frames")."""
+        return self._do(jobs.job_arrow(job_id))
 
     def register(self, text: str, name: str | None = None) -> dict[str, Any]:
         """Start a continuous query; its name and present state."""

@@ -25,8 +25,8 @@ _REFUSED: Final = frozenset(
     {"bad-request", "invalid-request", "not-acceptable", "unsupported-media-type"}
 )
 _SPARQL: Final = "application/sparql-query"
-_ARROW: Final = "application/vnd.apache.arrow.stream"
-_SOLUTIONS: Final = "application/sparql-results+json"
+ARROW: Final = "application/vnd.apache.arrow.stream"
+SOLUTIONS: Final = "application/sparql-results+json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,12 @@ class Scope:
 
 def query(text: str, scope: Scope) -> Call[Results]:
     """A SELECT query over the knowledge base."""
-    return _sparql(text, _SOLUTIONS, scope, _solutions)
+    return _sparql(text, SOLUTIONS, scope, read_solutions)
 
 
 def ask(text: str, scope: Scope) -> Call[bool]:
     """An ASK query over the knowledge base."""
-    return _sparql(text, _SOLUTIONS, scope, lambda answer: bool(json_object(answer)["boolean"]))
+    return _sparql(text, SOLUTIONS, scope, lambda answer: bool(json_object(answer)["boolean"]))
 
 
 def construct(text: str, accept: str, scope: Scope) -> Call[str]:
@@ -103,7 +103,7 @@ def sparql(text: str, accept: str, scope: Scope) -> Call[tuple[str, str]]:
 
 def sql(text: str, on: str) -> Call[Results]:
     """An SQL query over ``history`` or its ``archive``."""
-    return Call("POST", "/sql", _table, {"json": {"query": text}, "params": {"on": on}})
+    return Call("POST", "/sql", read_table, {"json": {"query": text}, "params": {"on": on}})
 
 
 def sql_arrow(text: str, on: str) -> Call[pyarrow.Table]:
@@ -113,8 +113,8 @@ def sql_arrow(text: str, on: str) -> Call[pyarrow.Table]:
         MissingExtra: the extra "frames" is not installed.
     """
     require("frames", "an Arrow table")
-    sent = {"json": {"query": text}, "params": {"on": on}, "headers": {"Accept": _ARROW}}
-    return Call("POST", "/sql", _arrow, sent)
+    sent = {"json": {"query": text}, "params": {"on": on}, "headers": {"Accept": ARROW}}
+    return Call("POST", "/sql", read_arrow, sent)
 
 
 def register(text: str, name: str | None) -> Call[dict[str, Any]]:
@@ -147,7 +147,7 @@ def query_graph(name: str) -> Call[dict[str, Any]]:
 
 def results(name: str) -> Call[Results]:
     """The whole result of a continuous SELECT query as it is now."""
-    return Call("GET", _results_path(name), _solutions, {"headers": {"Accept": _SOLUTIONS}})
+    return Call("GET", _results_path(name), read_solutions, {"headers": {"Accept": SOLUTIONS}})
 
 
 def answer(name: str, accept: str) -> Call[tuple[str, str]]:
@@ -259,18 +259,21 @@ def json_object(response: httpx.Response) -> dict[str, Any]:
     return answer
 
 
-def _solutions(response: httpx.Response) -> Results:
+def read_solutions(response: httpx.Response) -> Results:
+    """The answer to a SPARQL query in JSON."""
     document = json_object(response)
     return Results.of_bindings(document["head"].get("vars", ()), document["results"]["bindings"])
 
 
-def _table(response: httpx.Response) -> Results:
+def read_table(response: httpx.Response) -> Results:
+    """The answer to SQL in JSON."""
     answer = json_object(response)
     rows = tuple(tuple(row) for row in answer["rows"])
     return Results(tuple(answer["columns"]), rows, bool(answer["truncated"]))
 
 
-def _arrow(response: httpx.Response) -> pyarrow.Table:
+def read_arrow(response: httpx.Response) -> pyarrow.Table:
+    """An answer as an Arrow stream."""
     import pyarrow as pa
 
     return pa.ipc.open_stream(response.content).read_all()

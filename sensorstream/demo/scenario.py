@@ -10,7 +10,6 @@ from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from sensorstream.app.application import open_history
 from sensorstream.cli.client import Client
 from sensorstream.cli.delivery import Tally, deliver, numbered
 from sensorstream.cli.sql import on_history, on_spark
@@ -18,6 +17,7 @@ from sensorstream.cli.workspace import TEMPLATES, make_workspace
 from sensorstream.demo.output import Output
 from sensorstream.demo.receiver import Receiver
 from sensorstream.demo.server_process import ServerProcess, run_stream
+from sensorstream.history.opening import open_history
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.settings import Settings, load_settings
 from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages

@@ -74,7 +74,7 @@ def messages_behind(
     """An alert, and up to ``limit`` of the messages behind it, in order, with numbers above one.
 
     They are those that said, or caused, what the alert's rule matched. An alert of the system, or
-    of a version before revision 0014, has the message that raised it.
+    of a version before revision 0012, has the message that raised it.
 
     Raises:
         UnknownAlert: there is no alert with this id.

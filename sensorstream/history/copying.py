@@ -34,6 +34,8 @@ def copy_command(table: str, columns: Sequence[str]) -> str:
 
 
 def _cell(value: Cell) -> str:
+    if type(value) is int:  # nine of ten; a bool is none
+        return str(value)
     if isinstance(value, str):
         return value if _find_sign(value) is None else value.translate(_COPY_SIGNS)
     if value is None:

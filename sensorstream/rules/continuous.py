@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from sensorstream.errors import NotIncremental, QueryError, UnsupportedQuery
@@ -15,6 +16,7 @@ from sensorstream.model.terms import IRI, Term
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
+from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan_in_step
 from sensorstream.network.rows import Bag, Row
 from sensorstream.network.sources import DEFAULT, Source, Sources
@@ -30,6 +32,8 @@ from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variab
 from sensorstream.sparql.walk import nodes
 
 _LOG: Final = logging.getLogger(__name__)
+_PLANS: Final = 1024
+"""Plans of conditions that are kept."""
 
 
 def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
@@ -184,35 +188,19 @@ class NetworkEvaluator:
                 condition = self._conditions.pop(key)
                 self._network.leave(condition.root, condition.changed)
 
-    def _compile(self, query: ConditionQuery, names: Collection[str], given: TripleIndex) -> Node:
-        asked = query.query
-        pattern = with_given(asked.form.pattern, names)
-        if query.asks:
-            pattern = Project(pattern, ())
-        default, named = self._dataset(asked.dataset, pattern)
-        sources = Sources(
-            DEFAULT if default is self._kb.index else Source(id(default), "graph of FROM"),
-            {name: Source(name, f"graph <{name}>") for name in named},
-            {GIVEN: Source(id(given), "the values given")},
-        )
-        indexes = {sources.default: default, sources.windows[GIVEN]: given}
-        indexes |= {sources.named[name]: index for name, index in named.items()}
-        return build(plan_in_step(pattern, sources, asked.base), self._network, indexes)
+    def _compile(self, query: ConditionQuery, names: frozenset[str], given: TripleIndex) -> Node:
+        plan, sources = _planned(query, names)
+        indexes = {
+            sources.default: self._default(query.query.dataset),
+            sources.windows[GIVEN]: given,
+        }
+        indexes |= {source: self._graph(name) for name, source in sources.named.items()}
+        return build(plan, self._network, indexes)
 
-    def _dataset(
-        self, dataset: Dataset, pattern: Pattern
-    ) -> tuple[TripleIndex, dict[IRI, TripleIndex]]:
-        """The default graph of a query, and the graphs that GRAPH may match."""
-        default, known = self._kb.index, set(GRAPH_MARKS)
-        if dataset.default or dataset.named:
-            if len(dataset.default) > 1:
-                raise NotIncremental("FROM with several graphs")
-            default = self._graph(dataset.default[0]) if dataset.default else TripleIndex()
-            known.intersection_update(dataset.named)
-        names = {each.name for each in nodes(pattern) if isinstance(each, Graph)}
-        if not any(isinstance(name, Variable) for name in names):
-            known.intersection_update(names)
-        return default, {name: self._graph(name) for name in sorted(known)}
+    def _default(self, dataset: Dataset) -> TripleIndex:
+        if not dataset.default and not dataset.named:
+            return self._kb.index
+        return self._graph(dataset.default[0]) if dataset.default else TripleIndex()
 
     def _graph(self, name: IRI) -> TripleIndex:
         if name not in GRAPH_MARKS:
@@ -220,3 +208,36 @@ class NetworkEvaluator:
         if name not in self._graphs:
             self._graphs[name] = GraphIndex(self._kb, name)
         return self._graphs[name].index
+
+
+@lru_cache(maxsize=_PLANS)
+def _planned(query: ConditionQuery, names: frozenset[str]) -> tuple[Plan, Sources]:
+    """The plan of a condition for which some variables are given; the same for every evaluator.
+
+    Where many engines have the same rules, each costs the building of its network only.
+    """
+    asked = query.query
+    pattern = with_given(asked.form.pattern, names)
+    if query.asks:
+        pattern = Project(pattern, ())
+    default, named = _graphs_of(asked.dataset, pattern)
+    sources = Sources(
+        default,
+        {name: Source(name, f"graph <{name}>") for name in named},
+        {GIVEN: Source((query, names), "the values given")},
+    )
+    return plan_in_step(pattern, sources, asked.base), sources
+
+
+def _graphs_of(dataset: Dataset, pattern: Pattern) -> tuple[Source, Sequence[IRI]]:
+    """The default graph of a query, and the graphs that GRAPH may match."""
+    default, known = DEFAULT, set(GRAPH_MARKS)
+    if dataset.default or dataset.named:
+        if len(dataset.default) > 1:
+            raise NotIncremental("FROM with several graphs")
+        default = Source(dataset.default[0] if dataset.default else "empty", "graph of FROM")
+        known.intersection_update(dataset.named)
+    names = {each.name for each in nodes(pattern) if isinstance(each, Graph)}
+    if not any(isinstance(name, Variable) for name in names):
+        known.intersection_update(names)
+    return default, sorted(known)

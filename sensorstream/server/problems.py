@@ -53,6 +53,12 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.InternalFault: (500, "A fault of the server"),
     errors.NotIncremental: (422, "The query cannot run continuously"),
     errors.SparkError: (503, "Spark failed"),
+    errors.JobError: (409, "The job cannot go on"),
+    errors.UnknownJob: (404, "There is no such job"),
+    errors.TooManyJobs: (429, "Too many jobs wait"),
+    errors.UnfinishedJob: (409, "The job has no result yet"),
+    errors.JobCancelled: (409, "The job was cancelled"),
+    errors.LostJob: (503, "The job was lost"),
     errors.RunsOnSpark: (409, "The engines run on Spark"),
     errors.MissingExtra: (501, "This server lacks an optional part"),
 }
@@ -179,7 +185,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(SensorStreamError)
     async def own(_request: Request, error: SensorStreamError) -> JSONResponse:
         problem = problem_of(error)
-        return respond(problem, {"Retry-After": "1"} if problem.status == 503 else None)
+        return respond(problem, {"Retry-After": "1"} if problem.status in (429, 503) else None)
 
     @app.exception_handler(HTTPException)
     async def http(_request: Request, error: HTTPException) -> JSONResponse:

@@ -1,1 +1,23 @@
-"""Bulk queries over the same history on Spark; the import starts nothing."""
+"""Bulk queries over the same history on Spark; the import starts nothing.
+
+``session`` and ``Session`` are public (docs/python-api.md).
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sensorstream.spark.interactive import Session, session
+
+__all__ = ("Session", "session")
+
+
+def __getattr__(name: str) -> Any:
+    # Spark's workers import parts of this package: they should load no more than these.
+    if name not in __all__:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module("sensorstream.spark.interactive"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -13,14 +13,15 @@ from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.history.views import View, numbered, terms_of, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.spark.launch import spark_session
 from sensorstream.spark.numerics import register
 from sensorstream.spark.relations import over_history
-from sensorstream.spark.session import spark_session
 from sensorstream.spark.snapshot import Place, snapshot_of
 from sensorstream.spark.translation.described import Prepared, prepare
 from sensorstream.spark.translation.views import view_name, view_query, with_views
 
 if TYPE_CHECKING:
+    from py4j.protocol import Py4JJavaError
     from pyspark.sql import DataFrame, SparkSession
 
     from sensorstream.spark.snapshot import Snapshot
@@ -118,21 +119,32 @@ def answering(
     the block are raised as by :func:`run_spark_sql`; a file of the archive that goes meanwhile is
     an ArchiveError, after which the same question can be asked again.
     """
+    with snapshot_of(place) as snapshot, spark_errors():
+        prepare_session(spark)
+        yield answer_over(spark, snapshot, views, prepared)
+
+
+def answer_over(
+    spark: SparkSession, snapshot: Snapshot, views: Sequence[View], prepared: Prepared
+) -> DataFrame:
+    """The answer over a snapshot, in a prepared session; to be computed while that is there.
+
+    Raises:
+        QueryError: it names a view that is not one of these.
+    """
     known = {view.name: view for view in views}
     foreign = [name for name in prepared.query.views if name not in known]
     if foreign:
         raise QueryError(f"not on Spark: the view {foreign[0]} is not one of SensorStream's")
-    with snapshot_of(place) as snapshot, spark_errors():
-        prepare_session(spark)
-        used = _numbered(snapshot, [known[name] for name in prepared.query.views])
-        tree = with_views(prepared.query.tree, {view_name(each.name): each for each in used})
-        yield over_history(spark, snapshot, tree)
+    used = _numbered(snapshot, [known[name] for name in prepared.query.views])
+    tree = with_views(prepared.query.tree, {view_name(each.name): each for each in used})
+    return over_history(spark, snapshot, tree)
 
 
 @contextmanager
 def spark_errors() -> Iterator[None]:
     """Turn what Spark raises into errors of the tree."""
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError, Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
@@ -143,6 +155,9 @@ def spark_errors() -> Iterator[None]:
             raise ArchiveError(f"the archive has changed: {_reason(error)}") from error
         if isinstance(error, PySparkException):
             raise QueryError(f"Spark: {_reason(error)}") from error
+        cause = _cause(error) if isinstance(error, Py4JJavaError) else None
+        if cause is not None:
+            raise QueryError(f"Spark: {_reason(cause)}") from error
         raise SparkError(f"Spark broke down: {_reason(error)}") from error
 
 
@@ -170,6 +185,19 @@ def _numbered(snapshot: Snapshot, views: Sequence[View]) -> list[View]:
 
 def _plain(value: object) -> object:
     return value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value
+
+
+def _cause(error: Py4JJavaError) -> Exception | None:
+    """The error of the query inside one of Spark, such as that a task could not be finished."""
+    from pyspark.errors.exceptions.captured import UnknownException, convert_exception
+
+    inner = error.java_exception.getCause()
+    while inner is not None:
+        converted: Exception = convert_exception(inner)
+        if not isinstance(converted, UnknownException):
+            return converted
+        inner = inner.getCause()
+    return None
 
 
 def _reason(error: Exception) -> str:

@@ -3,6 +3,11 @@
 Spark starts every JVM with ``--add-modules=jdk.incubator.vector``. The wheel's runtime has no such
 module and would not start, so a small launcher script removes this option; Spark then does its
 vector arithmetic without the module.
+
+Spark would also put the archive of PySpark's sources that is below ``SPARK_HOME`` before the
+installed package, and each of its Python processes would compile it anew (half a second of CPU a
+process). So the script hides ``SPARK_HOME`` from all but Spark's launcher, which looks for its jars
+there.
 """
 
 from __future__ import annotations
@@ -17,6 +22,10 @@ for word do
   shift
   [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"
 done
+case " $* " in
+  *" org.apache.spark.launcher.Main "*) ;;
+  *) unset SPARK_HOME ;;
+esac
 exec {java} "$@"
 """
 

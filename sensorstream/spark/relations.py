@@ -80,9 +80,11 @@ def over_tables(
         return {name: each for name, each in told.items() if tables[name].unique not in each.keys}
 
     needs = needed()
+    nothing = {name: _nothing(spark, tables[name]) for name in names if name not in needs}
     chosen |= _known_terms(snapshot, tables, needs)
-    if chosen:
-        # With the numbers of its terms, more can be said about the statements.
+    if nothing or chosen:
+        # Without some tables, and with the numbers of the terms, less is needed of the others.
+        stands |= nothing
         needs = needed()
     made: dict[tuple[str, Wanted], DataFrame] = {}
     for name, need in needs.items():

@@ -1,24 +1,25 @@
-"""A process that holds the engines of one partition of Spark's state.
+"""The processes that hold the engines, each those of one partition of Spark's state.
 
 Spark runs the tasks of a partition now in this Python worker, now in that, and may end any of
-them. So the engines live in a process beside the workers: one for each partition of the state. The
-first worker starts it, and every later one finds it by its socket. It may end at any time: what
-rebuilds its engines is in Spark's state.
+them. So the engines live in processes beside the workers: a host for each partition of the state,
+which every worker finds by its socket. All hosts on a machine are forks of one process, which has
+read the deployment. Each of them may end at any time: what rebuilds its engines is in Spark's
+state.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import signal
 import sys
-import time
+import traceback
 from collections import OrderedDict
 from collections.abc import Sequence
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Listener
 from pathlib import Path
-from threading import Thread
-from typing import Final
+from socket import socket
+from typing import Final, NoReturn
 
 from sensorstream.app.collector import spare_what_stays
 from sensorstream.app.wiring import Deployment, read_deployment
@@ -30,14 +31,17 @@ from sensorstream.reasoning.ontology import parse_ontology
 from sensorstream.streaming.chunk import PROTOCOL, pack, unpack
 from sensorstream.streaming.controls import Controls
 from sensorstream.streaming.keyed_engine import Kept, KeyedEngine
+from sensorstream.streaming.sockets import accepted, listening_at
 from sensorstream.streaming.work import Done, Failed, HostTask, Work
 
 _WATCH: Final = 1.0
 """Seconds between two looks whether Spark still runs."""
-_MOST_ENGINES: Final = 10_000
-"""Engines that are held at a time; those that were used longest ago are rebuilt when needed."""
+_MOST_STATEMENTS: Final = 500_000
+"""Statements that the engines of a host hold, half a gigabyte; those used longest ago make room."""
 _MOST_JAVA: Final = 4
-"""The same where each has a Java process for its reasoner."""
+"""Engines that are held where each has a Java process for its reasoner."""
+_FEW: Final = 100
+"""Entries that an engine may process again each time that it is rebuilt."""
 
 
 class EngineHost:
@@ -51,8 +55,9 @@ class EngineHost:
         self._controls = Controls(url)
         self._counter = SystemClock().counter
         self._engines: OrderedDict[str, KeyedEngine] = OrderedDict()
+        self._statements = 0
         java = settings.reasoning.profile in ("hermit", "pellet")
-        self._most = _MOST_JAVA if java else _MOST_ENGINES
+        self._most = _MOST_JAVA if java else None
 
     def work(self, work: Work) -> Done | None:
         """Do it; None: the state of the key's engine is needed."""
@@ -60,7 +65,8 @@ class EngineHost:
         records.sort(key=lambda each: each.seq)
 
         self._controls.know(work.controls)
-        engine = self._engines.pop(work.key, None)
+        engine = self._release(work.key)
+        rebuilt = False
         if engine is not None and engine.place != work.place:
             # Its last work was not committed, or was done elsewhere.
             engine.close()
@@ -70,18 +76,38 @@ class EngineHost:
                 return None
             first = records[0].seq if work.place is None else work.place.first
             engine = KeyedEngine(self._deployment, self._counter, first)
+            rebuilt = work.place is not None
             if work.place is not None:
                 since = Kept(work.checkpoint, _records(work.kept))
                 engine.rebuild(work.place, since, self._controls)
         effects, entries = engine.take(records, self._controls, work.controls)
         standing = engine.standing(work.key, records)
-        checkpoint = engine.checkpoint() if engine.place.since >= self._every else None
-        self._engines[work.key] = engine
-        if len(self._engines) > self._most:
-            self._engines.popitem(last=False)[1].close()
+        # An engine that changes places with others is soon rebuilt again.
+        due = min(self._every, _FEW) if rebuilt else self._every
+        checkpoint = engine.checkpoint() if engine.place.since >= due else None
+        self._hold(work.key, engine)
         told = pickle.dumps(effects, PROTOCOL)
         kept = pack([_row(each) for each in entries])
         return Done(engine.place, told, kept, checkpoint, standing)
+
+    def _hold(self, key: str, engine: KeyedEngine) -> None:
+        """Keep an engine for its next work, if need be in the place of others."""
+        self._engines[key] = engine
+        self._statements += engine.size
+        while len(self._engines) > 1 and (
+            self._statements > _MOST_STATEMENTS
+            or (self._most is not None and len(self._engines) > self._most)
+        ):
+            oldest = self._release(next(iter(self._engines)))
+            assert oldest is not None, "the key is there"
+            oldest.close()
+
+    def _release(self, key: str) -> KeyedEngine | None:
+        """The engine that is held for a key; None: there is none."""
+        engine = self._engines.pop(key, None)
+        if engine is not None:
+            self._statements -= engine.size
+        return engine
 
     def close(self) -> None:
         """Stop the reasoners."""
@@ -119,45 +145,98 @@ def deployment_of(task: HostTask) -> Deployment:
     return read_deployment(task.settings, ontology)
 
 
-def serve(address: str, task: HostTask) -> None:
-    """Do the work that comes over the socket; one worker at a time, until Spark has ended."""
-    host: EngineHost | None = None
-    with Listener(address, "AF_UNIX", authkey=task.secret) as listener:
-        while True:
-            try:
-                with listener.accept() as connection:
-                    while True:
-                        said = connection.recv_bytes()
-                        try:
-                            work: Work = pickle.loads(said)
-                            if host is None:
-                                host = EngineHost(deployment_of(task), task.url)
-                                spare_what_stays()
-                            answer: Done | Failed | None = host.work(work)
-                        except Exception as error:
-                            answer = Failed(f"{type(error).__name__}: {error}")
-                        connection.send(answer)
-            except (AuthenticationError, EOFError, OSError):
-                """The worker has gone; another one will come."""
+def serve(listening: socket, task: HostTask, deployment: Deployment) -> None:
+    """Do the work that comes over the socket; one worker at a time."""
+    host = EngineHost(deployment, task.url)
+    while True:
+        try:
+            with accepted(listening, task.secret) as connection:
+                while True:
+                    said = connection.recv_bytes()
+                    try:
+                        work: Work = pickle.loads(said)
+                        answer: Done | Failed | None = host.work(work)
+                    except Exception as error:
+                        answer = _failed(error)
+                    connection.send(answer)
+        except (AuthenticationError, EOFError, OSError):
+            """The worker has gone; another one will come."""
+
+
+def serve_partitions(listening: socket, folder: Path, task: HostTask, leader: int) -> None:
+    """Read the deployment once, and fork a host for each partition that is asked for.
+
+    So the hosts share the time and the memory that the deployment costs. The answer to the number
+    of a partition is None when its socket is in the folder, or why there is none.
+    """
+    _watch(folder, leader)
+    refused: Failed | None = None
+    try:
+        deployment = deployment_of(task)
+        spare_what_stays()
+    except Exception as error:
+        refused = _failed(error)
+    # Nobody waits for the hosts.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        try:
+            with accepted(listening, task.secret) as connection:
+                partition: int = connection.recv()
+                if refused is None:
+                    with listening_at(folder / f"{partition}.sock") as own:
+                        if os.fork() == 0:
+                            connection.close()
+                            listening.close()
+                            _be_host(own, folder, task, deployment, leader)
+                connection.send(refused)
+        except (AuthenticationError, EOFError, OSError):
+            """The worker has gone, or has to ask again."""
+
+
+def _be_host(
+    listening: socket, folder: Path, task: HostTask, deployment: Deployment, leader: int
+) -> NoReturn:
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        _watch(folder, leader)
+        serve(listening, task, deployment)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def _failed(error: Exception) -> Failed:
+    return Failed(f"{type(error).__name__}: {error}")
 
 
 def _watch(folder: Path, leader: int) -> None:
-    """End this process when the query has ended: its folder is gone, or Spark's own process."""
-    while folder.is_dir():
+    """End this process when the query has ended: its folder is gone, or Spark's own process.
+
+    Timers are not inherited by a fork.
+    """
+
+    def look(_number: int, _frame: object) -> None:
         try:
             os.kill(leader, 0)
         except ProcessLookupError:
-            break
-        time.sleep(_WATCH)
-    os._exit(0)
+            os._exit(0)
+        if not folder.is_dir():
+            os._exit(0)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, _WATCH, _WATCH)
 
 
 def main() -> None:
-    """``python -m sensorstream.streaming.engine_host SOCKET``; the task comes on stdin."""
-    address = sys.argv[1]
+    """``python -m sensorstream.streaming.engine_host FOLDER SOCKET LEADER``.
+
+    ``SOCKET`` is the number of the open file, ``LEADER`` the process whose end ends this one. The
+    task comes on stdin.
+    """
+    folder, listening, leader = Path(sys.argv[1]), socket(fileno=int(sys.argv[2])), sys.argv[3]
     task: HostTask = pickle.load(sys.stdin.buffer)
-    Thread(target=_watch, args=(Path(address).parent, os.getpgrp()), daemon=True).start()
-    serve(address, task)
+    serve_partitions(listening, folder, task, int(leader))
 
 
 if __name__ == "__main__":

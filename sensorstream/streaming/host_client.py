@@ -6,17 +6,20 @@ import os
 import pickle
 import subprocess
 import sys
-import time
-from multiprocessing.connection import Client, Connection
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import SparkError
+from sensorstream.streaming.sockets import connected, listening_at
 from sensorstream.streaming.work import Done, Failed, HostTask, Work
 
-_PATIENCE: Final = 120.0
-"""Seconds that a host may take to start on a busy machine."""
-_AGAIN: Final = 0.02
+_PARENT: Final = "hosts.sock"
+"""The socket of the process that the hosts are forks of."""
+_LOCK: Final = "lock"
 
 
 class HostClient:
@@ -33,9 +36,8 @@ class HostClient:
 
     def __init__(self, folder: Path, partition: int, task: HostTask) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
-        self._address = str(folder / f"{partition}.sock")
-        self._task = task
-        self._connection = self._connect() or self._start()
+        self._folder, self._partition, self._task = folder, partition, task
+        self._connection = self._reach()
 
     def work(self, work: Work) -> Done | None:
         """See :meth:`.EngineHost.work`; a host that has ended is replaced, once.
@@ -48,7 +50,7 @@ class HostClient:
         except (EOFError, OSError):
             # Nothing was kept of it. The next host has no engines, and asks for their state.
             self.close()
-            self._connection = self._connect() or self._start()
+            self._connection = self._reach()
             try:
                 answer = self._ask(work)
             except (EOFError, OSError) as error:
@@ -64,33 +66,74 @@ class HostClient:
         answer: Done | Failed | None = self._connection.recv()
         return answer
 
+    def _reach(self) -> Connection:
+        address, secret = self._folder / f"{self._partition}.sock", self._task.secret
+        connection = connected(address, secret)
+        if connection is None:
+            _ask_for_host(self._folder, self._partition, self._task)
+            connection = connected(address, secret)
+        if connection is None:
+            raise SparkError("the process of the engines has ended as soon as it was there")
+        return connection
+
     def close(self) -> None:
         """Leave the host to the next worker."""
         self._connection.close()
 
-    def _connect(self) -> Connection | None:
-        try:
-            return Client(self._address, "AF_UNIX", authkey=self._task.secret)
-        except (ConnectionError, EOFError, FileNotFoundError):
-            return None
 
-    def _start(self) -> Connection:
-        Path(self._address).unlink(missing_ok=True)
-        # In the process group of Spark's Python processes: it ends with them.
+def start_hosts(folder: Path, task: HostTask, leader: int) -> None:
+    """Start the process that the hosts of a machine are forks of; returns before it has started.
+
+    Args:
+        folder: for the sockets.
+        task: what the hosts are told.
+        leader: the process whose end ends it.
+    """
+    # It waits here for those that want a host already.
+    with listening_at(folder / _PARENT) as listening:
+        number = listening.fileno()
         process = subprocess.Popen(
-            [sys.executable, "-m", "sensorstream.streaming.engine_host", self._address],
+            [
+                *(sys.executable, "-m", "sensorstream.streaming.engine_host"),
+                *(str(folder), str(number), str(leader)),
+            ],
             stdin=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            pass_fds=[number],
         )
-        assert process.stdin is not None
-        with process.stdin as stdin:
-            pickle.dump(self._task, stdin)
-        deadline = time.monotonic() + _PATIENCE
-        while time.monotonic() < deadline and process.poll() is None:
-            connection = self._connect()
-            if connection is not None:
-                # It outlives this object, which otherwise warns that the process still runs.
-                process.returncode = 0
-                return connection
-            time.sleep(_AGAIN)
-        raise SparkError("a process for the engines does not start: see Spark's log")
+    assert process.stdin is not None
+    with process.stdin as stdin:
+        pickle.dump(task, stdin)
+    # It outlives this object, which otherwise warns that the process still runs.
+    process.returncode = 0
+
+
+def _ask_for_host(folder: Path, partition: int, task: HostTask) -> None:
+    with _locked(folder / _LOCK):
+        connection = connected(folder / _PARENT, task.secret)
+        if connection is None:
+            # Spark's Python processes are a group, and end with its first.
+            start_hosts(folder, task, os.getpgrp())
+            connection = connected(folder / _PARENT, task.secret)
+        refused = None if connection is None else _answer(connection, partition)
+    if refused is not None or connection is None:
+        reason = "see what is on stderr" if refused is None else refused.reason
+        raise SparkError(f"the process of the engines does not start: {reason}")
+
+
+def _answer(connection: Connection, partition: int) -> Failed | None:
+    with connection:
+        try:
+            connection.send(partition)
+            answer: Failed | None = connection.recv()
+        except (EOFError, OSError) as error:
+            return Failed(f"it has ended: {error!r}")
+    return answer
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """One task at a time."""
+    with path.open("w") as file:
+        flock(file, LOCK_EX)
+        yield

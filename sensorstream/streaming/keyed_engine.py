@@ -52,6 +52,11 @@ class KeyedEngine:
         self._refused: set[str] = set()
         self.place = Place(first, first - 1, 0)
 
+    @property
+    def size(self) -> int:
+        """Statements in its knowledge base: static ones, those of the window, inferred ones."""
+        return len(self._engine.kb)
+
     def close(self) -> None:
         """Stop the reasoner."""
         self._engine.close()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import re
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.app.wiring import read_rules, runner_of, version_of
@@ -22,8 +25,10 @@ from sensorstream.history.views import install_views
 from sensorstream.journal.takeover import PutOntology
 from sensorstream.model.schema import Schema
 from sensorstream.settings import Settings
-from sensorstream.spark.session import spark_session
+from sensorstream.spark.launch import spark_session
+from sensorstream.spark.stream_settings import STREAM_SETTINGS
 from sensorstream.streaming.engine_host import deployment_of
+from sensorstream.streaming.host_client import start_hosts
 from sensorstream.streaming.routing import key_reader
 from sensorstream.streaming.sink import HistorySink
 from sensorstream.streaming.work import HostTask
@@ -33,12 +38,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 _CONFIGURATION: Final[Mapping[str, str]] = {
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-    # A batch writes its own changes to the folder, not the whole state.
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.streaming.minBatchesToRetain": "10",
+    **STREAM_SETTINGS,
+    "spark.python.daemon.module": "sensorstream.streaming.worker_daemon",
 }
 _ATTEMPTS: Final = 4
 """How often a task is tried whose Python worker has ended; Spark's own number on a cluster."""
@@ -97,9 +98,15 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
         prefixes = prefixes_of(settings)
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
         check_folder(settings, store)
-        _show_views(url, settings, deployment.ontology.schema)
-        spark = stack.enter_context(spark_session(_patient(settings.spark.master), _CONFIGURATION))
         sockets = stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-"))
+        if settings.spark.master.startswith("local"):
+            # While the JVM starts; on a cluster the first worker of a machine does it.
+            start_hosts(Path(sockets), task, os.getpid())
+        with ThreadPoolExecutor(1) as thread:
+            shown = thread.submit(_show_views, url, settings, deployment.ontology.schema)
+            master = _patient(settings.spark.master)
+            spark = stack.enter_context(spark_session(master, _CONFIGURATION))
+            shown.result()
         query = _start(spark, settings, task, sockets, HistorySink(store, told), prefixes)
         stack.callback(query.stop)
         yield Running(store, query)

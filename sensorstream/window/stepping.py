@@ -79,7 +79,8 @@ class SteppingWindow(ABC, Generic[E]):
         spec = self.spec
         if spec.physical:
             return None
-        pane, dues = self._whole, []
+        pane = self._whole
+        dues: list[Instant | None] = []
         if pane.ages:
             dues.append(spec.leaves(pane.oldest()[0]))
         if pane.pending and pane.boundary is not None:

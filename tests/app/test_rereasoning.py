@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import psycopg2
 import pytest
@@ -17,6 +18,7 @@ from sensorstream.app.wiring import read_deployment
 from sensorstream.engine.checkpoint import load
 from sensorstream.errors import HistoryError, OntologyConflict
 from sensorstream.history.store import PostgresStore
+from sensorstream.history.terms import term_of
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import (
@@ -27,7 +29,6 @@ from sensorstream.settings import (
     WindowSettings,
 )
 from tests.app.test_history_truth import MORE, ONTOLOGY, RULES
-from tests.history import house
 
 Open = Callable[[Settings], Application]
 HIGH = (
@@ -106,7 +107,7 @@ def inferred(settings: Settings) -> tuple[Rows, int]:
             "join store.terms o on o.id = s.object where s.inferred"
         )
         rows: Rows = [
-            (stay, tuple(house._term(*parts[n : n + 4]) for n in (0, 4, 8)), start, end)  # type: ignore[misc]
+            (stay, cast(Triple, tuple(term_of(*parts[n : n + 4]) for n in (0, 4, 8))), start, end)
             for stay, start, end, *parts in cursor.fetchall()
         ]
         cursor.execute("select state from store.checkpoints order by seq desc limit 1")

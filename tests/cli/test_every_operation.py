@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Protocol
@@ -24,6 +25,7 @@ PEOPLE: Final = (
 HUMAN: Final = "http://sensorstream.example/tracking#Human"
 # Of the paper's message, which the first test of a module sends.
 SEEN: Final = "http://sensorstream.example/tracking#human-2678"
+MANY: Final = "select count(*) as n from history.messages"
 RECEIVER: Final = "http://127.0.0.1:9/alerts"
 
 OTHER_FORMS: Final = {
@@ -40,6 +42,11 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "POST /soap": lambda client: client.post_soap(PAPER_MESSAGE),
     "POST /sparql": lambda client: client.query(PEOPLE),
     "POST /sql": lambda client: client.sql("SELECT 1"),
+    "POST /jobs": lambda client: client.delete_job(client.start_job(MANY)["id"]),
+    "GET /jobs": lambda client: client.jobs(),
+    "GET /jobs/{job_id}": lambda client: client.job(client.jobs()[-1]["id"]),
+    "GET /jobs/{job_id}/result": lambda client: client.job_results(client.jobs()[-1]["id"]),
+    "DELETE /jobs/{job_id}": lambda client: client.delete_job(client.start_job(MANY)["id"]),
     "GET /alerts": lambda client: client.alerts(5),
     "GET /alerts/{id}/messages": lambda client: client.alert_messages(client.alerts(1)[0]["id"]),
     "GET /alerts/stream": lambda client: next(client.follow_alerts("")),
@@ -75,6 +82,11 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "POST /messages": ("send", "{folder}/messages"),
     "POST /soap": ("send", "--soap", "{folder}/messages"),
     "POST /sparql": ("query", PEOPLE),
+    "POST /jobs": ("jobs", "start", MANY),
+    "GET /jobs": ("jobs", "list"),
+    "GET /jobs/{job_id}": ("jobs", "show", "{job}"),
+    "GET /jobs/{job_id}/result": ("jobs", "result", "{job}"),
+    "DELETE /jobs/{job_id}": ("jobs", "cancel", "{other_job}"),
     "GET /alerts": ("alerts", "list"),
     "GET /alerts/{id}/messages": ("alerts", "messages", "{alert}"),
     "GET /alerts/stream": ("alerts", "follow", "--after", "", "--count", "1"),
@@ -101,7 +113,7 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /readyz": ("health",),
     "GET /metrics": ("health", "--metrics"),
 }
-WITHOUT_JSON: Final = {"delete", "steps", "--metrics"}
+WITHOUT_JSON: Final = {"cancel", "delete", "steps", "--metrics"}
 """Answers that are empty, or always of one form."""
 
 
@@ -122,6 +134,9 @@ def webhook(another: Served) -> str:
             client.send(message)
         client.send("<Stranger/>")
         (another.folder / "people.rq").write_text(PEOPLE)
+        job = client.start_job(MANY)["id"]
+        while client.job(job)["ended_at"] is None:
+            time.sleep(0.1)
         return str(client.add_webhook(RECEIVER)["id"])
 
 
@@ -196,8 +211,15 @@ def test_the_command_asks_for_its_operation(
         alert = client.alerts(1)[0]["id"]
         if not runs and operation == "DELETE /queries/{name}":
             client.register(PEOPLE, "urn:x:twice")
-    given = {"{folder}": str(another.folder), "{webhook}": own, "{alert}": alert}
-    arguments = [re.sub(r"\{\w+\}", lambda name: given[name[0]], each) for each in command]
+        given = {
+            "{folder}": str(another.folder),
+            "{webhook}": own,
+            "{alert}": alert,
+            "{job}": client.jobs()[-1]["id"],
+        }
+        if "{other_job}" in command:
+            given["{other_job}"] = client.start_job(MANY)["id"]
+    arguments = [re.sub(r"^\{\w+\}", lambda name: given[name[0]], each) for each in command]
     result = run(*arguments, "--url", another.url, *form)
     assert result.exit_code == 0, result.output
     assert asked(operation, requests)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import socket
 import threading
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow
+import pyarrow.parquet
 import pytest
 import uvicorn
 from prometheus_client import CollectorRegistry, Counter
@@ -26,6 +29,8 @@ from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
 from sensorstream.app.application import Application, InForce, Part, ServedOntology
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
+from sensorstream.app.job_folder import Job
+from sensorstream.app.jobs import JobAnswer, Jobs
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.window_view import IndividualView, WindowView
@@ -39,8 +44,10 @@ from sensorstream.errors import (
     Position,
     QueryConflict,
     QueryError,
+    TooManyJobs,
     Unavailable,
     UnknownAlert,
+    UnknownJob,
     UnknownQuery,
 )
 from sensorstream.history.alerts import Behind
@@ -57,6 +64,7 @@ from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.main import create_app
 from sensorstream.settings import ServerSettings, Settings
+from sensorstream.spark.jobs.protocol import JobText
 from sensorstream.sparql.algebra import Ask, Select
 
 EX = "http://example.org/"
@@ -119,6 +127,35 @@ class OneIndividual(Individuals):
         return KnownIndividuals((self.known,), None)
 
 
+class OneJob(Jobs):
+    """Each job is done, and has one row."""
+
+    def __init__(self) -> None:
+        self.one = Job("job_1", JobText("sql", "select 1 as n"), "spark", "done", NOW, NOW, NOW, 1)
+
+    def submit(self, question: JobText, on: str = "spark") -> Job:
+        if "one too many" in question.text:
+            raise TooManyJobs("16 jobs wait already: ask again later")
+        return replace(self.one, question=question, state="queued", ended_at=None, rows=None)
+
+    def jobs(self) -> Sequence[Job]:
+        return (self.one,)
+
+    def job(self, job_id: str) -> Job:
+        if not job_id.startswith("job_"):
+            raise UnknownJob(f"there is no job '{job_id}'")
+        return self.one
+
+    def answer(self, job_id: str) -> JobAnswer:
+        file = io.BytesIO()
+        pyarrow.parquet.write_table(pyarrow.table({"n": [1]}), file)
+        file.seek(0)
+        return JobAnswer(self.job(job_id).question, file)
+
+    def delete(self, job_id: str) -> None:
+        self.job(job_id)
+
+
 class MemoryApplication(Application):
     """An application over lists and a knowledge base: every method that the server calls.
 
@@ -132,6 +169,7 @@ class MemoryApplication(Application):
         )
         self.alert_feed = AlertFeed()
         self.queries = NoQueries()
+        self.jobs = OneJob()
         self._one = OneIndividual()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []

@@ -26,7 +26,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.spark.session import spark_session
+from sensorstream.spark.launch import spark_session
 from sensorstream.spark.snapshot import Place
 
 if TYPE_CHECKING:

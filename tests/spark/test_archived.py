@@ -180,7 +180,7 @@ def test_a_subject_is_read_by_its_number_and_only_the_columns_that_are_needed(
     monkeypatch.setattr(HistoryReader, "relation", relation)
     asked(spark, place, f"select max(number) from x where iri = '{ONE}'")
     (statements,) = (each for each in made if each.table.name == "statements")
-    assert [each.name for each in statements.table.columns] == ["subject", "object", "number"]
+    assert [each.name for each in statements.table.columns] == ["subject", "predicate", "number"]
     with closing(connect(place.url)) as connection:
         told = statements.tests.as_string(connection)
         cursor = connection.cursor()
@@ -214,6 +214,7 @@ def test_a_file_that_goes_while_it_is_read_is_an_error_and_the_question_is_repea
 
     def result(*given: object) -> SqlResult:
         if next(goes):
+            (first, *_) = kept_parts(place.url, State.ARCHIVED)
             restore(place.url, place.archive, first.name, LINE)
         return plain(*given)  # type: ignore[arg-type]
 

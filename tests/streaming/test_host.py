@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """For the sockets; the hosts end with it."""
     path = tmp_path_factory.mktemp("sockets")
     yield path
-    for each in hosts(path):
+    for each in serving(path):
         each.kill()
 
 
@@ -49,12 +49,17 @@ def client(folder: Path, task: HostTask) -> Iterator[HostClient]:
     found.close()
 
 
+def serving(folder: Path) -> list[psutil.Process]:
+    """The processes that have sockets in the folder: the hosts, and what they are forks of."""
+    found = psutil.process_iter(["cmdline", "ppid"])
+    return [each for each in found if str(folder) in (each.info["cmdline"] or ())]
+
+
 def hosts(folder: Path) -> list[psutil.Process]:
-    """The processes that listen in the folder."""
-    socket = str(folder / f"{PARTITION}.sock")
-    return [
-        each for each in psutil.process_iter(["cmdline"]) if socket in (each.info["cmdline"] or ())
-    ]
+    """Those of them that hold engines."""
+    every = serving(folder)
+    numbers = {each.pid for each in every}
+    return [each for each in every if each.info["ppid"] in numbers]
 
 
 def rows(first: int, count: int, x: int = 80) -> list[JournalRow]:

@@ -213,18 +213,36 @@ def test_a_batch_that_was_not_committed_is_done_again_from_the_state(frugal: Dep
     keys.host.close()
 
 
-def test_at_most_so_many_engines_are_held(frugal: Deployment, monkeypatch: Any) -> None:
-    monkeypatch.setattr(engine_host, "_MOST_ENGINES", 2)
+def test_engines_hold_so_many_statements_at_most(frugal: Deployment, monkeypatch: Any) -> None:
+    most = 3 * len(frugal.ontology.triples)
+    monkeypatch.setattr(engine_host, "_MOST_STATEMENTS", most)
     keys = Keys(frugal)
     parts: list[Effects] = []
     batches = [[(f"s{n}", 1, [(1, 71 + turn)]) for n in range(5)] for turn in range(3)]
     journal = rows_of(batches)
     for rows in journal:
         parts += keys.take(rows)
-        assert len(keys.host._engines) <= 2
+        held = [each.size for each in keys.host._engines.values()]
+        assert 0 < sum(held) == keys.host._statements <= most
     keys.host.close()
     expected = of_one_engine(frugal, [record_of(row) for rows in journal for row in rows])
     assert len(merged(parts).alerts) == len(expected.alerts) > 0
+
+
+def test_an_engine_that_was_rebuilt_is_kept_as_a_checkpoint_sooner(
+    settings: Settings, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(engine_host, "_FEW", 3)
+    keys = Keys(read_deployment(settings))
+    journal = rows_of([[("north", 1, [(1, 71)])] * 2] * 4)
+    kept = []
+    for rows in journal:
+        keys.take(rows)
+        kept.append(len(keys._state["=north"][2]))
+        keys.lose_engines()
+    keys.host.close()
+    # Two of the first batch; with those of the second there are four: a checkpoint; and so on.
+    assert kept == [1, 0, 1, 0]
 
 
 def test_the_kinds_of_control_entries_are_those_of_the_journal() -> None:

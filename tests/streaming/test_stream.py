@@ -22,7 +22,7 @@ from sensorstream.history.store import PostgresStore, Writes
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import Settings
+from sensorstream.settings import Settings, load_settings
 from tests.streaming.conftest import seen, write_deployment
 from tests.streaming.test_keyed_engines import of_one_engine
 
@@ -124,6 +124,42 @@ def finished(command: subprocess.Popen[str]) -> str:
     return told
 
 
+def test_a_reasoner_in_java_infers_on_spark_what_it_infers_for_a_server(
+    tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
+) -> None:
+    pytest.importorskip("pyspark", reason="the extra spark is not installed")
+    url, expected = new_database(), new_database()
+    more = (
+        f'[history]\nurl = "{url}"\n[spark]\nmaster = "local[2]"\n'
+        f'[pipeline]\nfolder = "{tmp_path / "state"}"\n'
+    )
+    write_deployment(tmp_path, more)
+    with (tmp_path / "t.ttl").open("a") as ontology:
+        ontology.write(
+            ":Far a owl:Class ; owl:equivalentClass "
+            "[ a owl:Restriction ; owl:onProperty :x ; owl:hasValue 80 ] .\n"
+        )
+    file = tmp_path / "sensorstream.toml"
+    file.write_text(file.read_text().replace('profile = "plain"', 'profile = "hermit"'))
+    settings = load_settings(file, {})
+    deployment = read_deployment(settings)
+    records = [
+        record(seq, seen(camera, seq, (seq % 9, 70 + seq % 15)), camera)
+        for seq, camera in enumerate(("north", "south") * 12, 1)
+    ]
+    write(url, records, Writes.JOURNAL, None)
+    write(expected, records, Writes.ALL, of_one_engine(deployment, records))
+
+    finished(started(settings, "--once"))
+
+    database = engine(expected)
+    install_views(database, deployment.ontology.schema, Timeline.INTEGER)
+    database.dispose()
+    for relation in ("individuals", "statements", "alerts", "far"):
+        assert rows(url, relation) == rows(expected, relation), relation
+    assert any("#Far" in str(row) for row in rows(url, "statements")), "the reasoner infers"
+
+
 def subscribed(url: str) -> None:
     """A webhook gets all alerts."""
     with PostgresStore.open(url, Timeline.INTEGER) as store, store._transaction("test") as cursor:
@@ -166,10 +202,10 @@ def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
     # A process of engines ends: the pipeline goes on by itself.
     command = started(settings)
     reached(command, url, 60)
-    kill(processes(command, "engine_host")[:1])
+    kill(processes(command, "engine_host")[-1:])
     reached(command, url, min(watermark(url) + 60, 240))
     # A Python process of Spark ends: Spark goes on, or the command says why it cannot.
-    kill(processes(command, "pyspark.daemon")[-1:])
+    kill(processes(command, "worker_daemon")[-1:])
     time.sleep(dice.uniform(0, 3))
     killed(command)
     # From here on another source has more, while all is killed at any moment.

@@ -20,6 +20,7 @@ from sensorstream.history.sparql.relations import from_, join, selected, where
 from sensorstream.history.sparql.scope import TOO_DEEP
 from sensorstream.spark.sparql import numbers
 from sensorstream.spark.sparql.expressions import Expressions
+from sensorstream.spark.sparql.layers import layered
 from sensorstream.spark.sparql.typed import Columns, Kind, alike, call, refused
 
 STORE: Final = "store"
@@ -152,6 +153,7 @@ class _Queries:
         return exp.Union(this=left, expression=right, distinct=distinct), found
 
     def _select(self, tree: exp.Select, outer: _Scope | None) -> tuple[exp.Expr, Columns]:
+        tree = layered(tree)
         scope, made = _Scope(outer), exp.Select()
         expressions = Expressions(scope.kind, lambda query: self.query(query, scope)[0])
         if tree.args.get("with_"):

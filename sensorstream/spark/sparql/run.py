@@ -18,7 +18,7 @@ from sensorstream.history.terms import look_up, term_key
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
 from sensorstream.spark.bulk_sql import prepare_session, spark_errors
-from sensorstream.spark.session import spark_session
+from sensorstream.spark.launch import spark_session
 from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
 from sensorstream.spark.sparql.closures import closure_of, over_snapshot
 from sensorstream.spark.sparql.numbers import register
@@ -77,7 +77,7 @@ def check(question: Question) -> None:
             raise QueryError(
                 f"{live[0].n3}: on Spark there is only what has left the window: ask the server, "
                 f"with --on {ALL}",
-                position=question.parsed.position(part),
+                position=question.parsed.position(live[0]),
             )
     spark_query(_compiled(question, {}).tree)
 

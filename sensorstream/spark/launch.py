@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.errors import SparkError
+from sensorstream.spark import class_cache
 from sensorstream.spark.java import java_home
 
 if TYPE_CHECKING:
@@ -39,27 +41,39 @@ _LOCAL_ONLY: Final = (
     "spark.driver.host",
     "spark.sql.shuffle.partitions",
 )
+_PATIENCE: Final = 30.0
+"""Seconds that the JVM may take to end."""
+_PATIENCE_WITH_CLASSES: Final = 900.0
 
 
 @contextmanager
 def spark_session(
-    master: str, configuration: Mapping[str, str] = MappingProxyType({})
+    master: str,
+    configuration: Mapping[str, str] = MappingProxyType({}),
+    classes: Path | None = None,
 ) -> Iterator[SparkSession]:
     """Start Spark, and stop it at the end; about six seconds for a local one.
 
     Args:
         master: ``local[*]``, or a cluster's ``spark://host:port``.
         configuration: further settings of Spark.
+        classes: a file that the JVM makes of its classes when it ends (:mod:`.class_cache`).
 
     Raises:
         SparkError: Spark does not start, or this process has a session already.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-")))
-        yield _start(master, folder, stack, configuration)
+        yield _start(master, folder, stack, configuration, classes)
 
 
-def _start(master: str, folder: Path, stack: ExitStack, further: Mapping[str, str]) -> SparkSession:
+def _start(
+    master: str,
+    folder: Path,
+    stack: ExitStack,
+    further: Mapping[str, str],
+    classes: Path | None,
+) -> SparkSession:
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
@@ -76,17 +90,19 @@ def _start(master: str, folder: Path, stack: ExitStack, further: Mapping[str, st
     }
     local = master.startswith("local")
     settings = {n: v for n, v in _CONFIGURATION.items() if local or n not in _LOCAL_ONLY}
+    java = class_cache.using() if classes is None else class_cache.making(classes)
+    if local:
+        # The session answers one query: on two cores the optimising compiler costs more than it
+        # gains (first answer 12 s instead of 21 s on a busy machine).
+        java.append("-XX:TieredStopAtLevel=1")
+    java.append(f"-Dderby.system.home={folder}")
     settings |= {
         "spark.master": master,
         "spark.app.name": "SensorStream",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "work"),
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        "spark.driver.extraJavaOptions": shlex.join(java),
     }
-    if local:
-        # The session answers one query: on two cores the optimising compiler costs more than it
-        # gains (first answer 12 s instead of 21 s on a busy machine).
-        settings["spark.driver.extraJavaOptions"] += " -XX:TieredStopAtLevel=1"
     settings |= further
     configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     # The output of the JVM is kept in case it does not start.
@@ -94,7 +110,7 @@ def _start(master: str, folder: Path, stack: ExitStack, further: Mapping[str, st
     try:
         with _environment(environment):
             gateway = launch_gateway(configuration, {"stderr": log})
-            stack.callback(_end, gateway)
+            stack.callback(_end, gateway, _PATIENCE if classes is None else _PATIENCE_WITH_CLASSES)
             context = SparkContext(conf=configuration, gateway=gateway)
     except (Py4JError, PySparkException, OSError, RuntimeError, ValueError) as error:
         log.seek(0)
@@ -104,7 +120,7 @@ def _start(master: str, folder: Path, stack: ExitStack, further: Mapping[str, st
     return SparkSession(context)
 
 
-def _end(gateway: JavaGateway) -> None:
+def _end(gateway: JavaGateway, patience: float) -> None:
     """End the JVM, which would otherwise run until this process ends. PySpark keeps its first
     gateway in a class attribute and has no function to remove it.
     """
@@ -112,7 +128,7 @@ def _end(gateway: JavaGateway) -> None:
 
     gateway.shutdown()
     gateway.proc.stdin.close()
-    gateway.proc.wait(timeout=30)
+    gateway.proc.wait(timeout=patience)
     SparkContext._gateway = None  # noqa: SLF001
     SparkContext._jvm = None  # noqa: SLF001
 

@@ -1,0 +1,203 @@
+"""``sensorstream jobs``: long questions to Spark, on a running server."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import click
+
+from sensorstream.cli.options import json_option, server_options, server_url
+
+if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
+
+_SOLUTIONS: Final = "application/sparql-results+json"
+_JSON: Final = "application/json"
+_TURTLE: Final = "text/turtle"
+_FORMATS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "table": (_SOLUTIONS, _JSON, _TURTLE),
+        "json": (_SOLUTIONS, _JSON),
+        "xml": ("application/sparql-results+xml",),
+        "csv": ("text/csv",),
+        "tsv": ("text/tab-separated-values",),
+        "arrow": ("application/vnd.apache.arrow.stream",),
+        "parquet": ("application/vnd.apache.parquet",),
+        "turtle": (_TURTLE,),
+        "ntriples": ("application/n-triples",),
+    }
+)
+_BINARY: Final = frozenset(("arrow", "parquet"))
+_LOOK: Final = 0.5
+"""Seconds between two looks at a job that is waited for."""
+
+
+@click.group("jobs")
+def command() -> None:
+    """Start, list and cancel long questions to Spark; read their results.
+
+    A running server keeps them in a queue; its Spark answers one after the other.
+    """
+
+
+@command.command("start")
+@click.argument("text", metavar="TEXT")
+@click.option("--language", type=click.Choice(["sql", "sparql"]), default="sql", show_default=True)
+@click.option("--at", metavar="TIME", help="SPARQL: what held at a time of the time line.")
+@click.option("--during", metavar="A/B", help="SPARQL: what held at any time from A to B.")
+@server_options
+@json_option
+def start(
+    text: str,
+    language: str,
+    at: str | None,
+    during: str | None,
+    url: str | None,
+    config: Path,
+    as_json: bool,
+) -> None:
+    """Put a question into the queue; prints the id of its job.
+
+    TEXT is the question itself, or "-" to read it from standard input.
+    """
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_json
+
+    asked = sys.stdin.read() if text == "-" else text
+    with Client(server_url(url, config)) as client:
+        job = client.start_job(asked, language, at=at, during=during)
+    if as_json:
+        print_json(job)
+    else:
+        click.echo(job["id"])
+
+
+@command.command("list")
+@server_options
+@json_option
+def list_(url: str | None, config: Path, as_json: bool) -> None:
+    """All jobs that the server keeps, newest first."""
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_json, print_table
+
+    with Client(server_url(url, config)) as client:
+        found = client.jobs()
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        [each["id"], each["state"], _progress(each), each["rows"], " ".join(each["text"].split())]
+        for each in found
+    ]
+    print_table(("id", "state", "progress", "rows", "text"), rows)
+
+
+@command.command("show")
+@click.argument("job_id", metavar="ID")
+@server_options
+@json_option
+def show(job_id: str, url: str | None, config: Path, as_json: bool) -> None:
+    """One job: its state, and how far it is."""
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_fields, print_json
+
+    with Client(server_url(url, config)) as client:
+        found = client.job(job_id)
+    if as_json:
+        print_json(found)
+        return
+    error = found["error"]
+    print_fields(
+        {
+            **found,
+            "progress": _progress(found),
+            "error": None if error is None else error["detail"],
+        }
+    )
+
+
+@command.command("cancel")
+@click.argument("job_id", metavar="ID")
+@server_options
+def cancel(job_id: str, url: str | None, config: Path) -> None:
+    """End a job, if it has not ended, and forget it with its result."""
+    from sensorstream.cli.client import Client
+
+    with Client(server_url(url, config)) as client:
+        client.delete_job(job_id)
+    click.echo(f"removed {job_id}")
+
+
+@command.command("result")
+@click.argument("job_id", metavar="ID")
+@click.option("--wait", is_flag=True, help="Wait until the job has ended.")
+@click.option(
+    "--format", "form", type=click.Choice(list(_FORMATS)), help="By default a table, or Turtle."
+)
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a file; without --format, its name says the format: .csv, .parquet ...",
+)
+@server_options
+def result(
+    job_id: str,
+    wait: bool,
+    form: str | None,
+    output: Path | None,
+    url: str | None,
+    config: Path,
+) -> None:
+    """The rows that a job found; if it failed, its error."""
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.query import format_of, target
+
+    chosen = form or format_of(output)
+    if chosen in _BINARY and output is None and sys.stdout.isatty():
+        raise click.UsageError(f"{chosen} is binary: name a file with --output")
+    first, *others = _FORMATS[chosen]
+    accept = ", ".join((first, *(f"{each};q=0.9" for each in others)))
+    with Client(server_url(url, config)) as client:
+        if wait:
+            _wait(client, job_id)
+        with target(output) as out:
+            media_type = client.write_job_result(job_id, accept, out)
+            if output is None:
+                _show(out, chosen, media_type)
+
+
+def _wait(client: Client, job_id: str) -> None:
+    from sensorstream.cli.console import working
+
+    with working("the job waits") as say:
+        while (job := client.job(job_id))["ended_at"] is None:
+            if job["state"] == "running":
+                say("Spark answers" if job["progress"] else "Spark starts", _progress(job))
+            time.sleep(_LOOK)
+
+
+def _progress(job: Mapping[str, Any]) -> str:
+    told = job["progress"]
+    return f"{told['tasks_done']} of {told['tasks']} tasks" if told and told["tasks"] else ""
+
+
+def _show(out: IO[bytes], form: str, media_type: str) -> None:
+    from sensorstream.cli.console import print_solutions, print_table
+
+    out.seek(0)
+    if form == "table" and media_type == _SOLUTIONS:
+        print_solutions(json.load(out))
+    elif form == "table" and media_type == _JSON:
+        table = json.load(out)
+        print_table(table["columns"], table["rows"])
+    else:
+        while piece := out.read(1 << 16):
+            click.echo(piece, nl=False)

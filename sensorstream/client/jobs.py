@@ -1,0 +1,80 @@
+"""Requests about jobs: long questions, which run beside the requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import httpx
+
+from sensorstream.client.calls import (
+    ARROW,
+    SOLUTIONS,
+    Call,
+    json_object,
+    media_type,
+    read_arrow,
+    read_solutions,
+    read_table,
+)
+from sensorstream.client.results import Results
+from sensorstream.extras import require
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def start_job(text: str, language: str, at: str | None, during: str | None) -> Call[dict[str, Any]]:
+    """Start a job on Spark."""
+    given = {"language": language, "text": text, "at": at, "during": during}
+    body = {name: value for name, value in given.items() if value is not None}
+    return Call("POST", "/jobs", json_object, {"json": body})
+
+
+def jobs() -> Call[list[dict[str, Any]]]:
+    """All jobs."""
+    return Call("GET", "/jobs", lambda response: list(json_object(response)["jobs"]))
+
+
+def job(job_id: str) -> Call[dict[str, Any]]:
+    """One job."""
+    return Call("GET", _path(job_id), json_object)
+
+
+def delete_job(job_id: str) -> Call[None]:
+    """End and forget a job."""
+    return Call("DELETE", _path(job_id), lambda _: None)
+
+
+def job_results(job_id: str) -> Call[Results]:
+    """The rows of a job that is done."""
+    headers = {"Accept": f"{SOLUTIONS}, application/json;q=0.9"}
+    return Call("GET", result_path(job_id), _results, {"headers": headers})
+
+
+def job_arrow(job_id: str) -> Call[pyarrow.Table]:
+    """The rows of a job that is done, as an Arrow table.
+
+    Raises:
+        MissingExtra: the extra "frames" is not installed.
+    """
+    require("frames", "an Arrow table")
+    return Call("GET", result_path(job_id), read_arrow, {"headers": {"Accept": ARROW}})
+
+
+def result_path(job_id: str) -> str:
+    """The path of the result of a job."""
+    return f"{_path(job_id)}/result"
+
+
+def _path(job_id: str) -> str:
+    return f"/jobs/{quote(job_id, safe='')}"
+
+
+def _results(response: httpx.Response) -> Results:
+    if media_type(response) != SOLUTIONS:
+        return read_table(response)
+    document = json_object(response)
+    if "boolean" in document:
+        return Results(("boolean",), ((bool(document["boolean"]),),))
+    return read_solutions(response)

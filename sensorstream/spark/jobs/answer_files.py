@@ -1,0 +1,168 @@
+"""Answers of Spark as files: Spark writes them in parts, one Parquet file is what is kept.
+
+The answer to SQL has its columns. That to SPARQL has a column for each variable, with terms as
+N-Triples; of a graph they are three, of ASK there is one truth value.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, cast
+
+from sensorstream.errors import SparkError
+from sensorstream.history.asking.answer import Answer, Graph, Solutions, answer_of
+from sensorstream.history.sparql.scope import SqlQuery
+from sensorstream.model.terms import Term, Triple, term
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import DataFrame
+
+ANSWER: Final = "answer.parquet"
+_PARTS: Final = "parts"
+_BATCH: Final = 64 * 1024
+_FORM: Final = b"sensorstream.form"
+# A solution without variables is a row, too.
+_NOTHING: Final = ""
+
+
+def write_table(answer: DataFrame, names: Sequence[str], folder: Path) -> int:
+    """Write the rows of an answer to SQL, in their order, as ``answer.parquet``; how many.
+
+    Args:
+        answer: to be computed.
+        names: of its columns; two may be the same.
+        folder: is there; on a cluster, shared with the executors.
+
+    Raises:
+        SparkError: the executors wrote the parts elsewhere.
+    """
+    import pyarrow as pa
+
+    columns, batches = _computed(answer, folder)
+    schema = pa.schema(
+        [pa.field(name, each.type) for name, each in zip(names, columns, strict=True)]
+    )
+
+    def converted(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+        # Spark writes lengths of time as whole numbers.
+        pairs = zip(batch.columns, schema, strict=True)
+        return pa.record_batch([column.cast(field.type) for column, field in pairs], schema=schema)
+
+    return _keep(batches, schema, converted, folder)
+
+
+def write_terms(answer: DataFrame, query: SqlQuery, folder: Path) -> int:
+    """Write the answer to a SPARQL query, as :func:`write_table`; ``query`` says what it means."""
+    import pyarrow as pa
+
+    _, batches = _computed(answer, folder)
+    metadata = {_FORM: query.form.encode()}
+    if query.form == "ASK":
+        names, kind = ["boolean"], pa.bool_()
+    else:
+        names, kind = [each.name for each in query.columns] or [_NOTHING], pa.string()
+    schema = pa.schema([pa.field(name, kind) for name in names], metadata)
+
+    def converted(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+        found = answer_of(query, iter(_rows(batch)))
+        if isinstance(found, bool):
+            columns: list[list[Any]] = [[found]]
+        elif isinstance(found, Graph):
+            columns = _columns(found.triples, len(names))
+        else:
+            columns = _columns(found.rows, len(names))
+        return pa.record_batch([pa.array(each, kind) for each in columns], schema=schema)
+
+    return _keep(batches, schema, converted, folder)
+
+
+def read_answer(file: IO[bytes]) -> Answer:
+    """The answer to a SPARQL query; it is read while the file is open."""
+    import pyarrow.parquet as pq
+
+    kept = pq.ParquetFile(file)
+    form = kept.schema_arrow.metadata[_FORM].decode()
+    rows = chain.from_iterable(map(_rows, kept.iter_batches(_BATCH)))
+    if form == "ASK":
+        return bool(next(rows)[0])
+    names = tuple(name for name in kept.schema_arrow.names if name != _NOTHING)
+    found = (
+        tuple(None if each is None else term(each) for each in row[: len(names)]) for row in rows
+    )
+    return Solutions(names, found) if form == "SELECT" else Graph(cast(Iterator[Triple], found))
+
+
+def _computed(
+    answer: DataFrame, folder: Path
+) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
+    """Let Spark compute an answer; its types, and its rows, which are gone when they were read.
+
+    Spark's tasks write parts of it at once, so neither this process nor the JVM holds it whole.
+    """
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import NullType
+
+    # Parquet, as Spark writes it, has neither two columns of one name nor one without a type.
+    answer = answer.toDF(*(f"c{number}" for number in range(len(answer.columns))))
+    for field in answer.schema.fields:
+        if isinstance(field.dataType, NullType):
+            answer = answer.withColumn(field.name, answer[field.name].cast("string"))
+    parts = folder / _PARTS
+    shutil.rmtree(parts, ignore_errors=True)
+    answer.write.parquet(str(parts))
+    written = sorted(parts.glob("part-*.parquet"))
+    if not written:
+        raise SparkError(
+            f"Spark's executors do not write to {folder}: on a cluster, history.folder must be a "
+            "folder that they share with this process"
+        )
+    return to_arrow_schema(answer.schema, timezone="UTC"), _read(written)
+
+
+def _read(parts: Sequence[Path]) -> Iterator[pyarrow.RecordBatch]:
+    import pyarrow.parquet as pq
+
+    for part in parts:
+        with pq.ParquetFile(part) as file:
+            yield from file.iter_batches(_BATCH)
+
+
+def _keep(
+    batches: Iterator[pyarrow.RecordBatch],
+    schema: pyarrow.Schema,
+    converted: Callable[[pyarrow.RecordBatch], pyarrow.RecordBatch],
+    folder: Path,
+) -> int:
+    """Write what is kept, and remove the parts; the number of rows."""
+    import pyarrow.parquet as pq
+
+    rows = 0
+    with pq.ParquetWriter(folder / ANSWER, schema) as writer:
+        for batch in batches:
+            if batch.num_rows:
+                writer.write_batch(converted(batch))
+                rows += batch.num_rows
+    shutil.rmtree(folder / _PARTS)
+    return rows
+
+
+def _rows(batch: pyarrow.RecordBatch) -> list[tuple[Any, ...]]:
+    return list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def _columns(rows: Iterator[Sequence[Term | None]], width: int) -> list[list[str | None]]:
+    columns: list[list[str | None]] = [[] for _ in range(width)]
+    for row in rows:
+        told = [None if each is None else _utf8(each.n3) for each in row] or [None]
+        for column, each in zip(columns, told, strict=True):
+            column.append(each)
+    return columns
+
+
+def _utf8(text: str) -> str:
+    # A SPARQL escape can make a lone surrogate; UTF-8 cannot hold it.
+    return text.encode("utf-8", "replace").decode()

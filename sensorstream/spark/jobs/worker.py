@@ -1,0 +1,245 @@
+"""The process that holds a warm Spark and answers one question after the other.
+
+It ends with its caller: when the pipe between them closes it stops Spark, also if the caller was
+killed. If this process itself is killed, Spark's JVM sees its input end and exits.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Thread, Timer
+from typing import TYPE_CHECKING, Final
+
+from sensorstream.errors import (
+    ArchiveError,
+    InternalFault,
+    QueryError,
+    SensorStreamError,
+    SparkError,
+)
+from sensorstream.history.asking.question import read_question
+from sensorstream.history.views import View, view_definitions
+from sensorstream.model.schema import Schema
+from sensorstream.spark import bulk_sql
+from sensorstream.spark.jobs.answer_files import write_table, write_terms
+from sensorstream.spark.jobs.protocol import (
+    SPARQL,
+    Answered,
+    Ask,
+    Cancel,
+    Command,
+    Event,
+    Failed,
+    Progress,
+    Ready,
+    Task,
+)
+from sensorstream.spark.launch import spark_session
+from sensorstream.spark.sparql import run as sparql
+from sensorstream.spark.translation.described import prepare
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOOK: Final = 0.3
+"""Seconds between two looks at a running question."""
+_FAREWELL: Final = 20.0
+"""Seconds that Spark may take to stop."""
+_CONFIGURATION: Final = {
+    # Spark's own default is a type of Parquet that has no time zone.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+
+
+class Worker:
+    """Answers the questions that come over a pipe."""
+
+    def __init__(self, task: Task, connection: Connection, spark: SparkSession) -> None:
+        self._task = task
+        self._connection = connection
+        self._spark = spark
+        self._running: _Running | None = None
+        self._schema: Schema | None = None
+        self._views: tuple[View, ...] = ()
+
+    def serve(self) -> None:
+        """Do what the caller says, until the pipe closes or Spark breaks down."""
+        while True:
+            running = self._running
+            try:
+                if self._connection.poll(None if running is None else _LOOK):
+                    self._take(self._connection.recv())
+                if running is not None and self._watch(running):
+                    return
+            except (EOFError, OSError):
+                return
+
+    def _take(self, command: Command) -> None:
+        if isinstance(command, Cancel):
+            if self._running is not None and self._running.ask.number == command.number:
+                self._running.cancelled = True
+            return
+        if command.schema != self._schema:
+            self._schema = command.schema
+            self._views = view_definitions(command.schema, self._task.timeline)
+        self._running = _Running(self._task, self._spark, self._views, command)
+        self._running.start()
+
+    def _watch(self, running: _Running) -> bool:
+        """Tell how far a question is; True: Spark cannot be used any more."""
+        over = not running.is_alive()
+        progress = running.look()
+        if progress is not None:
+            self._connection.send(progress)
+        if over:
+            self._running = None
+            event = running.event
+            broken = False
+            if isinstance(event, Failed) and isinstance(event.error, SparkError):
+                broken = not running.works()
+                event = replace(event, broken=broken)
+            assert event is not None
+            self._connection.send(event)
+            return broken
+        return False
+
+
+class _Running(Thread):
+    """A question in a thread of its own, whose jobs Spark counts as one group."""
+
+    def __init__(self, task: Task, spark: SparkSession, views: tuple[View, ...], ask: Ask) -> None:
+        super().__init__(daemon=True)
+        self.ask = ask
+        self.cancelled = False
+        self.event: Event | None = None
+        self._task = task
+        self._spark = spark
+        self._views = views
+        self._group = f"question-{ask.number}"
+        self._told = Progress()
+        self._too_large = False
+
+    def run(self) -> None:
+        try:
+            self._spark.sparkContext.setJobGroup(self._group, self.ask.question.text[:200])
+            self.event = Answered(self.ask.number, self._answer())
+        except SensorStreamError as error:
+            self.event = Failed(self.ask.number, self._because(error))
+        except Exception as error:
+            told = InternalFault(f"{type(error).__name__}: {error}")
+            self.event = Failed(self.ask.number, self._because(told))
+
+    def look(self) -> Progress | None:
+        """How far it is, if that is news; ends it if it was cancelled or has grown too large."""
+        from py4j.protocol import Py4JError
+
+        if _size(self.ask.folder) > self.ask.most_bytes:
+            self._too_large = True
+        try:
+            if self.cancelled or self._too_large:
+                # At each look: the next stage may have begun in between.
+                self._spark.sparkContext.cancelJobGroup(self._group)
+                return None
+            progress = self._progress()
+        except (Py4JError, OSError):
+            # The thread of the question meets the same, and says it.
+            return None
+        news = progress if progress != self._told else None
+        self._told = progress
+        return news
+
+    def works(self) -> bool:
+        """Whether Spark still answers."""
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        try:
+            return bool(self._spark.range(1).count() == 1)
+        except (Py4JError, PySparkException, OSError):
+            return False
+
+    def _answer(self) -> int:
+        answer = self._sparql if self.ask.question.language == SPARQL else self._sql
+        try:
+            return answer()
+        except ArchiveError:
+            # A part was restored, or an individual erased, while Spark read the files of before.
+            return answer()
+
+    def _sql(self) -> int:
+        task = self._task
+        prepared = prepare(task.place.url, self.ask.question.text, timeout=task.timeout)
+        with bulk_sql.answering(self._spark, task.place, self._views, prepared) as answer:
+            return write_table(answer, prepared.names, self.ask.folder)
+
+    def _sparql(self) -> int:
+        asked, task = self.ask.question, self._task
+        question = read_question(asked.text, task.timeline, at=asked.at, during=asked.during)
+        with sparql.answering(self._spark, task.place, question) as (query, answer):
+            return write_terms(answer, query, self.ask.folder)
+
+    def _because(self, error: SensorStreamError) -> SensorStreamError:
+        if self._too_large and not isinstance(error, SparkError):
+            return QueryError(
+                f"the answer is larger than {self.ask.most_bytes} bytes: ask for less, or add LIMIT"
+            )
+        return error
+
+    def _progress(self) -> Progress:
+        tracker = self._spark.sparkContext.statusTracker()
+        counts = [0, 0, 0, 0]
+        for job in tracker.getJobIdsForGroup(self._group):
+            told = tracker.getJobInfo(job)
+            for number in () if told is None else told.stageIds:
+                stage = tracker.getStageInfo(number)
+                if stage is not None and stage.numTasks:
+                    done = stage.numCompletedTasks
+                    counts[0] += done
+                    counts[1] += stage.numTasks
+                    counts[2] += done == stage.numTasks
+                    counts[3] += 1
+        return Progress(*counts)
+
+
+def _size(folder: Path) -> int:
+    """Bytes of all files below; those that go meanwhile are not counted."""
+    size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            try:
+                size += (Path(place) / name).stat().st_size
+            except OSError:
+                continue
+    return size
+
+
+def main() -> None:
+    """``python -m sensorstream.spark.jobs.worker DESCRIPTOR SCRATCH``; the task comes first."""
+    # A terminal's Ctrl-C is for the caller, who then says what is to end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    connection, scratch = Connection(int(sys.argv[1])), Path(sys.argv[2])
+    task: Task = connection.recv()
+    try:
+        with spark_session(task.master, _CONFIGURATION) as spark:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # PySpark has taken it
+            bulk_sql.prepare_session(spark)
+            connection.send(Ready())
+            Worker(task, connection, spark).serve()
+            connection.close()
+            last = Timer(_FAREWELL, os._exit, [1])
+            last.daemon = True
+            last.start()
+    except SensorStreamError as error:
+        connection.send(Failed(0, error, broken=True))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

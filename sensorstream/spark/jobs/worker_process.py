@@ -1,0 +1,159 @@
+"""The caller's side of a worker: starts it, asks it, and ends it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import count
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from sensorstream.errors import JobCancelled, LostJob
+from sensorstream.model.schema import Schema
+from sensorstream.spark.jobs.protocol import (
+    Answered,
+    Ask,
+    Cancel,
+    Event,
+    Failed,
+    JobText,
+    Progress,
+    Ready,
+    Task,
+)
+
+_LOOK: Final = 0.2
+"""Seconds between two looks whether a question is to be cancelled."""
+_CANCELLING: Final = 10.0
+"""Seconds that a cancelled question may go on before its process is ended."""
+_STOPPING: Final = 10.0
+"""Seconds that a process may take to stop Spark."""
+
+
+class WorkerProcess:
+    """A process with a warm Spark; answers one question at a time.
+
+    Args:
+        task: what it is for.
+        scratch: a folder for Spark's own files, made here and removed at the end.
+    """
+
+    def __init__(self, task: Task, scratch: Path) -> None:
+        scratch.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._scratch = scratch
+        self._numbers = count(1)
+        self._ready = False
+        here, there = socket.socketpair()
+        with there:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "sensorstream.spark.jobs.worker",
+                    str(there.fileno()),
+                    str(scratch),
+                ],
+                pass_fds=[there.fileno()],
+                stdin=subprocess.DEVNULL,
+                # Its own group: a terminal's Ctrl-C is not for it.
+                start_new_session=True,
+                env=os.environ
+                | {
+                    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                    "TMPDIR": str(scratch),
+                },
+            )
+        self._connection = Connection(here.detach())
+        self._connection.send(task)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked."""
+        return self._process.poll() is None
+
+    def ask(
+        self,
+        question: JobText,
+        schema: Schema,
+        folder: Path,
+        most_bytes: int,
+        told: Callable[[Progress], None],
+        cancelled: Callable[[], bool],
+    ) -> int:
+        """Answer a question into a folder; the rows of the answer.
+
+        Args:
+            question: what is asked.
+            schema: that of the ontology, from which the views are made.
+            folder: is there, and empty.
+            most_bytes: how large the answer may be.
+            told: is told how far it is.
+            cancelled: is asked now and then whether to end.
+
+        Raises:
+            QueryError: it cannot be answered, or the answer is too large.
+            JobCancelled: it was to end.
+            LostJob: the process ended.
+            SparkError: Spark does not start or breaks down; the process has ended then.
+            HistoryError: the history cannot be reached.
+        """
+        asked = Ask(next(self._numbers), question, schema, folder, most_bytes)
+        deadline: float | None = None
+        try:
+            if self._ready:
+                self._connection.send(asked)
+            while True:
+                if deadline is None and cancelled():
+                    if not self._ready:
+                        raise JobCancelled("the question was cancelled")
+                    self._connection.send(Cancel(asked.number))
+                    deadline = monotonic() + _CANCELLING
+                if deadline is not None and monotonic() > deadline:
+                    self.kill()
+                    raise JobCancelled("the question was cancelled")
+                if not self._connection.poll(_LOOK):
+                    continue
+                event: Event = self._connection.recv()
+                match event:
+                    case Ready():
+                        self._ready = True
+                        told(Progress())
+                        self._connection.send(asked)
+                    case Progress():
+                        told(event)
+                    case Answered(rows=rows):
+                        return rows
+                    case Failed():
+                        if event.broken:
+                            self.kill()
+                        if deadline is not None:
+                            raise JobCancelled("the question was cancelled")
+                        raise event.error
+        except (EOFError, OSError) as error:
+            self.kill()
+            if deadline is not None:
+                raise JobCancelled("the question was cancelled") from None
+            raise LostJob(
+                "the process that ran Spark has ended: it was killed, or had too little memory; "
+                f"exit code {self._process.returncode}"
+            ) from error
+
+    def close(self) -> None:
+        """Stop Spark and the process, if it runs, and remove its files."""
+        self._connection.close()
+        try:
+            self._process.wait(_STOPPING)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def kill(self) -> None:
+        """End the process at once, from any thread; Spark's JVM ends with it."""
+        self._process.kill()
+        self._process.wait()

@@ -1,0 +1,129 @@
+"""The processes of the engines, as Spark's workers find them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from multiprocessing import AuthenticationError
+from pathlib import Path
+
+import psutil
+import pytest
+
+from sensorstream.errors import SparkError
+from sensorstream.settings import Settings
+from sensorstream.streaming.chunk import pack
+from sensorstream.streaming.host_client import HostClient, start_hosts
+from sensorstream.streaming.work import Done, HostTask, Work
+from tests.streaming.conftest import START, seen
+
+PATIENCE = 300
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A short path: that of a socket has a hundred letters at most. Without it, hosts end."""
+    with tempfile.TemporaryDirectory(prefix="hosts-") as name:
+        yield Path(name)
+
+
+def hosts(folder: Path) -> list[psutil.Process]:
+    """The processes that serve a folder."""
+    found = []
+    for each in psutil.process_iter():
+        try:
+            if str(folder) in each.cmdline() and each.status() != psutil.STATUS_ZOMBIE:
+                found.append(each)
+        except psutil.Error:
+            continue
+    return found
+
+
+def parents(folder: Path) -> list[psutil.Process]:
+    """Those of them that the others are forks of."""
+    every = hosts(folder)
+    return [each for each in every if each.ppid() not in {other.pid for other in every}]
+
+
+def gone(folder: Path) -> bool:
+    """Whether no process serves the folder, after a while."""
+    deadline = time.monotonic() + PATIENCE
+    while hosts(folder):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def messages(client: HostClient, key: str, count: int) -> Done | None:
+    """The first messages of a key, done by its host."""
+    contents = [seen(key, n, (1, 80)) for n in range(1, count + 1)]
+    rows = [
+        (n, f"m{n}", key, START, n, content, None, "message", False, "")
+        for n, content in enumerate(contents, 1)
+    ]
+    return client.work(Work(key, None, 0, [pack(rows)]))
+
+
+def test_hosts_are_forks_of_one_process_that_is_started_again_when_it_has_ended(
+    settings: Settings, folder: Path
+) -> None:
+    task = HostTask(settings, "", None, b"secret")
+    start_hosts(folder, task, os.getpid())
+    with closing(HostClient(folder, 0, task)) as first, closing(HostClient(folder, 1, task)) as two:
+        assert isinstance(messages(first, "north", 3), Done)
+        assert isinstance(messages(two, "south", 3), Done)
+        (parent,) = parents(folder)
+        assert len(parent.children()) == 2
+        parent.kill()
+        # The hosts that are there go on.
+        assert isinstance(messages(first, "north", 4), Done)
+    with closing(HostClient(folder, 2, task)) as third:
+        assert isinstance(messages(third, "east", 3), Done)
+    for each in hosts(folder):
+        each.kill()
+    with closing(HostClient(folder, 0, task)) as again:
+        assert isinstance(messages(again, "north", 3), Done)
+    folder.rename(folder.with_suffix(".gone"))
+    try:
+        assert gone(folder)
+    finally:
+        folder.with_suffix(".gone").rename(folder)
+
+
+def test_hosts_end_with_the_process_that_leads_them(settings: Settings, folder: Path) -> None:
+    task = HostTask(settings, "", None, b"secret")
+    leader = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    start_hosts(folder, task, leader.pid)
+    HostClient(folder, 0, task).close()
+    assert len(hosts(folder)) == 2
+    leader.send_signal(signal.SIGKILL)
+    leader.wait()
+    assert leader.stdin is not None
+    leader.stdin.close()
+    assert gone(folder)
+
+
+def test_a_deployment_that_is_not_valid_is_told(settings: Settings, folder: Path) -> None:
+    absent = replace(settings.ontology, files=(folder / "absent.ttl",))
+    task = HostTask(replace(settings, ontology=absent), "", None, b"secret")
+    with pytest.raises(SparkError, match=r"does not start: .*absent\.ttl"):
+        HostClient(folder, 0, task)
+    for each in hosts(folder):
+        each.kill()
+
+
+def test_a_stranger_is_not_served(settings: Settings, folder: Path) -> None:
+    task = HostTask(settings, "", None, b"secret")
+    HostClient(folder, 0, task).close()
+    with pytest.raises(AuthenticationError):
+        HostClient(folder, 0, replace(task, secret=b"guessed"))
+    with closing(HostClient(folder, 0, task)) as client:
+        assert isinstance(messages(client, "north", 1), Done)
