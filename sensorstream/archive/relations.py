@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sensorstream.archive.layout import STATEMENTS, STAYS, ArchivedTable
-from sensorstream.history.views import HISTORY, View, terms_of, view_definitions
+from sensorstream.history.views import HISTORY, View, look_up_all, terms_of, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
@@ -89,6 +89,7 @@ def _rows(table: ArchivedTable, files: Sequence[str]) -> str:
 def archived_query(view: View) -> exp.Expr:
     """The query of a view over the tables of this module."""
     query = view.query.copy()
+    look_up_all(query)
     for select in list(query.find_all(exp.Select)):
         _leave_out_terms(select)
     terms = terms_of([view])
@@ -114,9 +115,6 @@ def _leave_out_terms(select: exp.Select) -> None:
         if isinstance(table, exp.Table) and (table.db, table.name) == ("store", "terms"):
             assert isinstance(on, exp.EQ)
             own, other = on.left, on.right
-            if isinstance(other, exp.Case):
-                # It looks up only those that the columns above show.
-                other = other.args["ifs"][0].args["true"]
             assert isinstance(own, exp.Column)
             assert isinstance(other, exp.Column)
             assert (own.table, own.name) == (table.alias, "id")

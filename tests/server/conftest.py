@@ -169,8 +169,9 @@ class MemoryApplication(Application):
         )
         self.alert_feed = AlertFeed()
         self.queries = NoQueries()
+        self._elsewhere = False
+        self._individuals = OneIndividual()
         self.jobs = OneJob()
-        self._one = OneIndividual()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
         self.asked: list[tuple[Question, bool | str]] = []

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from sensorstream.history.views import HISTORY, View
+from sensorstream.history.views import HISTORY, View, look_up_all
 
 
 def view_name(name: str) -> str:
@@ -33,6 +33,7 @@ def with_views(tree: exp.Expr, views: Mapping[str, View]) -> exp.Expr:
 def view_query(view: View) -> exp.Select:
     """The query of a view over the base tables."""
     query = view.query.copy()
+    look_up_all(query)
     _group(query)
     return query
 
