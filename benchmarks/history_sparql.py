@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -127,10 +128,10 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{'ms (and how many times as long)':34}{'rows':>8}{'PostgreSQL':>12}{names}")
         for asked in questions(options.individuals):
             question = asked.question()
-            rows, own = measured(lambda q=question: _of_history(server.url, q))
+            rows, own = measured(partial(_of_history, server.url, question))
             line = f"{asked.name:34}{len(rows):8}{own:12.1f}"
             for each in others:
-                found, took = measured(lambda e=each, a=asked: e.answer(a.text, a.sql, a.time))
+                found, took = measured(partial(each.answer, asked.text, asked.sql, asked.time))
                 same = comparable(found) == comparable(rows)
                 assert same or (asked.free and len(found) == len(rows)), (
                     f"{each.name} answers '{asked.name}' in another way"
