@@ -116,7 +116,7 @@ def test_of_two_uses_the_columns_of_both_and_the_common_conditions_count() -> No
     one = project(kept(STATEMENTS, node("And", early, equal(SUBJECT, literal("1")))), SUBJECT)
     two = project(kept(STATEMENTS, early), INFERRED)
     found = needs(joined(one, two, equal(SUBJECT, literal("1")), "Inner"))[0]
-    assert found.columns == {"subject", "valid_from", "inferred"}
+    assert found.columns == frozenset({"subject", "valid_from", "inferred"})
     assert found.conditions == {of("valid_from", Comparison.LESS, 5)}
     assert needs(node("Union", one, kept(STATEMENTS, early)))[0].columns is None
 
