@@ -36,6 +36,10 @@ bench: $(READY)  ## the papers' evaluations, and the core before and after: tabl
 	$(BIN)/python -m benchmarks.selection
 	$(BIN)/python -m benchmarks.history --individuals 1000000
 	$(BIN)/python -m benchmarks.history_sparql
+	$(BIN)/python -m benchmarks.backfill
+	$(BIN)/python -m benchmarks.spark_stream
+	$(BIN)/python -m benchmarks.spark_sql --statements 1 5 20 --archived
+	$(BIN)/python -m benchmarks.spark_sparql
 
 clean:
 	rm -rf $(VENV) build dist

@@ -78,8 +78,8 @@ def erase(
         say: is told each step.
 
     Raises:
-        HistoryError: a server runs, the database failed, or the individual is still in the window
-            or in the part of the journal that a restart needs.
+        HistoryError: a server runs, the database failed, the engines run on Spark, or the
+            individual is still in the window or in the part of the journal that a restart needs.
         ArchiveError: a file cannot be read or written. Nothing was erased.
     """
     with (
@@ -88,6 +88,8 @@ def erase(
         closing(connect(url, application="sensorstream erase")) as connection,
         changing(connection),
     ):
+        with connection, connection.cursor() as cursor:
+            _check_runner(cursor)
         sweep(connection, folder)
         old = _checkpoints(store, name)
         with connection, connection.cursor() as cursor:
@@ -120,6 +122,15 @@ def erase(
             cursor.execute("update store.progress set removals = removals + 1")
         sweep(connection, folder)
     return Erased(counts)
+
+
+def _check_runner(cursor: extensions.cursor) -> None:
+    cursor.execute("select runner ->> 'kind' from store.pipeline")
+    if cursor.fetchone() == ("spark",):
+        raise HistoryError(
+            "the engines of this history run on Spark, and what their windows hold is in "
+            "pipeline.folder, where nothing can be erased: erase works for a server's own engine"
+        )
 
 
 def _checkpoints(store: PostgresStore, name: IRI) -> list[int]:

@@ -23,6 +23,7 @@ from sensorstream.engine.engine import EngineState
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
+from sensorstream.history.runner import Runner, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Individual, Message, Provenance
@@ -234,6 +235,12 @@ def test_an_ontology_that_names_it_is_told_and_kept(url: str, archived: Path) ->
         store.save_checkpoint(27, dump(state(IRI(f"{EX}human-12"))))
     assert erase(url, archived, GONE, LINE, mapped).counts[KEPT] == 1
     assert rows(url, "select count(*) from store.messages where seq = 26") == [(1,)]
+
+
+def test_nothing_is_erased_while_the_windows_are_on_spark(url: str, archived: Path) -> None:
+    claim(url, Runner("spark", "source", by_count=True))
+    with pytest.raises(HistoryError, match="the engines of this history run on Spark"):
+        erase(url, archived, GONE, LINE, lambda _: False)
 
 
 def test_one_that_is_still_in_the_window_is_not_erased(url: str, archived: Path) -> None:
