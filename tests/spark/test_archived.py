@@ -144,10 +144,6 @@ def test_a_span_of_time_is_read_from_its_partitions_and_files_only(
     asked(spark, place, f"select count(*) from x where valid_to >= '{THIRD}'")
     assert sorted(read["statements"]) == sorted([left, files[1]])
     read.clear()
-    asked(spark, place, f"select time from human where expired_at < '{SECOND}'")
-    assert set(read["statements"]) == set(files[:1])
-    assert read["stays"] == ["stays", files[0]]
-    read.clear()
     asked(spark, place, "select count(*) from x where false")
     assert not read
 
