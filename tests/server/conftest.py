@@ -47,6 +47,7 @@ from sensorstream.errors import (
     TooManyJobs,
     Unavailable,
     UnknownAlert,
+    UnknownIndividual,
     UnknownJob,
     UnknownQuery,
 )
@@ -112,7 +113,7 @@ class NoQueries(Queries):
 
 
 class OneIndividual(Individuals):
-    """Knows one individual, which has left the window."""
+    """Knows one individual, which has left the window, by any IRI."""
 
     def __init__(self) -> None:
         said = Latest(
@@ -121,6 +122,8 @@ class OneIndividual(Individuals):
         self.known = KnownIndividual(IRI(f"{EX}ada"), False, (said,))
 
     def individual(self, name: str) -> KnownIndividual:
+        if ":" not in name:
+            raise UnknownIndividual(f"neither the window nor history has <{name}>")
         return self.known
 
     def latest(self, class_: str, limit: int, after: str = "") -> KnownIndividuals:
