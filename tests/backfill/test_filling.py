@@ -12,7 +12,6 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import psycopg2
@@ -30,7 +29,7 @@ from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.model.events import Message
-from sensorstream.settings import Settings, SparkSettings, load_settings
+from sensorstream.settings import Settings, load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE
 
 COUNT = 450
@@ -40,7 +39,11 @@ COUNT = 450
 def settings(tmp_path: Path, new_database: Callable[[], str]) -> Settings:
     """A tracking deployment whose history is empty."""
     url = new_database()
-    file = make_workspace(tmp_path / "work", TEMPLATES["tracking"], {"history": {"url": url}})
+    given: dict[str, dict[str, object]] = {
+        "history": {"url": url},
+        "spark": {"master": "local[2]"},
+    }
+    file = make_workspace(tmp_path / "work", TEMPLATES["tracking"], given)
     settings = load_settings(file)
     PostgresStore.open(url, settings.time.timeline).close()
     database = engine(url)
@@ -66,19 +69,26 @@ def folder(tmp_path: Path) -> Path:
 
 
 def fill(
-    settings: Settings, folder: Path, *, processes: int | None = None, on_spark: bool = False
+    settings: Settings, folder: Path, *, processes: int | None = None
 ) -> tuple[Filled, list[Refused]]:
     bad: list[Refused] = []
-    filled = backfill(
-        settings.history.url,
-        folder,
-        settings,
-        "rest",
-        tell=bad.append,
-        processes=processes,
-        on_spark=on_spark,
+    url = settings.history.url
+    return backfill(url, folder, settings, "rest", tell=bad.append, processes=processes), bad
+
+
+def fill_on_spark(settings: Settings, folder: Path) -> tuple[Filled, list[Refused]]:
+    """The same in Spark's executors; in a process of its own, which may have one Spark only."""
+    pytest.importorskip("pyspark", reason="the extra spark is not installed")
+    command = [sys.executable, "-m", "sensorstream", "backfill", str(folder)]
+    told = subprocess.run(
+        [*command, "-c", str(settings.path), "--spark", "--json"],
+        capture_output=True,
+        text=True,
     )
-    return filled, bad
+    assert told.returncode == 1, told.stderr
+    answer = json.loads(told.stdout)
+    bad = [Refused(each["name"], each["reason"]) for each in answer.pop("bad")]
+    return Filled(**answer), bad
 
 
 def stored(settings: Settings) -> Counter[tuple[str, str, str, int, int]]:
@@ -112,9 +122,7 @@ def test_each_content_is_stored_once_as_if_there_were_no_window(
     settings: Settings, folder: Path, mapped_by: str
 ) -> None:
     if mapped_by == "Spark":
-        pytest.importorskip("pyspark", reason="the extra spark is not installed")
-        settings = replace(settings, spark=SparkSettings(master="local[2]"))
-        filled, bad = fill(settings, folder, on_spark=True)
+        filled, bad = fill_on_spark(settings, folder)
     else:
         filled, bad = fill(settings, folder, processes=1 if mapped_by == "one process" else 2)
     assert (filled.stored, filled.known, filled.refused) == (COUNT, COUNT // 10, 2)
