@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from sensorstream.app.application import Application
+from sensorstream.errors import HistoryError
 from sensorstream.resources import bundled
 from sensorstream.settings import (
     HistorySettings,
@@ -17,6 +20,20 @@ from sensorstream.settings import (
     WindowSettings,
 )
 from sensorstream.simulation.tracker import tracker_messages
+
+
+def rows_of(application: Application) -> Sequence[Sequence[object]]:
+    """Who is in history; PostgreSQL may still be on its way up.
+
+    A process of the killed PostgreSQL may have taken the last messages before it noticed.
+    """
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            return application.sql("select distinct iri from history.human").rows
+        except HistoryError:
+            assert time.monotonic() < deadline, "PostgreSQL does not come back"
+            time.sleep(0.2)
 
 
 def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(folder: Path) -> None:
@@ -37,7 +54,7 @@ def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(folder: Path) ->
         for content in messages[10:]:
             application.submit(content, "").result(60)
         window = [each.name for each in application.window_view(100).individuals]
-        rows = application.sql("select distinct iri from history.human").rows
+        rows = rows_of(application)
         assert application.healthy()
     names = sorted([name for name in window if "human-" in name] + [str(row[0]) for row in rows])
     assert names == sorted(
