@@ -68,6 +68,12 @@ class Deployment:
         return self.client.get(f"/jobs/{job}/result", headers={"Accept": accept})
 
 
+def computes(found: dict[str, Any]) -> bool:
+    """Between two stages all tasks of a job that runs are done for a moment."""
+    progress = found["progress"]
+    return progress is not None and progress["tasks_done"] < progress["tasks"]
+
+
 def workers(server: psutil.Process) -> list[psutil.Process]:
     return [
         each for each in server.children() if "sensorstream.spark.jobs.worker" in each.cmdline()
@@ -213,8 +219,7 @@ def test_a_job_that_runs_can_be_cancelled_and_the_next_one_runs_in_the_same_spar
     (worker,) = workers(server)
     job = served.start(ENDLESS)
     waits = served.start("select count(*) as n from messages")
-    told = served.until(job, lambda found: found["progress"] and found["progress"]["tasks"])
-    assert told["progress"]["tasks_done"] < told["progress"]["tasks"]
+    served.until(job, computes)
     assert served.job(waits)["state"] == "queued"
     listed = served.client.get("/jobs").json()["jobs"]
     assert [each["id"] for each in listed][:2] == [waits, job]
