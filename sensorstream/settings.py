@@ -228,6 +228,21 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """``[limits]``: what one client, one message or one query may take."""
+
+    # Questions.
+
+    # The engine.
+
+    # The journal.
+
+    # Connections.
+
+    # Messages that wait.
+
+
+@dataclass(frozen=True, slots=True)
 class WebhookSettings:
     """``[webhooks]``."""
 
@@ -276,6 +291,7 @@ class Settings:
     history: HistorySettings = HistorySettings()
     archive: ArchiveSettings = ArchiveSettings()
     server: ServerSettings = ServerSettings()
+    limits: LimitSettings = LimitSettings()
     webhooks: WebhookSettings = WebhookSettings()
     spark: SparkSettings = SparkSettings()
     pipeline: PipelineSettings = PipelineSettings()
@@ -303,6 +319,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "history": HistorySettings,
     "archive": ArchiveSettings,
     "server": ServerSettings,
+    "limits": LimitSettings,
     "webhooks": WebhookSettings,
     "spark": SparkSettings,
     "pipeline": PipelineSettings,
