@@ -43,6 +43,8 @@ bench: $(READY)  ## the papers' evaluations, and the core before and after: tabl
 	$(BIN)/python -m benchmarks.spark_stream
 	$(BIN)/python -m benchmarks.spark_sql --statements 1 5 20 --archived
 	$(BIN)/python -m benchmarks.spark_sparql
+	$(BIN)/python -m benchmarks.hostile
+	$(BIN)/python -m benchmarks.lasting
 
 clean:
 	rm -rf $(VENV) build dist
