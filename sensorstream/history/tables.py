@@ -95,6 +95,17 @@ terms: Final = Table(
     Index("terms_text_idx", "text", postgresql_using="hash"),
 )
 
+# The sets of classes that individuals had when they left: some few, for many stays. A B-tree would
+# refuse a long one.
+class_sets: Final = Table(
+    "class_sets",
+    metadata,
+    Column("id", Integer, Identity(always=True), primary_key=True),
+    # Numbers of terms, in order.
+    Column("classes", ARRAY(BigInteger), nullable=False),
+    Index("class_sets_classes_idx", "classes", postgresql_using="hash"),
+)
+
 stays: Final = Table(
     "stays",
     metadata,
@@ -104,6 +115,8 @@ stays: Final = Table(
     Column("time", BigInteger, nullable=False),
     Column("expired_at", BigInteger, nullable=False),
     Column("message", BigInteger, nullable=False),
+    # What store.statements says, at hand for the views: sensorstream.history.class_sets.
+    Column("class_set", Integer, nullable=False),
     Index("stays_time_idx", "time", postgresql_using="brin", postgresql_with=_FINE),
     Index(
         "stays_moment_idx",
@@ -112,6 +125,7 @@ stays: Final = Table(
         postgresql_with=_FINE,
     ),
     Index("stays_name_idx", "name"),
+    Index("stays_class_set_idx", "class_set"),
 )
 
 # Partitions are made when they are first needed: sensorstream.history.partitions.
