@@ -238,6 +238,13 @@ class LimitSettings:
     # The journal.
 
     # Connections.
+    connections: int = _setting(
+        0, "Connections of clients at once; 0: as many as the open files allow, less a reserve."
+    )
+    header_seconds: float = _setting(10.0, "Seconds a client may take for a request's header.")
+    body_seconds: float = _setting(
+        60.0, "Seconds a client may take for a body; then it must have come at 10 KiB a second."
+    )
 
     # Messages that wait.
 

@@ -20,7 +20,6 @@ import httpx
 import pyarrow
 import pyarrow.parquet
 import pytest
-import uvicorn
 from prometheus_client import CollectorRegistry, Counter
 
 from sensorstream.alerts.feed import AlertFeed
@@ -63,7 +62,7 @@ from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Alert, Message, Provenance
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
-from sensorstream.server.main import create_app
+from sensorstream.server.listening import Server
 from sensorstream.settings import ServerSettings, Settings
 from sensorstream.spark.jobs.protocol import JobText
 from sensorstream.sparql.algebra import Ask, Select
@@ -383,10 +382,7 @@ def listen() -> Callable[[Application], Iterator[str]]:
     """Serve an application from a thread by uvicorn, on a free port."""
 
     def run(application: Application) -> Iterator[str]:
-        config = uvicorn.Config(
-            create_app(application), log_level="critical", timeout_graceful_shutdown=5
-        )
-        server = uvicorn.Server(config)
+        server = Server(application)
         with socket.create_server(("127.0.0.1", 0)) as listener:
             thread = threading.Thread(target=server.run, args=([listener],))
             thread.start()
@@ -395,12 +391,16 @@ def listen() -> Callable[[Application], Iterator[str]]:
                 assert time.monotonic() < deadline, "the server did not start"
                 time.sleep(0.005)
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-            application.alert_feed.close()
-            application.queries.feed.close()
             server.should_exit = True
             thread.join()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def in_memory() -> Callable[[], Application]:
+    """Makes applications in memory."""
+    return MemoryApplication
 
 
 @pytest.fixture(scope="session")
