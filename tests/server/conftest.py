@@ -26,10 +26,11 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
-from sensorstream.app.application import Application, InForce, Part, ServedOntology
+from sensorstream.app.application import Application, InForce, ServedOntology
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
+from sensorstream.app.readiness import Part
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.window_view import IndividualView, WindowView
@@ -182,9 +183,11 @@ class MemoryApplication(Application):
         self.hooks: list[Webhook] = []
         self.table = SqlResult(("n",), ((1,),))
         self.streams_closed = 0
+        self.ended = threading.Event()
+        self.endless = 0
         self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
         self.alive = True
-        self.parts = (Part("pipeline", True), Part("history", True))
+        self.parts = (Part("pipeline", True), Part("history", True, age=0.31))
         self.registry = CollectorRegistry()
         messages = Counter("sensorstream_messages", "Messages.", registry=self.registry)
         self._count = messages.inc
@@ -258,6 +261,9 @@ class MemoryApplication(Application):
         return replace(self.sql(text), columns=("archived",))
 
     def sql(self, text: str) -> SqlResult:
+        if "endless" in text:
+            self.endless += 1
+            self.ended.wait(60)
         if "broken" in text:
             raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
         if "away" in text:
