@@ -90,4 +90,4 @@ def _run(application: Application, listener: socket.socket, host: str) -> None:
     from sensorstream.server.listening import Server
 
     url = base_url(host, listener.getsockname()[1])
-    Server(application, on_ready=lambda: click.echo(f"listening on {url}")).run([listener])
+    Server(application, host, on_ready=lambda: click.echo(f"listening on {url}")).run([listener])

@@ -30,13 +30,20 @@ class _Config(uvicorn.Config):
 
 
 class Server(uvicorn.Server):
-    """Serves one application; closes its event streams when it stops."""
+    """Serves one application; closes its event streams when it stops.
+
+    ``host`` is the address of the socket; by default server.host of the settings.
+    """
 
     def __init__(
-        self, application: Application, *, on_ready: Callable[[], None] = lambda: None
+        self,
+        application: Application,
+        host: str | None = None,
+        *,
+        on_ready: Callable[[], None] = lambda: None,
     ) -> None:
         config = _Config(
-            create_app(application),
+            create_app(application, host),
             loop="uvloop",
             http=Guarded,
             ws="none",

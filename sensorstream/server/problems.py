@@ -69,12 +69,14 @@ _CONTRADICTIONS: Final = (errors.Inconsistent, errors.OntologyConflict)
 # Errors of HTTP itself, by status.
 _HTTP_CODES: Final[Mapping[int, str]] = {
     400: "bad-request",
+    403: "forbidden",
     404: "not-found",
     405: "method-not-allowed",
     406: "not-acceptable",
     408: "request-timeout",
     413: errors.MessageTooLarge.code,
     415: "unsupported-media-type",
+    421: "misdirected-request",
     422: "invalid-request",
     431: "header-too-large",
     500: "internal",
