@@ -223,6 +223,12 @@ class ServerSettings:
 
     host: str = _setting("127.0.0.1", "The address to listen on.")
     port: int = _setting(8080, "The port to listen on; 0 takes a free one.")
+    names: tuple[str, ...] = _setting(
+        (), "Host names by which clients reach it; empty: on a loopback address its own, else all."
+    )
+    origins: tuple[str, ...] = _setting(
+        (), "Web sites whose pages may use it, such as https://map.example.org."
+    )
     max_message_bytes: int = _setting(1_048_576, "The largest message accepted, in bytes.")
     max_depth: int = _setting(64, "The deepest nesting of elements accepted.")
 
@@ -238,6 +244,13 @@ class LimitSettings:
     # The journal.
 
     # Connections.
+    connections: int = _setting(
+        0, "Connections of clients at once; 0: as many as the open files allow, less a reserve."
+    )
+    header_seconds: float = _setting(10.0, "Seconds a client may take for a request's header.")
+    body_seconds: float = _setting(
+        60.0, "Seconds a client may take for a body; then it must have come at 10 KiB a second."
+    )
 
     # Messages that wait.
 

@@ -30,6 +30,7 @@ from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, silent
+from sensorstream.app.readiness import Check, HistoryProbe, Part
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
@@ -82,15 +83,6 @@ _MOST_SOURCES: Final = 10_000
 """The most names of sources that are kept for the notes on queries."""
 _CONNECTIONS: Final = 4
 """Database connections for the outbox, lists of alerts and the like; the writer has its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of the system and whether it can do its work."""
-
-    name: str
-    ready: bool
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +214,11 @@ class Application:
             clock,
         )
         stack.callback(self.jobs.close)
+        probe = HistoryProbe(lambda: self.url)
+        stack.callback(probe.close)
+        self._history = Check("history", probe, clock.counter)
+        self._history.start()
+        stack.callback(self._history.stop)
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
@@ -561,9 +558,9 @@ class Application:
         return self._pipeline.failure is None
 
     def ready(self) -> Sequence[Part]:
-        """Every part and whether it can do its work now."""
+        """Every part and whether it can do its work; waits for none of them."""
         failure, trouble = self._pipeline.failure, self._pipeline.trouble
-        history = self._check("history", lambda: self.alerts(1))
+        history = self._history.latest()
         away = self._engine.degraded
         return (
             Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
@@ -581,13 +578,6 @@ class Application:
         if self._news is not None:
             position = self._news.position
             yield Part("spark", ready=True, detail="" if position is None else str(position))
-
-    def _check(self, name: str, probe: Callable[[], object]) -> Part:
-        try:
-            probe()
-        except Exception as error:
-            return Part(name, ready=False, detail=str(error))
-        return Part(name, ready=True)
 
     def _check_here(self, what: str, way_out: str = "ask history") -> None:
         if self._elsewhere:

@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 
 _TURN: Final = 0.0005
 """Seconds that a thread may keep the interpreter while another one waits for it."""
-_IDLE: Final = 75
-"""Seconds that an unused connection stays open: longer than the minute between two reports."""
 _SOON: Final = 1.0
 """Seconds after which a piece of the start is told."""
-_FAREWELL: Final = 10
-"""Seconds that running requests get when the server stops."""
 
 
 @click.command("serve")
@@ -91,28 +87,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _run(application: Application, listener: socket.socket, host: str) -> None:
-    import uvicorn
+    from sensorstream.server.listening import Server
 
-    from sensorstream.server.main import create_app
-
-    class Server(uvicorn.Server):
-        """Prints the address when it is ready, and closes event streams when it stops."""
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            click.echo(f"listening on {base_url(host, listener.getsockname()[1])}")
-
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            application.alert_feed.close()
-            application.queries.feed.close()
-            await super().shutdown(sockets)
-
-    config = uvicorn.Config(
-        create_app(application),
-        lifespan="off",
-        log_config=None,
-        server_header=False,
-        timeout_graceful_shutdown=_FAREWELL,
-        timeout_keep_alive=_IDLE,
-    )
-    Server(config).run([listener])
+    url = base_url(host, listener.getsockname()[1])
+    Server(application, host, on_ready=lambda: click.echo(f"listening on {url}")).run([listener])

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from sensorstream import errors
 from sensorstream.errors import Contradiction, Position, SensorStreamError
@@ -68,12 +69,16 @@ _CONTRADICTIONS: Final = (errors.Inconsistent, errors.OntologyConflict)
 # Errors of HTTP itself, by status.
 _HTTP_CODES: Final[Mapping[int, str]] = {
     400: "bad-request",
+    403: "forbidden",
     404: "not-found",
     405: "method-not-allowed",
     406: "not-acceptable",
+    408: "request-timeout",
     413: errors.MessageTooLarge.code,
     415: "unsupported-media-type",
+    421: "misdirected-request",
     422: "invalid-request",
+    431: "header-too-large",
     500: "internal",
     503: "unavailable",
 }
@@ -204,7 +209,12 @@ def install(app: FastAPI) -> None:
         detail = "; ".join(f"{each['where']}: {each['message']}" for each in places)
         return respond(http_problem(422, detail), more={"errors": places})
 
+    @app.exception_handler(ClientDisconnect)
+    async def away(_request: Request, _error: ClientDisconnect) -> JSONResponse:
+        # Nobody gets this answer: the client left, or was too slow, before its body was here.
+        return respond(http_problem(408))
+
     @app.exception_handler(Exception)
     async def defect(_request: Request, _error: Exception) -> JSONResponse:
-        # Starlette raises the error again after this answer, and uvicorn logs it.
-        return respond(unexpected())
+        # Starlette raises the error again after this answer; uvicorn logs it and closes.
+        return respond(unexpected(), {"Connection": "close"})
