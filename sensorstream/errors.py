@@ -37,6 +37,8 @@
     ├── ArchiveError             a file of the archive, or what is to become one
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
+    │   └── Busy                 too much waits already
+    ├── TooFast                  more than a client may send in that time
     ├── WebhookError             a webhook that cannot be registered
     │   └── UnknownWebhook       a webhook that does not exist
     ├── MissingExtra             an optional part of the package is not installed
@@ -364,6 +366,30 @@ class Unavailable(SensorStreamError):
     """The system is stopping, overloaded or broken; the message may be sent again later."""
 
     code = "unavailable"
+
+
+class Busy(Unavailable):
+    """Too much waits already; ``retry_after`` is in seconds."""
+
+    code = "busy"
+
+    def __init__(
+        self, message: str, *, position: Position | None = None, retry_after: float = 1.0
+    ) -> None:
+        super().__init__(message, position=position)
+        self.retry_after = retry_after
+
+
+class TooFast(SensorStreamError):
+    """A client sends more than it may in that time; ``retry_after`` is in seconds."""
+
+    code = "too-fast"
+
+    def __init__(
+        self, message: str, *, position: Position | None = None, retry_after: float = 1.0
+    ) -> None:
+        super().__init__(message, position=position)
+        self.retry_after = retry_after
 
 
 class MissingExtra(SensorStreamError):

@@ -30,12 +30,14 @@ from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, silent
+from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import Check, HistoryProbe, Part
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.standing import present
 from sensorstream.app.stream_time import StreamTime
+from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import (
     Deployment,
@@ -183,12 +185,14 @@ class Application:
             clock=clock,
             metrics=self._metrics,
             checkpoint_every=settings.history.checkpoint_every,
+            limits=settings.limits,
             on_commit=self._announce,
             publish=log.publish,
             reopen=self._open_store,
             elsewhere=None if time is None else time.due,
         )
         self._sources = set(settings.sources)
+        self.rates = Rates(settings.limits.rate)
         self.queries = Queries(
             machine.engine,
             self._pipeline,
@@ -297,19 +301,25 @@ class Application:
     def metrics(self) -> CollectorRegistry:
         return self._metrics.registry
 
-    def submit(self, content: bytes, source: str) -> Future[Outcome]:
+    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
         """Take one message in; see :meth:`.Pipeline.submit`."""
         if len(self._sources) < _MOST_SOURCES:
             self._sources.add(source)
-        return self._pipeline.submit(content, source)
+        return self._pipeline.submit(content, source, sender)
 
     def take(
-        self, content: bytes, source: str, origin: str = "", *, repeated: bool = True
+        self,
+        content: bytes,
+        source: str,
+        origin: str = "",
+        *,
+        repeated: bool = True,
+        sender: Sender = HERE,
     ) -> Future[Outcome]:
         """Take a message of an input in; see :meth:`.Pipeline.take`."""
         if len(self._sources) < _MOST_SOURCES:
             self._sources.add(source)
-        return self._pipeline.take(content, source, origin, repeated=repeated)
+        return self._pipeline.take(content, source, origin, repeated=repeated, sender=sender)
 
     def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
         """Tell further parts in :meth:`ready`."""

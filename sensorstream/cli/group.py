@@ -25,6 +25,7 @@ from sensorstream.errors import (
     SensorStreamError,
     ServerUnreachable,
     SparkError,
+    TooFast,
     TooManyJobs,
     Unavailable,
 )
@@ -78,6 +79,7 @@ SYSTEM_FAILURES: Final = (
     ReasonerError,
     ServerUnreachable,
     SparkError,
+    TooFast,
     TooManyJobs,
     Unavailable,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
@@ -51,6 +52,8 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.HistoryError: (503, "The persistent knowledge base failed"),
     errors.ArchiveError: (503, "The archive failed"),
     errors.Unavailable: (503, "Not now"),
+    errors.Busy: (503, "Too much waits already"),
+    errors.TooFast: (429, "Too many messages"),
     errors.InternalFault: (500, "A fault of the server"),
     errors.NotIncremental: (422, "The query cannot run continuously"),
     errors.SparkError: (503, "Spark failed"),
@@ -170,6 +173,13 @@ def unexpected() -> Problem:
     return http_problem(500, "An unexpected error happened; the server's log has the details.")
 
 
+def later(error: SensorStreamError) -> str:
+    """``Retry-After``: the seconds after which a request may be sent again; "": it need not be."""
+    if isinstance(error, errors.Busy | errors.TooFast):
+        return str(max(1, math.ceil(error.retry_after)))
+    return "1" if problem_of(error).status in (429, 503) else ""
+
+
 def respond(
     problem: Problem,
     headers: Mapping[str, str] | None = None,
@@ -190,7 +200,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(SensorStreamError)
     async def own(_request: Request, error: SensorStreamError) -> JSONResponse:
         problem = problem_of(error)
-        return respond(problem, {"Retry-After": "1"} if problem.status in (429, 503) else None)
+        return respond(problem, {"Retry-After": later(error)} if later(error) else None)
 
     @app.exception_handler(HTTPException)
     async def http(_request: Request, error: HTTPException) -> JSONResponse:

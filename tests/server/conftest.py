@@ -30,9 +30,11 @@ from sensorstream.app.application import Application, InForce, ServedOntology
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
+from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import Part
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.window_view import IndividualView, WindowView
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status, Timings
@@ -171,6 +173,7 @@ class MemoryApplication(Application):
             Path("sensorstream.toml"), server=ServerSettings(max_message_bytes=4096)
         )
         self.alert_feed = AlertFeed()
+        self.rates = Rates(0)
         self.queries = NoQueries()
         self._elsewhere = False
         self._individuals = OneIndividual()
@@ -203,7 +206,7 @@ class MemoryApplication(Application):
     def metrics(self) -> CollectorRegistry:
         return self.registry
 
-    def submit(self, content: bytes, source: str) -> Future[Outcome]:
+    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         try:
             future.set_result(self._process(content, source))
