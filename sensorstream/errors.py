@@ -34,9 +34,11 @@
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
     │   └── DamagedCheckpoint    a state that was kept and cannot be read
+    ├── JournalError             an entry of the journal that is not there, or cannot be skipped
     ├── ArchiveError             a file of the archive, or what is to become one
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
+    ├── Overrun                  stopped, for it took more than a limit of the settings allows
     ├── WebhookError             a webhook that cannot be registered
     │   └── UnknownWebhook       a webhook that does not exist
     ├── MissingExtra             an optional part of the package is not installed
@@ -348,6 +350,12 @@ class DamagedCheckpoint(HistoryError):
     code = "checkpoint-damaged"
 
 
+class JournalError(SensorStreamError):
+    """An entry of the journal that is not there, or cannot be skipped."""
+
+    code = "journal"
+
+
 class ArchiveError(SensorStreamError):
     """The archive, or a folder to fill history from, cannot be read or written."""
 
@@ -364,6 +372,12 @@ class Unavailable(SensorStreamError):
     """The system is stopping, overloaded or broken; the message may be sent again later."""
 
     code = "unavailable"
+
+
+class Overrun(SensorStreamError):
+    """It took more time, memory or rows than a limit of the settings allows, and was stopped."""
+
+    code = "overrun"
 
 
 class MissingExtra(SensorStreamError):
