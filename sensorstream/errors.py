@@ -34,11 +34,13 @@
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
     │   └── DamagedCheckpoint    a state that was kept and cannot be read
+    ├── JournalError             an entry of the journal that is not there, or cannot be skipped
     ├── ArchiveError             a file of the archive, or what is to become one
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
     │   └── Busy                 too much waits already
     ├── TooFast                  more than a client may send in that time
+    ├── Overrun                  stopped, for it took more than a limit of the settings allows
     ├── WebhookError             a webhook that cannot be registered
     │   └── UnknownWebhook       a webhook that does not exist
     ├── MissingExtra             an optional part of the package is not installed
@@ -350,6 +352,12 @@ class DamagedCheckpoint(HistoryError):
     code = "checkpoint-damaged"
 
 
+class JournalError(SensorStreamError):
+    """An entry of the journal that is not there, or cannot be skipped."""
+
+    code = "journal"
+
+
 class ArchiveError(SensorStreamError):
     """The archive, or a folder to fill history from, cannot be read or written."""
 
@@ -390,6 +398,12 @@ class TooFast(SensorStreamError):
     ) -> None:
         super().__init__(message, position=position)
         self.retry_after = retry_after
+
+
+class Overrun(SensorStreamError):
+    """It took more time, memory or rows than a limit of the settings allows, and was stopped."""
+
+    code = "overrun"
 
 
 class MissingExtra(SensorStreamError):

@@ -242,6 +242,11 @@ class LimitSettings:
     # The engine.
 
     # The journal.
+    entry_seconds: float = _setting(
+        60.0,
+        "Seconds one entry of the journal may take; then /healthz fails, and after twice as many "
+        "the server ends, to be started again.",
+    )
 
     # Connections.
     connections: int = _setting(

@@ -23,6 +23,7 @@ from sensorstream.alerts.targets import check_target
 from sensorstream.analysis import Known
 from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
+from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
 from sensorstream.app.jobs import Jobs
@@ -35,6 +36,7 @@ from sensorstream.app.readiness import Check, HistoryProbe, Part
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.skipping import skip_deadly
 from sensorstream.app.standing import present
 from sensorstream.app.stream_time import StreamTime
 from sensorstream.app.waiting import HERE, Sender
@@ -109,12 +111,18 @@ class Application:
     """What server and command line see of a deployment. Thread-safe."""
 
     def __init__(
-        self, settings: Settings, clock: Clock, stack: ExitStack, progress: Progress
+        self,
+        settings: Settings,
+        clock: Clock,
+        stack: ExitStack,
+        progress: Progress,
+        in_work: InWork,
     ) -> None:
         """Use :meth:`open`."""
         self.settings = settings
         self.alert_feed = AlertFeed()
         self._clock = clock
+        self._in_work = in_work
         self._stack = stack
         self._metrics = Metrics()
         self._probes: list[Callable[[], Sequence[Part]]] = []
@@ -132,13 +140,16 @@ class Application:
         stack.callback(store.close)
         claim(self.url, runner_of(deployment))
         start = Start(store.last_seq()) if self._elsewhere else find_start(store)
+        death = None if self._elsewhere else in_work.open()
+        if death is not None and skip_deadly(death, store, start, clock.now()):
+            in_work.forget()
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
         deployment, put = in_force(deployment, store, start.seq)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
         progress(f"starting the reasoner (profile {settings.reasoning.profile})")
-        machine = build_machine(deployment, clock.counter)
+        machine = build_machine(deployment, clock.counter, turn=in_work.turn_to)
         stack.callback(machine.engine.close)
         self._engine = machine.engine
         self._snapshot = machine.snapshot
@@ -161,6 +172,7 @@ class Application:
                 log.publish,
                 clock.now(),
                 lambda done: progress(rebuilding, f"{done} of {entries} entries"),
+                in_work,
             )
         progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
@@ -190,6 +202,7 @@ class Application:
             publish=log.publish,
             reopen=self._open_store,
             elsewhere=None if time is None else time.due,
+            in_work=in_work,
         )
         self._sources = set(settings.sources)
         self.rates = Rates(settings.limits.rate)
@@ -249,17 +262,23 @@ class Application:
 
     @classmethod
     def open(
-        cls, settings: Settings, clock: Clock | None = None, progress: Progress = silent
+        cls,
+        settings: Settings,
+        clock: Clock | None = None,
+        progress: Progress = silent,
+        in_work: InWork | None = None,
     ) -> Application:
         """Start everything: history, recovery from the journal, pipeline, deliveries.
 
-        ``progress`` is told what goes on.
+        ``progress`` is told what goes on, ``in_work`` which entry of the journal is being applied.
 
         Raises:
             SensorStreamError: invalid settings, ontology or rules, or a part does not start.
         """
         with ExitStack() as stack:
-            application = cls(settings, clock or SystemClock(), stack, progress)
+            application = cls(
+                settings, clock or SystemClock(), stack, progress, in_work or InWork()
+            )
             application._stack = stack.pop_all()
             return application
 
@@ -563,9 +582,15 @@ class Application:
         """How many messages wait for earlier ones."""
         return self._engine.held
 
+    def ailment(self) -> str:
+        """Why the process has to be restarted; empty: it need not. Waits for nothing."""
+        if self._pipeline.failure is not None:
+            return "the pipeline has stopped"
+        return self._in_work.longer_than(self.settings.limits.entry_seconds)
+
     def healthy(self) -> bool:
-        """Whether the pipeline runs; if False, the process has to be restarted."""
-        return self._pipeline.failure is None
+        """Whether the process can go on; if False, it has to be restarted."""
+        return not self.ailment()
 
     def ready(self) -> Sequence[Part]:
         """Every part and whether it can do its work; waits for none of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import signal
 import socket
@@ -57,12 +58,19 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     with bind(host, settings.server.port if port is None else port) as listener:
         from sensorstream.app.application import Application
         from sensorstream.app.collector import spare_what_stays
+        from sensorstream.app.in_work import InWork
+        from sensorstream.app.watchdog import Watchdog
         from sensorstream.cli.lasting import lasting
         from sensorstream.inputs.inputs import Inputs
 
+        faulthandler.enable()
+        in_work = InWork(settings.history.folder / "in-work")
         with ExitStack() as stack:
+            stack.enter_context(Watchdog(in_work, settings.limits.entry_seconds))
             with lasting("starting", after=_SOON) as say:
-                application = stack.enter_context(Application.open(settings, progress=say))
+                application = stack.enter_context(
+                    Application.open(settings, progress=say, in_work=in_work)
+                )
                 say("starting the inputs")
                 stack.enter_context(Inputs(application))
             spare_what_stays()

@@ -268,6 +268,16 @@ class PostgresStore:
             )
             return frozenset(row[0] for row in cursor)
 
+    def departed(self, stays: Collection[int]) -> frozenset[int]:
+        """Those of some stays that have ended.
+
+        Raises:
+            HistoryError: the stays cannot be read.
+        """
+        with self._transaction("cannot read the stays") as cursor:
+            cursor.execute("select stay from store.stays where stay = any(%s)", (list(stays),))
+            return frozenset(row[0] for row in cursor)
+
     def record_ontology(self, version: OntologyVersion) -> bool:
         """Record that an ontology is in force, unless it is the one that was in force already.
 
@@ -576,7 +586,8 @@ def _set_statuses(cursor: extensions.cursor, effects: Effects) -> None:
         return
     known = execute_values(
         cursor,
-        "update store.messages m set status = v.status, reason = v.reason, "
+        # Why an entry is skipped was written down before.
+        "update store.messages m set status = v.status, reason = coalesce(v.reason, m.reason), "
         "contradiction = v.contradiction, degraded = v.degraded "
         "from (values %s) as v (seq, status, reason, contradiction, degraded) "
         "where m.seq = v.seq returning m.seq",
@@ -603,7 +614,7 @@ def _settle(cursor: extensions.cursor, effects: Effects) -> None:
     if effects.settled:
         execute_values(
             cursor,
-            "update store.messages m set status = v.status, reason = v.reason, "
+            "update store.messages m set status = v.status, reason = coalesce(v.reason, m.reason), "
             "contradiction = v.contradiction "
             "from (values %s) as v (id, status, reason, contradiction) where m.id = v.id",
             [

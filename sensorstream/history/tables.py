@@ -66,13 +66,15 @@ messages: Final = Table(
     Index("messages_ontology_idx", "seq", postgresql_where=text("kind = 'ontology'::text")),
     Index("messages_others_idx", "seq", postgresql_where=text("kind <> 'message'::text")),
     CheckConstraint(
-        "status in ('accepted', 'partial', 'unmatched', 'rejected', 'held', 'late')", name="status"
+        "status in ('accepted', 'partial', 'unmatched', 'rejected', 'held', 'late', 'skipped')",
+        name="status",
     ),
     Index(
         "messages_quarantine_idx",
         "seq",
         postgresql_where=text(
-            "status = ANY (ARRAY['unmatched'::text, 'partial'::text, 'rejected'::text])"
+            "status = ANY (ARRAY['unmatched'::text, 'partial'::text, 'rejected'::text, "
+            "'skipped'::text])"
         ),
     ),
 )

@@ -48,9 +48,9 @@ def router(application: Application) -> APIRouter:
     @routes.get("/healthz", summary="Is it alive?", responses={200: {"model": AliveBody}})
     async def healthz() -> JSONResponse:
         """503 means: restart me."""
-        if application.healthy():
-            return JSONResponse({"status": "alive", "held": application.held()})
-        return respond(http_problem(503, "the pipeline has stopped"))
+        if ailment := application.ailment():
+            return respond(http_problem(503, ailment))
+        return JSONResponse({"status": "alive", "held": application.held()})
 
     @routes.get("/readyz", summary="Can it work?", responses={200: {"model": ReadyBody}})
     async def readyz() -> JSONResponse:
