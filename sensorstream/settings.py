@@ -228,6 +228,31 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """``[http]``: who may do what over HTTP; see docs/security.md."""
+
+    keys: bool = _setting(
+        False, "Whether requests need a key ('sensorstream keys') or a token of http.issuer."
+    )
+    certificate: Path | None = _setting(
+        None, "The certificate chain (PEM) of HTTPS; empty serves HTTP without TLS."
+    )
+    private_key: Path | None = _setting(
+        None, "The private key (PEM) of the certificate; empty: it is in the same file."
+    )
+    issuer: str = _setting(
+        "", "The address of an OpenID provider, whose tokens are accepted beside keys."
+    )
+    audience: str = _setting("", "What the tokens' claim 'aud' must name: this server.")
+    roles_claim: str = _setting(
+        "roles", "The claim with the roles of a token; 'a.b' is the claim b within a."
+    )
+    roles: tuple[str, ...] = _setting(
+        (), "The role of each value of the claim, as 'value = role'; empty: values are roles."
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class LimitSettings:
     """``[limits]``: what one client, one message or one query may take."""
 
@@ -240,6 +265,9 @@ class LimitSettings:
     # Connections.
 
     # Messages that wait.
+
+    # The audit log.
+    audit_days: int = _setting(365, "Days that the audit log of changes is kept.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +319,7 @@ class Settings:
     history: HistorySettings = HistorySettings()
     archive: ArchiveSettings = ArchiveSettings()
     server: ServerSettings = ServerSettings()
+    http: HttpSettings = HttpSettings()
     limits: LimitSettings = LimitSettings()
     webhooks: WebhookSettings = WebhookSettings()
     spark: SparkSettings = SparkSettings()
@@ -319,6 +348,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "history": HistorySettings,
     "archive": ArchiveSettings,
     "server": ServerSettings,
+    "http": HttpSettings,
     "limits": LimitSettings,
     "webhooks": WebhookSettings,
     "spark": SparkSettings,

@@ -10,6 +10,7 @@ from prometheus_client.exposition import choose_encoder
 from pydantic import BaseModel
 
 from sensorstream.app.application import Application
+from sensorstream.server.access import user_of
 from sensorstream.server.problems import http_problem, respond
 
 
@@ -46,9 +47,16 @@ def router(application: Application) -> APIRouter:
         return respond(http_problem(503, "the pipeline has stopped"))
 
     @routes.get("/readyz", summary="Can it work?", responses={200: {"model": ReadyBody}})
-    def readyz() -> JSONResponse:
-        """503 means: send me no messages now; the problem's `parts` say which part and why."""
+    def readyz(request: Request) -> JSONResponse:
+        """503 means: send me no messages now; the problem's `parts` say which part and why.
+
+        Where keys are needed, `parts` is empty for who shows none.
+        """
         states = application.ready()
+        if not user_of(request).roles:
+            if all(each.ready for each in states):
+                return JSONResponse({"status": "ready", "parts": {}})
+            return respond(http_problem(503, "not ready"), more={"parts": {}})
         parts = {each.name: {"ready": each.ready, "detail": each.detail} for each in states}
         waiting = [each.name for each in states if not each.ready]
         if not waiting:

@@ -15,6 +15,7 @@ from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import MessageTooLarge, SensorStreamError
 from sensorstream.model.timeline import Timeline
+from sensorstream.server.access import check_source
 from sensorstream.server.answers import OutcomeBody, outcome_answer
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.problems import ProblemBody, problem_of
@@ -62,6 +63,7 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
 
         Where the engines run on Spark: answers 202 when the message is in the journal.
         """
+        check_source(request, source)
         _check_xml(request.headers.get("content-type", ""))
         outcome = await asyncio.wrap_future(application.submit(await request.body(), source))
         return JSONResponse(
@@ -82,6 +84,7 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
 
         The body is a JSON array of strings, or one JSON string a line (NDJSON).
         """
+        check_source(request, source)
         texts = _batch(await request.body(), request.headers.get("content-type", ""))
         entered = [_enter(application, text, source, max_message_bytes) for text in texts]
         results = [await _entry(each, application.timeline) for each in entered]
