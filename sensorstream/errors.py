@@ -41,6 +41,10 @@
     │   └── Busy                 too much waits already
     ├── TooFast                  more than a client may send in that time
     ├── Overrun                  stopped, for it took more than a limit of the settings allows
+    ├── AccessError              who asks may not do this
+    │   ├── Unauthenticated      no key or token was shown, or it is not valid
+    │   └── Forbidden            the key or token has no role that may do this
+    ├── UnknownKey               a key that does not exist
     ├── WebhookError             a webhook that cannot be registered
     │   └── UnknownWebhook       a webhook that does not exist
     ├── MissingExtra             an optional part of the package is not installed
@@ -410,6 +414,30 @@ class MissingExtra(SensorStreamError):
     """An optional part of the package is not installed; the message says how to install it."""
 
     code = "missing-extra"
+
+
+class AccessError(SensorStreamError):
+    """Who asks may not do this."""
+
+    code = "access"
+
+
+class Unauthenticated(AccessError):
+    """No key or token was shown, or the one that was is not valid."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(AccessError):
+    """The key or token is valid, but has no role that may do this."""
+
+    code = "forbidden"
+
+
+class UnknownKey(SensorStreamError):
+    """No key has this name or beginning."""
+
+    code = "unknown-key"
 
 
 class WebhookError(SensorStreamError):

@@ -234,6 +234,31 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """``[http]``: who may do what over HTTP; see docs/security.md."""
+
+    keys: bool = _setting(
+        False, "Whether requests need a key ('sensorstream keys') or a token of http.issuer."
+    )
+    certificate: Path | None = _setting(
+        None, "The certificate chain (PEM) of HTTPS; empty serves HTTP without TLS."
+    )
+    private_key: Path | None = _setting(
+        None, "The private key (PEM) of the certificate; empty: it is in the same file."
+    )
+    issuer: str = _setting(
+        "", "The address of an OpenID provider, whose tokens are accepted beside keys."
+    )
+    audience: str = _setting("", "What the tokens' claim 'aud' must name: this server.")
+    roles_claim: str = _setting(
+        "roles", "The claim with the roles of a token; 'a.b' is the claim b within a."
+    )
+    roles: tuple[str, ...] = _setting(
+        (), "The role of each value of the claim, as 'value = role'; empty: values are roles."
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class LimitSettings:
     """``[limits]``: what one client, one message or one query may take."""
 
@@ -261,6 +286,9 @@ class LimitSettings:
     waiting_messages: int = _setting(10_000, "Messages that may wait for the engine.")
     waiting_bytes: int = _setting(268_435_456, "Bytes of all messages that wait for the engine.")
     rate: float = _setting(0.0, "Messages a second that an address may send; 0: no limit.")
+
+    # The audit log.
+    audit_days: int = _setting(365, "Days that the audit log of changes is kept.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +340,7 @@ class Settings:
     history: HistorySettings = HistorySettings()
     archive: ArchiveSettings = ArchiveSettings()
     server: ServerSettings = ServerSettings()
+    http: HttpSettings = HttpSettings()
     limits: LimitSettings = LimitSettings()
     webhooks: WebhookSettings = WebhookSettings()
     spark: SparkSettings = SparkSettings()
@@ -340,6 +369,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "history": HistorySettings,
     "archive": ArchiveSettings,
     "server": ServerSettings,
+    "http": HttpSettings,
     "limits": LimitSettings,
     "webhooks": WebhookSettings,
     "spark": SparkSettings,

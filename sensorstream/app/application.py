@@ -21,6 +21,7 @@ from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
 from sensorstream.analysis import Known
+from sensorstream.app.access import Access
 from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.in_work import InWork
@@ -59,8 +60,10 @@ from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.live import Present
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.run import Limits, answered, plan_of
+from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.journal_rows import journal_rows
+from sensorstream.history.keys import PostgresKeys
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
@@ -177,6 +180,15 @@ class Application:
         progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
         self._install_views()
+        self.access = Access(
+            PostgresKeys(database),
+            PostgresAuditLog(database),
+            clock,
+            needed=settings.http.keys,
+            audit_days=settings.limits.audit_days,
+        )
+        self.access.start()
+        stack.callback(self.access.stop)
         self._outbox = PostgresOutbox(database)
         self._dispatcher = WebhookDispatcher(
             self._outbox,

@@ -62,6 +62,8 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "spark": "Ask the history many questions in one Spark; let Spark start sooner.",
         "replay": "Show which alerts other semantic rules would have raised.",
         "rereason": "Compute anew what is inferred in history, with the ontology in force now.",
+        "keys": "Make, list, revoke and replace the API keys of a deployment.",
+        "audit": "Show who changed what on a running server.",
         "db": "Tell other programs how to reach the history's PostgreSQL.",
         "archive": "Move old history out of PostgreSQL into Parquet files.",
         "erase": "Erase an individual from journal, history, alerts and archive.",

@@ -345,3 +345,33 @@ engines: Final = Table(
         for name in ("received", "moved", "present")
     ),
 )
+
+keys: Final = Table(
+    "keys",
+    metadata,
+    # The beginning of the key, which is not secret; of the rest only the SHA-256 is kept.
+    Column("prefix", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("roles", ARRAY(Text), nullable=False),
+    Column("sources", ARRAY(Text)),
+    Column("created_at", _MOMENT, nullable=False),
+    Column("expires_at", _MOMENT),
+    Column("revoked_at", _MOMENT),
+    Column("used_at", _MOMENT),
+)
+
+audit: Final = Table(
+    "audit",
+    metadata,
+    Column("seq", BigInteger, Identity(always=True), primary_key=True),
+    Column("at", _MOMENT, nullable=False),
+    # What "who" is: anonymous, key, token or command.
+    Column("kind", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("status", Integer, nullable=False),
+    Index("audit_at_idx", "at"),
+)

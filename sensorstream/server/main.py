@@ -13,9 +13,11 @@ from starlette.middleware.cors import CORSMiddleware
 
 from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
+from sensorstream.server.access import Guard, security_of
 from sensorstream.server.limits import BodyLimit
 from sensorstream.server.rest import (
     alerts,
+    audit,
     health,
     individuals,
     jobs,
@@ -39,6 +41,8 @@ _ENVELOPE_BYTES = 65_536
 
 
 class _Api(FastAPI):
+    issuer = ""
+
     def openapi(self) -> dict[str, Any]:
         """The description of every resource, the problem document included."""
         if self.openapi_schema is None:
@@ -48,6 +52,7 @@ class _Api(FastAPI):
             )
             parts = schema.pop("$defs", {})
             document["components"]["schemas"].update({"ProblemBody": schema, **parts})
+            security_of(document, self.issuer)
             self.openapi_schema = document
         return self.openapi_schema
 
@@ -74,7 +79,10 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
             }
         },
     )
+    app.issuer = application.settings.http.issuer
     problems.install(app)
+    # The innermost one: it must see the paths as the routes do.
+    app.add_middleware(Guard, access=application.access)
     app.add_middleware(
         BodyLimit,
         default=max_message_bytes,
@@ -110,6 +118,7 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
         rules.router(application),
         quarantine.router(application),
         queries.router(application),
+        audit.router(application),
         health.router(application),
     ):
         app.include_router(router)

@@ -22,10 +22,13 @@ import pyarrow.parquet
 import pytest
 from prometheus_client import CollectorRegistry, Counter
 
+from sensorstream.access.audit import Change
+from sensorstream.access.keys import Key
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert, Webhook
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
+from sensorstream.app.access import Access, AuditLog, Keys
 from sensorstream.app.application import Application, InForce, ServedOntology
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
@@ -69,6 +72,7 @@ from sensorstream.server.listening import Server
 from sensorstream.settings import ServerSettings, Settings
 from sensorstream.spark.jobs.protocol import JobText
 from sensorstream.sparql.algebra import Ask, Select
+from sensorstream.testing import ManualClock
 
 EX = "http://example.org/"
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -112,6 +116,41 @@ class NoQueries(Queries):
 
     def end_record(self, name: str) -> None:
         self.view(name)
+
+
+class MemoryKeys(Keys):
+    """Keys in a list."""
+
+    def __init__(self) -> None:
+        self.kept: list[Key] = []
+        self.uses: dict[str, datetime] = {}
+
+    def all(self) -> Sequence[Key]:
+        return list(self.kept)
+
+    def used(self, when: dict[str, datetime]) -> None:
+        self.uses.update(when)
+
+
+class MemoryAuditLog(AuditLog):
+    """Changes in a list."""
+
+    def __init__(self) -> None:
+        self.kept: list[Change] = []
+
+    def add(self, change: Change) -> None:
+        self.kept.append(replace(change, seq=len(self.kept) + 1))
+
+    def before(self, seq: int | None, limit: int) -> Sequence[Change]:
+        older = (each for each in reversed(self.kept) if seq is None or each.seq < seq)
+        return list(itertools.islice(older, limit))
+
+    def forget(self, before: datetime) -> None:
+        self.kept = [each for each in self.kept if each.at >= before]
+
+
+def open_to_all() -> Access:
+    return Access(MemoryKeys(), MemoryAuditLog(), ManualClock(NOW), needed=False, audit_days=1)
 
 
 class OneIndividual(Individuals):
@@ -174,6 +213,7 @@ class MemoryApplication(Application):
         )
         self.alert_feed = AlertFeed()
         self.rates = Rates(0)
+        self.access = open_to_all()
         self.queries = NoQueries()
         self._elsewhere = False
         self._individuals = OneIndividual()

@@ -12,6 +12,7 @@ from prometheus_client.exposition import choose_encoder
 from pydantic import BaseModel, Field
 
 from sensorstream.app.application import Application
+from sensorstream.server.access import user_of
 from sensorstream.server.problems import http_problem, respond
 
 _AT_ONCE: Final = 2
@@ -53,9 +54,16 @@ def router(application: Application) -> APIRouter:
         return JSONResponse({"status": "alive", "held": application.held()})
 
     @routes.get("/readyz", summary="Can it work?", responses={200: {"model": ReadyBody}})
-    async def readyz() -> JSONResponse:
-        """503 means: send me no messages now; the problem's `parts` say which part and why."""
+    async def readyz(request: Request) -> JSONResponse:
+        """503 means: send me no messages now; the problem's `parts` say which part and why.
+
+        Where keys are needed, `parts` is empty for who shows none.
+        """
         states = await run_sync(application.ready, limiter=own)
+        if not user_of(request).roles:
+            if all(each.ready for each in states):
+                return JSONResponse({"status": "ready", "parts": {}})
+            return respond(http_problem(503, "not ready"), more={"parts": {}})
         parts = {
             each.name: {"ready": each.ready, "detail": each.detail, "age": round(each.age, 1)}
             for each in states
