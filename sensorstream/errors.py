@@ -38,7 +38,8 @@
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
     ├── WebhookError             a webhook that cannot be registered
-    │   └── UnknownWebhook       a webhook that does not exist
+    │   ├── UnknownWebhook       a webhook that does not exist
+    │   └── UnknownDelivery      a delivery that is not kept
     ├── MissingExtra             an optional part of the package is not installed
     ├── SparkError               Spark could not be started or used
     ├── JobError                 a long question that runs beside the requests
@@ -382,6 +383,12 @@ class UnknownWebhook(WebhookError):
     """A webhook that does not exist."""
 
     code = "unknown-webhook"
+
+
+class UnknownDelivery(WebhookError):
+    """A delivery that is not kept."""
+
+    code = "unknown-delivery"
 
 
 class SparkError(SensorStreamError):

@@ -10,7 +10,7 @@ from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import HistoryError
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.message import TakeMessage
-from sensorstream.journal.notice import ReportAudit, ReportDamage
+from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportDisabled
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Record, message_id
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
@@ -27,6 +27,7 @@ KINDS: Final[tuple[type[Entry], ...]] = (
     ReadmitReasoner,
     ReportAudit,
     ReportDamage,
+    ReportDisabled,
     RegisterQuery,
     RemoveQuery,
 )

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def url(
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
         window=WindowSettings(size="10"),
         history=HistorySettings(url=new_database()),
-        webhooks=WebhookSettings(allow_private=True),
+        webhooks=WebhookSettings(allow=(ip_network("127.0.0.1/32"),)),
     )
     with Application.open(settings) as application:
         yield from listen(application)
