@@ -46,7 +46,8 @@
     │   └── Forbidden            the key or token has no role that may do this
     ├── UnknownKey               a key that does not exist
     ├── WebhookError             a webhook that cannot be registered
-    │   └── UnknownWebhook       a webhook that does not exist
+    │   ├── UnknownWebhook       a webhook that does not exist
+    │   └── UnknownDelivery      a delivery that is not kept
     ├── MissingExtra             an optional part of the package is not installed
     ├── SparkError               Spark could not be started or used
     ├── JobError                 a long question that runs beside the requests
@@ -451,6 +452,12 @@ class UnknownWebhook(WebhookError):
     """A webhook that does not exist."""
 
     code = "unknown-webhook"
+
+
+class UnknownDelivery(WebhookError):
+    """A delivery that is not kept."""
+
+    code = "unknown-delivery"
 
 
 class SparkError(SensorStreamError):

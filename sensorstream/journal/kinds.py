@@ -10,7 +10,7 @@ from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import HistoryError
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.message import TakeMessage
-from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportSkip
+from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportDisabled, ReportSkip
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Record, message_id
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
@@ -28,6 +28,7 @@ KINDS: Final[tuple[type[Entry], ...]] = (
     ReportAudit,
     ReportDamage,
     ReportSkip,
+    ReportDisabled,
     RegisterQuery,
     RemoveQuery,
 )
