@@ -45,6 +45,15 @@ def resolve(host: str, port: int) -> Sequence[str]:
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
+def place_of(url: str) -> str:
+    """Scheme and host of a webhook URL: the rest of it is often a secret."""
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL:
+        return "…"
+    return f"{parts.scheme}://{parts.netloc.decode('ascii')}/…"
+
+
 def check_target(url: str, *, allow_private: bool, resolver: Resolver = resolve) -> Target:
     """The target of a webhook, if alerts may go there.
 

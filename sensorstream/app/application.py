@@ -21,7 +21,7 @@ from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import check_target
 from sensorstream.analysis import Known
-from sensorstream.app.access import Access
+from sensorstream.app.access import Access, tokens_of
 from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.individuals import Individuals
@@ -180,6 +180,7 @@ class Application:
             clock,
             needed=settings.http.keys,
             audit_days=settings.limits.audit_days,
+            tokens=tokens_of(settings.http, clock),
         )
         self.access.start()
         stack.callback(self.access.stop)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
+from sensorstream.access.roles import Role
 from sensorstream.alerts.records import Webhook
+from sensorstream.alerts.targets import place_of
 from sensorstream.app.application import Application
 from sensorstream.errors import UnknownWebhook
+from sensorstream.server.access import user_of
 
 
 class NewWebhookBody(BaseModel):
@@ -31,7 +34,7 @@ class WebhookBody(BaseModel):
     """A registered webhook."""
 
     id: str
-    url: str
+    url: str = Field(description="scheme and host alone for who may not register webhooks")
     created_at: datetime
     queries: list[str]
 
@@ -58,24 +61,24 @@ def router(application: Application) -> APIRouter:
         status_code=201,
         responses={201: {"model": RegisteredBody}},
     )
-    def register(body: NewWebhookBody) -> JSONResponse:
+    def register(body: NewWebhookBody, request: Request) -> JSONResponse:
         """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
         webhook = application.register_webhook(body.url, body.secret, body.queries)
-        told = {**_body(webhook).model_dump(mode="json"), "secret": webhook.secret}
+        told = {**_body(webhook, request).model_dump(mode="json"), "secret": webhook.secret}
         headers = {"Location": f"/webhooks/{webhook.id}", "Cache-Control": "no-store"}
         return JSONResponse(told, status_code=201, headers=headers)
 
     @routes.get("", summary="List webhooks")
-    def list_webhooks() -> WebhooksBody:
+    def list_webhooks(request: Request) -> WebhooksBody:
         """All registered webhooks, without their secrets."""
-        return WebhooksBody(webhooks=[_body(each) for each in application.webhooks()])
+        return WebhooksBody(webhooks=[_body(each, request) for each in application.webhooks()])
 
     @routes.get("/{webhook_id}", summary="Look up a webhook")
-    def get_webhook(webhook_id: str) -> WebhookBody:
+    def get_webhook(webhook_id: str, request: Request) -> WebhookBody:
         """One registered webhook."""
         for webhook in application.webhooks():
             if webhook.id == webhook_id:
-                return _body(webhook)
+                return _body(webhook, request)
         raise _unknown(webhook_id)
 
     @routes.delete("/{webhook_id}", summary="Remove a webhook", status_code=204)
@@ -88,10 +91,11 @@ def router(application: Application) -> APIRouter:
     return routes
 
 
-def _body(webhook: Webhook) -> WebhookBody:
+def _body(webhook: Webhook, request: Request) -> WebhookBody:
+    whole = Role.ADMIN in user_of(request).roles
     return WebhookBody(
         id=webhook.id,
-        url=webhook.url,
+        url=webhook.url if whole else place_of(webhook.url),
         created_at=webhook.created_at,
         queries=list(webhook.queries),
     )
