@@ -34,9 +34,13 @@
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
     │   └── DamagedCheckpoint    a state that was kept and cannot be read
+    ├── JournalError             an entry of the journal that is not there, or cannot be skipped
     ├── ArchiveError             a file of the archive, or what is to become one
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
+    │   └── Busy                 too much waits already
+    ├── TooFast                  more than a client may send in that time
+    ├── Overrun                  stopped, for it took more than a limit of the settings allows
     ├── AccessError              who asks may not do this
     │   ├── Unauthenticated      no key or token was shown, or it is not valid
     │   └── Forbidden            the key or token has no role that may do this
@@ -352,6 +356,12 @@ class DamagedCheckpoint(HistoryError):
     code = "checkpoint-damaged"
 
 
+class JournalError(SensorStreamError):
+    """An entry of the journal that is not there, or cannot be skipped."""
+
+    code = "journal"
+
+
 class ArchiveError(SensorStreamError):
     """The archive, or a folder to fill history from, cannot be read or written."""
 
@@ -368,6 +378,36 @@ class Unavailable(SensorStreamError):
     """The system is stopping, overloaded or broken; the message may be sent again later."""
 
     code = "unavailable"
+
+
+class Busy(Unavailable):
+    """Too much waits already; ``retry_after`` is in seconds."""
+
+    code = "busy"
+
+    def __init__(
+        self, message: str, *, position: Position | None = None, retry_after: float = 1.0
+    ) -> None:
+        super().__init__(message, position=position)
+        self.retry_after = retry_after
+
+
+class TooFast(SensorStreamError):
+    """A client sends more than it may in that time; ``retry_after`` is in seconds."""
+
+    code = "too-fast"
+
+    def __init__(
+        self, message: str, *, position: Position | None = None, retry_after: float = 1.0
+    ) -> None:
+        super().__init__(message, position=position)
+        self.retry_after = retry_after
+
+
+class Overrun(SensorStreamError):
+    """It took more time, memory or rows than a limit of the settings allows, and was stopped."""
+
+    code = "overrun"
 
 
 class MissingExtra(SensorStreamError):

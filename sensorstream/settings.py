@@ -223,6 +223,12 @@ class ServerSettings:
 
     host: str = _setting("127.0.0.1", "The address to listen on.")
     port: int = _setting(8080, "The port to listen on; 0 takes a free one.")
+    names: tuple[str, ...] = _setting(
+        (), "Host names by which clients reach it; empty: on a loopback address its own, else all."
+    )
+    origins: tuple[str, ...] = _setting(
+        (), "Web sites whose pages may use it, such as https://map.example.org."
+    )
     max_message_bytes: int = _setting(1_048_576, "The largest message accepted, in bytes.")
     max_depth: int = _setting(64, "The deepest nesting of elements accepted.")
 
@@ -261,10 +267,25 @@ class LimitSettings:
     # The engine.
 
     # The journal.
+    entry_seconds: float = _setting(
+        60.0,
+        "Seconds one entry of the journal may take; then /healthz fails, and after twice as many "
+        "the server ends, to be started again.",
+    )
 
     # Connections.
+    connections: int = _setting(
+        0, "Connections of clients at once; 0: as many as the open files allow, less a reserve."
+    )
+    header_seconds: float = _setting(10.0, "Seconds a client may take for a request's header.")
+    body_seconds: float = _setting(
+        60.0, "Seconds a client may take for a body; then it must have come at 10 KiB a second."
+    )
 
     # Messages that wait.
+    waiting_messages: int = _setting(10_000, "Messages that may wait for the engine.")
+    waiting_bytes: int = _setting(268_435_456, "Bytes of all messages that wait for the engine.")
+    rate: float = _setting(0.0, "Messages a second that an address may send; 0: no limit.")
 
     # The audit log.
     audit_days: int = _setting(365, "Days that the audit log of changes is kept.")

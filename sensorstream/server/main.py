@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.middleware.cors import CORSMiddleware
 
 from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
@@ -30,7 +31,10 @@ from sensorstream.server.rest import (
     webhooks,
     window,
 )
+from sensorstream.server.sites import KnownSites, check_origins
 
+_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+_EXPOSED = ("Location", "Retry-After", "SensorStream-Origin", "ETag")
 _BATCH_FACTOR = 16
 _ESCAPING_FACTOR = 6  # "&" becomes "&quot;" at worst
 _ENVELOPE_BYTES = 65_536
@@ -53,9 +57,10 @@ class _Api(FastAPI):
         return self.openapi_schema
 
 
-def create_app(application: Application) -> FastAPI:
+def create_app(application: Application, host: str | None = None) -> FastAPI:
     """The ASGI application; the caller opens and closes ``application``.
 
+    ``host`` is the address it listens on; by default server.host of the settings.
     A batch may hold 16 messages of the largest size, a SOAP envelope one such message, escaped.
     """
     max_message_bytes = application.settings.server.max_message_bytes
@@ -88,6 +93,17 @@ def create_app(application: Application) -> FastAPI:
         },
     )
     app.add_middleware(queries.EncodedNames)
+    told = application.settings.server
+    origins = check_origins(told.origins)
+    if origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=_METHODS,
+            allow_headers=["*"],
+            expose_headers=_EXPOSED,
+        )
+    app.add_middleware(KnownSites, host or told.host, told.names, origins)
     for router in (
         messages.router(application, max_message_bytes),
         soap.router(application, max_message_bytes),
