@@ -410,8 +410,8 @@ class MemoryApplication(Application):
         self.text = ServedOntology(content, media_type, "m9")
         return "m9"
 
-    def healthy(self) -> bool:
-        return self.alive
+    def ailment(self) -> str:
+        return "" if self.alive else "the pipeline has stopped"
 
     def ready(self) -> Sequence[Part]:
         return self.parts
