@@ -29,6 +29,7 @@
     │   ├── UnknownQuery         a continuous query that does not exist
     │   ├── UnsupportedQuery     a continuous query that no stream can answer
     │   └── NotIncremental       a part of a query that must be evaluated anew each time
+    ├── Overrun                  what was stopped because it took more than its budget
     ├── NotMovable               an XPath expression that means something else at another node
     ├── ProgramError             derivation rules that have no result, or perhaps no end
     ├── ReasonerError            the reasoner's process failed
@@ -316,6 +317,12 @@ class NotIncremental(QueryError):
     """A part of a query whose answer cannot be kept in step; it is evaluated anew instead."""
 
     code = "not-incremental"
+
+
+class Overrun(SensorStreamError):
+    """It took more than its budget and was stopped; it says which setting raises the limit."""
+
+    code = "overrun"
 
 
 class NotMovable(SensorStreamError):

@@ -34,6 +34,7 @@ from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import new_record
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
 from sensorstream.journal.tick import Tick
 from sensorstream.model.timeline import Instant
@@ -116,6 +117,8 @@ class Pipeline:
         self._readers: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         # An entry that needs its own group, found while a group was collected: it is next.
         self._next: _Waiting | None = None
+        # Queries that the group at work has stopped; the journal is told of it after the group.
+        self._stops: list[QueryStopped] = []
         self._gate = Lock()
         self._stopping = False
         self._halt = Event()
@@ -328,6 +331,7 @@ class Pipeline:
             for record, waiting in zip(records, group, strict=True):
                 with self.lock:
                     outcomes.append(waiting.entry.apply(self._target, record, _NONE))
+                    self._stops += stops_of(self._target, record.seq)
             self._commit(records, outcomes)
         except BaseException as error:
             for waiting in group:
@@ -342,6 +346,9 @@ class Pipeline:
             else:
                 waiting.future.set_exception(outcome.rejection)
         self._settle_down(outcomes)
+        if self._stops:
+            stops, self._stops = self._stops, []
+            self._work([_Waiting(each) for each in stops])
 
     def _leave(self, records: Sequence[Record], group: Sequence[_Waiting]) -> None:
         """Answer for entries that another process applies."""

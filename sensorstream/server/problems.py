@@ -43,6 +43,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.UnknownAlert: (404, "There is no such alert"),
     errors.UnknownIndividual: (404, "There is no such individual"),
     errors.UnknownQuery: (404, "There is no such query"),
+    errors.Overrun: (422, "It took more than it may and was stopped"),
     errors.UnsupportedQuery: (422, "The query has a part that cannot be answered here"),
     errors.WebhookError: (422, "The webhook cannot be registered"),
     errors.UnknownWebhook: (404, "There is no such webhook"),
