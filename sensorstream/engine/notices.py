@@ -40,6 +40,10 @@ class Notices:
             return (_alert(message, "inconsistency", message.id, str(error), now),)
         return self._raise(message, "rejected-message", error.code, str(error), now)
 
+    def overrun(self, message: Message, error: Overrun, now: Instant | None) -> Alert:
+        """A message took more than a limit allows, and is passed over."""
+        return _alert(message, "overrun", message.source, str(error), now)
+
     def partial(
         self, message: Message, warnings: Sequence[str], now: Instant | None
     ) -> tuple[Alert, ...]:
