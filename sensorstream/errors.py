@@ -46,7 +46,8 @@
     │   └── Forbidden            the key or token has no role that may do this
     ├── UnknownKey               a key that does not exist
     ├── WebhookError             a webhook that cannot be registered
-    │   └── UnknownWebhook       a webhook that does not exist
+    │   ├── UnknownWebhook       a webhook that does not exist
+    │   └── UnknownDelivery      a delivery that is not kept
     ├── MissingExtra             an optional part of the package is not installed
     ├── SparkError               Spark could not be started or used
     ├── JobError                 a long question that runs beside the requests
@@ -65,11 +66,12 @@
 the fault code in SOAP and the line a command prints; docs/errors.md lists all codes.
 A class without a ``code`` of its own has that of its parent.
 
-Four kinds of exception are not in the tree, because they are not errors for a user to read:
+Five kinds of exception are not in the tree, because they are not errors for a user to read:
 ``mapping.terms.SkipIndividual`` (a rule leaves an individual out),
 ``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
-``server.soap.envelope.Fault`` (carries a problem to the SOAP endpoint), and the exceptions of
-``click`` in the command line.
+``server.soap.envelope.Fault`` (carries a problem to the SOAP endpoint),
+``server.protocol._Refused`` (ends the parsing of a request), and the exceptions of ``click`` in the
+command line.
 """
 
 from __future__ import annotations
@@ -450,6 +452,12 @@ class UnknownWebhook(WebhookError):
     """A webhook that does not exist."""
 
     code = "unknown-webhook"
+
+
+class UnknownDelivery(WebhookError):
+    """A delivery that is not kept."""
+
+    code = "unknown-delivery"
 
 
 class SparkError(SensorStreamError):

@@ -12,8 +12,9 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from sensorstream.endpoints import (
     INPUT_TYPES,
@@ -26,6 +27,8 @@ from sensorstream.endpoints import (
 from sensorstream.endpoints import setting as _setting
 from sensorstream.errors import Position, SettingsError
 from sensorstream.model.timeline import Timeline
+
+Network: TypeAlias = IPv4Network | IPv6Network
 
 PREFIX: Final = "SENSORSTREAM_"
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -265,6 +268,12 @@ class LimitSettings:
     # Questions.
 
     # The engine.
+    query_rows: int = _setting(
+        2_000_000, "Rows an operator of a continuous query may visit in one instant."
+    )
+    query_seconds: float = _setting(
+        5.0, "Seconds an operator of a continuous query may take in one instant."
+    )
 
     # The journal.
     entry_seconds: float = _setting(
@@ -295,9 +304,16 @@ class LimitSettings:
 class WebhookSettings:
     """``[webhooks]``."""
 
-    allow_private: bool = _setting(False, "Whether webhooks may go to private addresses.")
-    timeout: float = _setting(10.0, "Seconds a receiver may take to answer.")
+    allow: tuple[Network, ...] = _setting(
+        (), "Networks that webhooks may reach though they are not public, as 10.1.0.0/16."
+    )
+    timeout: float = _setting(
+        10.0, "Seconds an attempt may take in all: the name, the connection, the answer."
+    )
     max_attempts: int = _setting(8, "Deliveries tried before an alert is set aside as dead.")
+    disable_after: float = _setting(
+        5.0, "Days of failures alone, after which a webhook is disabled."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -570,6 +586,16 @@ def _texts(given: object, _folder: Path) -> tuple[str, ...]:
     return tuple(given)
 
 
+def _networks(given: object, _folder: Path) -> tuple[Network, ...]:
+    texts = given.replace(",", " ").split() if isinstance(given, str) else given
+    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+        raise TypeError("expected a list of networks in quotes")
+    try:
+        return tuple(map(ip_network, texts))
+    except ValueError as error:
+        raise ValueError(f"expected networks such as 10.1.0.0/16 or fd00::/8 ({error})") from None
+
+
 def _path(given: object, folder: Path) -> Path:
     if not isinstance(given, str):
         raise TypeError("expected a path in quotes")
@@ -614,6 +640,7 @@ def _flag(given: object, _folder: Path) -> bool:
 _READERS: Final[Mapping[str, Callable[[object, Path], object]]] = {
     "tuple[Path, ...]": _paths,
     "tuple[str, ...]": _texts,
+    "tuple[Network, ...]": _networks,
     "Path": _path,
     "Path | None": lambda given, folder: None if given == "" else _path(given, folder),
     "str": _text,

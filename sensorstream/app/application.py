@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from secrets import token_hex
 from types import TracebackType
 from typing import Final
 
@@ -16,10 +15,8 @@ from prometheus_client import CollectorRegistry
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.outputs import receiver_of, senders_of
-from sensorstream.alerts.records import RaisedAlert, Webhook
+from sensorstream.alerts.records import RaisedAlert
 from sensorstream.alerts.sender import OUTPUT
-from sensorstream.alerts.signing import check_secret, new_secret
-from sensorstream.alerts.targets import check_target
 from sensorstream.analysis import Known
 from sensorstream.app.access import Access, tokens_of
 from sensorstream.app.audit import Auditor
@@ -41,6 +38,7 @@ from sensorstream.app.skipping import skip_deadly
 from sensorstream.app.standing import present
 from sensorstream.app.stream_time import StreamTime
 from sensorstream.app.waiting import HERE, Sender
+from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import (
     Deployment,
@@ -71,9 +69,11 @@ from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live,
 from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
 from sensorstream.history.views import check_views, install_views
+from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
-from sensorstream.journal.registration import RegisterQuery, RemoveQuery, checked_name
+from sensorstream.journal.notice import ReportDisabled
+from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology
 from sensorstream.kb.snapshot import Results
 from sensorstream.model.timeline import Timeline
@@ -190,17 +190,19 @@ class Application:
         )
         self.access.start()
         stack.callback(self.access.stop)
-        self._outbox = PostgresOutbox(database)
+        registered = PostgresWebhooks(database)
         self._dispatcher = WebhookDispatcher(
-            self._outbox,
+            PostgresOutbox(database),
             settings.webhooks,
             clock,
             source=f"urn:sensorstream:{settings.folder.name or 'deployment'}",
             timeline=deployment.timeline,
             metrics=self._metrics.registry,
+            disabling=lambda webhook, text: self._pipeline.change(ReportDisabled(webhook, text)),
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
         )
-        self._set_outputs()
+        self.webhooks = Webhooks(registered, self._dispatcher, clock, self._timeline)
+        self._set_outputs(registered)
         time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
         if time is not None:
             stack.callback(time.close)
@@ -547,36 +549,6 @@ class Application:
         """The messages that led to an alert; see :func:`.messages_behind`."""
         return messages_behind(self._database, alert, limit, after)
 
-    def register_webhook(
-        self, url: str, secret: str | None = None, queries: Sequence[str] = ()
-    ) -> Webhook:
-        """Deliver alerts raised from now on to ``url``; makes a secret if the caller gives none.
-
-        The reports of ``queries`` (names) are delivered too; the queries need not run yet.
-
-        Raises:
-            WebhookError: the URL or the secret is not acceptable.
-            QueryError: a name is not a valid name of a query.
-        """
-        check_target(url, allow_private=self.settings.webhooks.allow_private)
-        webhook = Webhook(
-            id=f"wh_{token_hex(8)}",
-            url=url,
-            secret=new_secret() if secret is None else check_secret(secret),
-            created_at=self._clock.now(),
-            queries=tuple(dict.fromkeys(map(checked_name, queries))),
-        )
-        self._outbox.register(webhook)
-        return webhook
-
-    def webhooks(self) -> Sequence[Webhook]:
-        """All registered webhooks, oldest first."""
-        return self._outbox.webhooks()
-
-    def delete_webhook(self, webhook_id: str) -> bool:
-        """Stop delivering to a webhook; False if there is no webhook with this id."""
-        return self._outbox.delete(webhook_id)
-
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
         """The window and one page of its individuals.
 
@@ -631,10 +603,10 @@ class Application:
         if self._elsewhere:
             raise RunsOnSpark(f"{what}: the engines run on Spark (pipeline.runner): {way_out}")
 
-    def _set_outputs(self) -> None:
+    def _set_outputs(self, registered: PostgresWebhooks) -> None:
         """Tell the outbox the outputs of the settings."""
         receivers = [receiver_of(each, self._clock.now()) for each in self.settings.outputs]
-        for gone, dropped in self._outbox.set_outputs(receivers).items():
+        for gone, dropped in registered.set_outputs(receivers).items():
             name = gone.removeprefix(OUTPUT)
             _LOG.warning("output %s is not in the settings: dropped %d events", name, dropped)
 

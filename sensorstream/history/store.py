@@ -511,7 +511,9 @@ def _record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVer
 
 
 def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
-    """Store the alerts, and a pending delivery of each for every webhook there is now.
+    """Store the alerts, and a delivery of each for every webhook there is now.
+
+    It is pending, or dead for a webhook that is disabled: from there it can be recovered.
 
     Returns:
         Whether there are any.
@@ -541,23 +543,26 @@ def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
         fetch=True,
     )
     cursor.execute(
-        "insert into store.deliveries (webhook_id, alert_id, next_attempt_at) "
-        "select w.id, a.id, %s from store.alerts a cross join store.webhooks w "
-        "where a.id = any(%s) order by a.seq",
+        "insert into store.deliveries (webhook_id, alert_id, status, next_attempt_at, last_error) "
+        "select w.id, a.id, case when disabled_at is null then 'pending' else 'dead' end, "
+        "case when disabled_at is null then %s end, "
+        "case when disabled_at is not null then 'the webhook was disabled' end "
+        "from store.alerts a cross join store.webhooks w where a.id = any(%s) order by a.seq",
         (effects.raised_at, [row[0] for row in ids]),
     )
     return cursor.rowcount > 0
 
 
 def _queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timeline) -> bool:
-    """A pending delivery of each report for every webhook that names its query now.
+    """A pending delivery of each report for every enabled webhook that names its query now.
 
     Returns:
         Whether there are any.
     """
     # Locked, or a webhook that is deleted meanwhile would fail the whole transaction.
     cursor.execute(
-        "select id, queries from store.webhooks where queries && %s::text[] "
+        "select id, queries from store.webhooks "
+        "where queries && %s::text[] and disabled_at is null "
         "order by created_at, id for key share",
         (list({each.report.query for each in effects.reports}),),
     )

@@ -227,6 +227,13 @@ webhooks: Final = Table(
     Column("queries", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
     # An output is a receiver that the settings name; it is no webhook to any user.
     Column("output", Boolean, nullable=False, server_default=text("false")),
+    Column("format", Text, nullable=False, server_default=text("'cloudevents'")),
+    # The secret before this one signs, too, until then.
+    Column("old_secret", Text),
+    Column("old_until", _MOMENT),
+    # The first of the attempts that all failed, up to now.
+    Column("failing_since", _MOMENT),
+    Column("disabled_at", _MOMENT),
 )
 
 deliveries: Final = Table(
@@ -244,15 +251,30 @@ deliveries: Final = Table(
     Column("next_attempt_at", _MOMENT),
     Column("status", Text, nullable=False, server_default=text("'pending'")),
     Column("last_error", Text),
+    # Of the last attempt: when and how long, the status of HTTP, the start of the answer's body.
+    Column("attempted_at", _MOMENT),
+    Column("seconds", Double),
+    Column("answered", Integer),
+    Column("answer", Text),
     CheckConstraint("status in ('pending', 'delivered', 'dead')", name="status"),
     CheckConstraint(
         "num_nonnulls(report_id, report_query, report_data, reported_at) "
         "= case when alert_id is null then 4 else 0 end",
         name="event",
     ),
-    Index("deliveries_webhook_id_idx", "webhook_id"),
+    Index("deliveries_state_idx", "webhook_id", "status", "id"),
     Index(
-        "deliveries_due_idx", "next_attempt_at", postgresql_where=text("status = 'pending'::text")
+        "deliveries_attempted_idx",
+        "webhook_id",
+        "attempted_at",
+        postgresql_where=text("attempted_at is not null"),
+    ),
+    Index(
+        "deliveries_due_idx",
+        "webhook_id",
+        "next_attempt_at",
+        "id",
+        postgresql_where=text("status = 'pending'::text"),
     ),
 )
 

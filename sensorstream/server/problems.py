@@ -52,6 +52,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.UnknownKey: (404, "There is no such key"),
     errors.WebhookError: (422, "The webhook cannot be registered"),
     errors.UnknownWebhook: (404, "There is no such webhook"),
+    errors.UnknownDelivery: (404, "There is no such delivery"),
     errors.ReasonerError: (503, "The reasoner failed"),
     errors.HistoryError: (503, "The persistent knowledge base failed"),
     errors.ArchiveError: (503, "The archive failed"),

@@ -46,6 +46,7 @@ def new_workspace(
             "reasoning": {"profile": "plain"},
             "window": {"size": str(WINDOW)},
             "history": {"url": new_database()},
+            "webhooks": {"allow": ["127.0.0.1/32"]},
         }
         folder = tmp_path_factory.mktemp("deployment")
         return make_workspace(folder, TEMPLATES["tracking"], overrides)

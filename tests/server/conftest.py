@@ -26,9 +26,16 @@ from prometheus_client import CollectorRegistry, Counter
 from sensorstream.access.audit import Change
 from sensorstream.access.keys import Key
 from sensorstream.alerts.feed import AlertFeed
-from sensorstream.alerts.records import RaisedAlert, Webhook
+from sensorstream.alerts.poster import Attempt
+from sensorstream.alerts.records import (
+    CLOUD_EVENTS,
+    LoggedDelivery,
+    RaisedAlert,
+    Webhook,
+    WebhookState,
+)
 from sensorstream.alerts.signing import check_secret, new_secret
-from sensorstream.alerts.targets import check_target
+from sensorstream.alerts.targets import read_url
 from sensorstream.app.access import Access, AuditLog, Keys
 from sensorstream.app.application import Application, InForce, ServedOntology
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
@@ -39,6 +46,7 @@ from sensorstream.app.readiness import Part
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.waiting import HERE, Sender
+from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import IndividualView, WindowView
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status, Timings
@@ -53,9 +61,11 @@ from sensorstream.errors import (
     TooManyJobs,
     Unavailable,
     UnknownAlert,
+    UnknownDelivery,
     UnknownIndividual,
     UnknownJob,
     UnknownQuery,
+    UnknownWebhook,
 )
 from sensorstream.history.alerts import Behind
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
@@ -201,6 +211,85 @@ class OneJob(Jobs):
         self.job(job_id)
 
 
+class ListedWebhooks(Webhooks):
+    """Webhooks in a list; each has one dead delivery, and answers a test with 204."""
+
+    def __init__(self) -> None:
+        self.listed: dict[str, WebhookState] = {}
+
+    def register(
+        self,
+        url: str,
+        secret: str | None = None,
+        queries: Sequence[str] = (),
+        format: str = CLOUD_EVENTS,
+    ) -> Webhook:
+        read_url(url)
+        secret = new_secret() if secret is None else check_secret(secret)
+        webhook = Webhook(
+            f"wh_{len(self.listed) + 1}", url, secret, NOW, tuple(queries), format=format
+        )
+        self.listed[webhook.id] = WebhookState(webhook)
+        return webhook
+
+    def all(self) -> Sequence[WebhookState]:
+        return list(self.listed.values())
+
+    def one(self, webhook_id: str) -> WebhookState:
+        if webhook_id not in self.listed:
+            raise UnknownWebhook(f"there is no webhook '{webhook_id}'")
+        return self.listed[webhook_id]
+
+    def delete(self, webhook_id: str) -> None:
+        del self.listed[self.one(webhook_id).webhook.id]
+
+    def enable(self, webhook_id: str) -> WebhookState:
+        return self.one(webhook_id)
+
+    def rotate(self, webhook_id: str, secret: str | None = None) -> tuple[str, datetime]:
+        self.one(webhook_id)
+        return new_secret() if secret is None else check_secret(secret), NOW
+
+    def test(self, webhook_id: str) -> Future[Attempt]:
+        self.one(webhook_id)
+        answered: Future[Attempt] = Future()
+        answered.set_result(Attempt(NOW, 0.25, None, 204, ""))
+        return answered
+
+    def log(
+        self, webhook_id: str, state: str | None, limit: int, before: int | None = None
+    ) -> Sequence[LoggedDelivery]:
+        self.one(webhook_id)
+        if state not in (None, "dead") or (before is not None and before <= 7):
+            return []
+        return [replace(DEAD, webhook_id=webhook_id)]
+
+    def resend(self, delivery_id: int) -> LoggedDelivery:
+        if delivery_id != DEAD.id:
+            raise UnknownDelivery(f"there is no delivery {delivery_id}")
+        return replace(DEAD, state="pending", attempts=0)
+
+    def recover(self, webhook_id: str, since: datetime, until: datetime | None = None) -> int:
+        return len([each for each in self.log(webhook_id, "dead", 1) if each.raised_at >= since])
+
+
+DEAD = LoggedDelivery(
+    id=7,
+    webhook_id="wh_1",
+    event_id="m3-1",
+    query=None,
+    raised_at=NOW,
+    state="dead",
+    attempts=8,
+    next_attempt_at=None,
+    attempted_at=NOW,
+    seconds=0.5,
+    status=500,
+    answer="why",
+    error="answered 500",
+)
+
+
 class MemoryApplication(Application):
     """An application over lists and a knowledge base: every method that the server calls.
 
@@ -224,7 +313,7 @@ class MemoryApplication(Application):
         self.asked: list[tuple[Question, bool | str]] = []
         self.rows = 1
         self.kept: list[RaisedAlert] = []
-        self.hooks: list[Webhook] = []
+        self.webhooks = ListedWebhooks()
         self.table = SqlResult(("n",), ((1,),))
         self.streams_closed = 0
         self.ended = threading.Event()
@@ -351,23 +440,6 @@ class MemoryApplication(Application):
         kept = Alert("m42-1", "crowded", "rule", "warning", "text", "kitchen", 7, "m42")
         found = [Behind(3, None, None, None), Behind(42, "rest", NOW, b"<\xffA/>")]
         return RaisedAlert(1, kept, NOW), [each for each in found if each.seq > after][:limit]
-
-    def register_webhook(
-        self, url: str, secret: str | None = None, queries: Sequence[str] = ()
-    ) -> Webhook:
-        check_target(url, allow_private=True)
-        secret = new_secret() if secret is None else check_secret(secret)
-        webhook = Webhook(f"wh_{len(self.hooks) + 1}", url, secret, NOW, tuple(queries))
-        self.hooks.append(webhook)
-        return webhook
-
-    def webhooks(self) -> Sequence[Webhook]:
-        return list(self.hooks)
-
-    def delete_webhook(self, webhook_id: str) -> bool:
-        before = len(self.hooks)
-        self.hooks = [each for each in self.hooks if each.id != webhook_id]
-        return len(self.hooks) < before
 
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
         people = tuple(
