@@ -34,9 +34,17 @@
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
     │   └── DamagedCheckpoint    a state that was kept and cannot be read
+    ├── JournalError             an entry of the journal that is not there, or cannot be skipped
     ├── ArchiveError             a file of the archive, or what is to become one
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
+    │   └── Busy                 too much waits already
+    ├── TooFast                  more than a client may send in that time
+    ├── Overrun                  stopped, for it took more than a limit of the settings allows
+    ├── AccessError              who asks may not do this
+    │   ├── Unauthenticated      no key or token was shown, or it is not valid
+    │   └── Forbidden            the key or token has no role that may do this
+    ├── UnknownKey               a key that does not exist
     ├── WebhookError             a webhook that cannot be registered
     │   ├── UnknownWebhook       a webhook that does not exist
     │   └── UnknownDelivery      a delivery that is not kept
@@ -349,6 +357,12 @@ class DamagedCheckpoint(HistoryError):
     code = "checkpoint-damaged"
 
 
+class JournalError(SensorStreamError):
+    """An entry of the journal that is not there, or cannot be skipped."""
+
+    code = "journal"
+
+
 class ArchiveError(SensorStreamError):
     """The archive, or a folder to fill history from, cannot be read or written."""
 
@@ -367,10 +381,64 @@ class Unavailable(SensorStreamError):
     code = "unavailable"
 
 
+class Busy(Unavailable):
+    """Too much waits already; ``retry_after`` is in seconds."""
+
+    code = "busy"
+
+    def __init__(
+        self, message: str, *, position: Position | None = None, retry_after: float = 1.0
+    ) -> None:
+        super().__init__(message, position=position)
+        self.retry_after = retry_after
+
+
+class TooFast(SensorStreamError):
+    """A client sends more than it may in that time; ``retry_after`` is in seconds."""
+
+    code = "too-fast"
+
+    def __init__(
+        self, message: str, *, position: Position | None = None, retry_after: float = 1.0
+    ) -> None:
+        super().__init__(message, position=position)
+        self.retry_after = retry_after
+
+
+class Overrun(SensorStreamError):
+    """It took more time, memory or rows than a limit of the settings allows, and was stopped."""
+
+    code = "overrun"
+
+
 class MissingExtra(SensorStreamError):
     """An optional part of the package is not installed; the message says how to install it."""
 
     code = "missing-extra"
+
+
+class AccessError(SensorStreamError):
+    """Who asks may not do this."""
+
+    code = "access"
+
+
+class Unauthenticated(AccessError):
+    """No key or token was shown, or the one that was is not valid."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(AccessError):
+    """The key or token is valid, but has no role that may do this."""
+
+    code = "forbidden"
+
+
+class UnknownKey(SensorStreamError):
+    """No key has this name or beginning."""
+
+    code = "unknown-key"
 
 
 class WebhookError(SensorStreamError):

@@ -226,8 +226,39 @@ class ServerSettings:
 
     host: str = _setting("127.0.0.1", "The address to listen on.")
     port: int = _setting(8080, "The port to listen on; 0 takes a free one.")
+    names: tuple[str, ...] = _setting(
+        (), "Host names by which clients reach it; empty: on a loopback address its own, else all."
+    )
+    origins: tuple[str, ...] = _setting(
+        (), "Web sites whose pages may use it, such as https://map.example.org."
+    )
     max_message_bytes: int = _setting(1_048_576, "The largest message accepted, in bytes.")
     max_depth: int = _setting(64, "The deepest nesting of elements accepted.")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """``[http]``: who may do what over HTTP; see docs/security.md."""
+
+    keys: bool = _setting(
+        False, "Whether requests need a key ('sensorstream keys') or a token of http.issuer."
+    )
+    certificate: Path | None = _setting(
+        None, "The certificate chain (PEM) of HTTPS; empty serves HTTP without TLS."
+    )
+    private_key: Path | None = _setting(
+        None, "The private key (PEM) of the certificate; empty: it is in the same file."
+    )
+    issuer: str = _setting(
+        "", "The address of an OpenID provider, whose tokens are accepted beside keys."
+    )
+    audience: str = _setting("", "What the tokens' claim 'aud' must name: this server.")
+    roles_claim: str = _setting(
+        "roles", "The claim with the roles of a token; 'a.b' is the claim b within a."
+    )
+    roles: tuple[str, ...] = _setting(
+        (), "The role of each value of the claim, as 'value = role'; empty: values are roles."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +270,28 @@ class LimitSettings:
     # The engine.
 
     # The journal.
+    entry_seconds: float = _setting(
+        60.0,
+        "Seconds one entry of the journal may take; then /healthz fails, and after twice as many "
+        "the server ends, to be started again.",
+    )
 
     # Connections.
+    connections: int = _setting(
+        0, "Connections of clients at once; 0: as many as the open files allow, less a reserve."
+    )
+    header_seconds: float = _setting(10.0, "Seconds a client may take for a request's header.")
+    body_seconds: float = _setting(
+        60.0, "Seconds a client may take for a body; then it must have come at 10 KiB a second."
+    )
 
     # Messages that wait.
+    waiting_messages: int = _setting(10_000, "Messages that may wait for the engine.")
+    waiting_bytes: int = _setting(268_435_456, "Bytes of all messages that wait for the engine.")
+    rate: float = _setting(0.0, "Messages a second that an address may send; 0: no limit.")
+
+    # The audit log.
+    audit_days: int = _setting(365, "Days that the audit log of changes is kept.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +350,7 @@ class Settings:
     history: HistorySettings = HistorySettings()
     archive: ArchiveSettings = ArchiveSettings()
     server: ServerSettings = ServerSettings()
+    http: HttpSettings = HttpSettings()
     limits: LimitSettings = LimitSettings()
     webhooks: WebhookSettings = WebhookSettings()
     spark: SparkSettings = SparkSettings()
@@ -329,6 +379,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "history": HistorySettings,
     "archive": ArchiveSettings,
     "server": ServerSettings,
+    "http": HttpSettings,
     "limits": LimitSettings,
     "webhooks": WebhookSettings,
     "spark": SparkSettings,

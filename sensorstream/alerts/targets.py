@@ -64,6 +64,15 @@ def resolve(host: str, port: int) -> Sequence[str]:
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
+def place_of(url: str) -> str:
+    """Scheme and host of a webhook URL: the rest of it is often a secret."""
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL:
+        return "…"
+    return f"{parts.scheme}://{parts.netloc.decode('ascii')}/…"
+
+
 def read_url(url: str) -> Place:
     """The place that a webhook's URL names; nothing is looked up.
 

@@ -18,8 +18,10 @@ from sensorstream.alerts.outputs import receiver_of, senders_of
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.analysis import Known
+from sensorstream.app.access import Access
 from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
+from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
 from sensorstream.app.jobs import Jobs
@@ -27,11 +29,15 @@ from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, silent
+from sensorstream.app.rates import Rates
+from sensorstream.app.readiness import Check, HistoryProbe, Part
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.skipping import skip_deadly
 from sensorstream.app.standing import present
 from sensorstream.app.stream_time import StreamTime
+from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import (
@@ -52,8 +58,10 @@ from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.live import Present
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.run import Limits, answered, plan_of
+from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.journal_rows import journal_rows
+from sensorstream.history.keys import PostgresKeys
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
@@ -85,15 +93,6 @@ _CONNECTIONS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One part of the system and whether it can do its work."""
-
-    name: str
-    ready: bool
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class InForce:
     """A rule in force: ``kind`` is ``mapping`` or ``semantic``."""
 
@@ -115,12 +114,18 @@ class Application:
     """What server and command line see of a deployment. Thread-safe."""
 
     def __init__(
-        self, settings: Settings, clock: Clock, stack: ExitStack, progress: Progress
+        self,
+        settings: Settings,
+        clock: Clock,
+        stack: ExitStack,
+        progress: Progress,
+        in_work: InWork,
     ) -> None:
         """Use :meth:`open`."""
         self.settings = settings
         self.alert_feed = AlertFeed()
         self._clock = clock
+        self._in_work = in_work
         self._stack = stack
         self._metrics = Metrics()
         self._probes: list[Callable[[], Sequence[Part]]] = []
@@ -138,13 +143,16 @@ class Application:
         stack.callback(store.close)
         claim(self.url, runner_of(deployment))
         start = Start(store.last_seq()) if self._elsewhere else find_start(store)
+        death = None if self._elsewhere else in_work.open()
+        if death is not None and skip_deadly(death, store, start, clock.now()):
+            in_work.forget()
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
         deployment, put = in_force(deployment, store, start.seq)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
         progress(f"starting the reasoner (profile {settings.reasoning.profile})")
-        machine = build_machine(deployment, clock.counter)
+        machine = build_machine(deployment, clock.counter, turn=in_work.turn_to)
         stack.callback(machine.engine.close)
         self._engine = machine.engine
         self._snapshot = machine.snapshot
@@ -167,10 +175,20 @@ class Application:
                 log.publish,
                 clock.now(),
                 lambda done: progress(rebuilding, f"{done} of {entries} entries"),
+                in_work,
             )
         progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
         self._install_views()
+        self.access = Access(
+            PostgresKeys(database),
+            PostgresAuditLog(database),
+            clock,
+            needed=settings.http.keys,
+            audit_days=settings.limits.audit_days,
+        )
+        self.access.start()
+        stack.callback(self.access.stop)
         registered = PostgresWebhooks(database)
         self._dispatcher = WebhookDispatcher(
             PostgresOutbox(database),
@@ -193,12 +211,15 @@ class Application:
             clock=clock,
             metrics=self._metrics,
             checkpoint_every=settings.history.checkpoint_every,
+            limits=settings.limits,
             on_commit=self._announce,
             publish=log.publish,
             reopen=self._open_store,
             elsewhere=None if time is None else time.due,
+            in_work=in_work,
         )
         self._sources = set(settings.sources)
+        self.rates = Rates(settings.limits.rate)
         self.queries = Queries(
             machine.engine,
             self._pipeline,
@@ -224,6 +245,11 @@ class Application:
             clock,
         )
         stack.callback(self.jobs.close)
+        probe = HistoryProbe(lambda: self.url)
+        stack.callback(probe.close)
+        self._history = Check("history", probe, clock.counter)
+        self._history.start()
+        stack.callback(self._history.stop)
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
@@ -250,17 +276,23 @@ class Application:
 
     @classmethod
     def open(
-        cls, settings: Settings, clock: Clock | None = None, progress: Progress = silent
+        cls,
+        settings: Settings,
+        clock: Clock | None = None,
+        progress: Progress = silent,
+        in_work: InWork | None = None,
     ) -> Application:
         """Start everything: history, recovery from the journal, pipeline, deliveries.
 
-        ``progress`` is told what goes on.
+        ``progress`` is told what goes on, ``in_work`` which entry of the journal is being applied.
 
         Raises:
             SensorStreamError: invalid settings, ontology or rules, or a part does not start.
         """
         with ExitStack() as stack:
-            application = cls(settings, clock or SystemClock(), stack, progress)
+            application = cls(
+                settings, clock or SystemClock(), stack, progress, in_work or InWork()
+            )
             application._stack = stack.pop_all()
             return application
 
@@ -302,19 +334,25 @@ class Application:
     def metrics(self) -> CollectorRegistry:
         return self._metrics.registry
 
-    def submit(self, content: bytes, source: str) -> Future[Outcome]:
+    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
         """Take one message in; see :meth:`.Pipeline.submit`."""
         if len(self._sources) < _MOST_SOURCES:
             self._sources.add(source)
-        return self._pipeline.submit(content, source)
+        return self._pipeline.submit(content, source, sender)
 
     def take(
-        self, content: bytes, source: str, origin: str = "", *, repeated: bool = True
+        self,
+        content: bytes,
+        source: str,
+        origin: str = "",
+        *,
+        repeated: bool = True,
+        sender: Sender = HERE,
     ) -> Future[Outcome]:
         """Take a message of an input in; see :meth:`.Pipeline.take`."""
         if len(self._sources) < _MOST_SOURCES:
             self._sources.add(source)
-        return self._pipeline.take(content, source, origin, repeated=repeated)
+        return self._pipeline.take(content, source, origin, repeated=repeated, sender=sender)
 
     def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
         """Tell further parts in :meth:`ready`."""
@@ -528,14 +566,20 @@ class Application:
         """How many messages wait for earlier ones."""
         return self._engine.held
 
+    def ailment(self) -> str:
+        """Why the process has to be restarted; empty: it need not. Waits for nothing."""
+        if self._pipeline.failure is not None:
+            return "the pipeline has stopped"
+        return self._in_work.longer_than(self.settings.limits.entry_seconds)
+
     def healthy(self) -> bool:
-        """Whether the pipeline runs; if False, the process has to be restarted."""
-        return self._pipeline.failure is None
+        """Whether the process can go on; if False, it has to be restarted."""
+        return not self.ailment()
 
     def ready(self) -> Sequence[Part]:
-        """Every part and whether it can do its work now."""
+        """Every part and whether it can do its work; waits for none of them."""
         failure, trouble = self._pipeline.failure, self._pipeline.trouble
-        history = self._check("history", lambda: self.alerts(1))
+        history = self._history.latest()
         away = self._engine.degraded
         return (
             Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
@@ -553,13 +597,6 @@ class Application:
         if self._news is not None:
             position = self._news.position
             yield Part("spark", ready=True, detail="" if position is None else str(position))
-
-    def _check(self, name: str, probe: Callable[[], object]) -> Part:
-        try:
-            probe()
-        except Exception as error:
-            return Part(name, ready=False, detail=str(error))
-        return Part(name, ready=True)
 
     def _check_here(self, what: str, way_out: str = "ask history") -> None:
         if self._elsewhere:

@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Final
 
+from sensorstream.app.in_work import InWork
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.live_queries import QueryReport
@@ -73,6 +74,7 @@ def recover(
     publish: Callable[[Sequence[QueryReport]], None],
     now: datetime,
     progress: Callable[[int], None] = lambda _: None,
+    in_work: InWork | None = None,
 ) -> int:
     """Bring a new engine to the journal's end.
 
@@ -92,6 +94,7 @@ def recover(
         publish: gets the reports of continuous queries, repeated ones included.
         now: the present, for the entry.
         progress: is told how many entries have been processed, from time to time.
+        in_work: is told which entry is being applied.
 
     Returns:
         The number of entries processed again.
@@ -101,6 +104,7 @@ def recover(
         ReasonerError: the reasoner failed.
     """
     engine = target.engine
+    in_work = InWork() if in_work is None else in_work
     watermark = store.watermark()
     refused: set[str] = set()
     if start.state is not None:
@@ -109,7 +113,7 @@ def recover(
         refused |= store.rejected({each.item.message.id for each in start.state.held.held})
     # Alerts of what is stored already are thrown away: these are new, and wait until then.
     lost, engine.queries.lost = engine.queries.lost, []
-    replayed, last = 0, start.seq
+    replayed, last, passed = 0, start.seq, False
     for group in _groups(store.replay(start.seq)):
         fresh: list[tuple[Record, Outcome]] = []
         for record in group:
@@ -118,6 +122,11 @@ def recover(
             if record.seq <= watermark and record.degraded:
                 # It was accepted without the reasoner, which might refuse it now.
                 engine.degrade("it had failed before the restart")
+            if passed and record.seq > watermark:
+                _expel_departed(target, store, last)
+                passed = False
+            passed |= record.seq <= watermark and record.status is Status.SKIPPED
+            in_work.begin(record)
             outcome = replay(record, target, refused)
             publish(reports_of([outcome]))
             replayed += 1
@@ -126,10 +135,16 @@ def recover(
                 lost, engine.queries.lost = [*lost, *engine.queries.lost], []
             else:
                 fresh.append((record, outcome))
+        in_work.end()
         if fresh:
             store.commit(effects_of([r for r, _ in fresh], [o for _, o in fresh]))
         progress(replayed)
     engine.queries.lost = [*lost, *engine.queries.lost]
+    if engine.held:
+        # One that is skipped may still wait for its turn.
+        engine.refuse(refused)
+    if passed:
+        _expel_departed(target, store, last)
     if start.damaged:
         last += 1
         _tell_damage(target, store, start, last, now)
@@ -138,6 +153,17 @@ def recover(
         store.save_checkpoint(last, dump(engine.state()))
         _LOG.info("recovered from the journal: %d entries processed again", replayed)
     return replayed
+
+
+def _expel_departed(target: Target, store: Store, seq: int) -> None:
+    """Make the window agree with history after entries were skipped that had been applied before.
+
+    Without them others have stayed in the window that have left it.
+    """
+    engine = target.engine
+    engine.expel(store.departed([each.stay for each in engine.window]))
+    # Otherwise another start would do it at a later place.
+    store.save_checkpoint(seq, dump(engine.state()))
 
 
 def _tell_damage(target: Target, store: Store, start: Start, seq: int, now: datetime) -> None:

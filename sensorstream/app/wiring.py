@@ -188,11 +188,12 @@ def build_machine(
     deployment: Deployment,
     counter: Callable[[], float],
     reasoner: Reasoner | None = None,
+    turn: Callable[[str], None] | None = None,
 ) -> Machine:
     """A new engine with an empty window, its reasoner started.
 
     ``reasoner`` is one of an engine that is not used any more, of the same profile and ontology:
-    its process is used again.
+    its process is used again. ``turn`` is that of :class:`.Engine`.
 
     Raises:
         ReasonerError: the reasoner does not start.
@@ -213,6 +214,7 @@ def build_machine(
             max_rounds=settings.rules.max_rounds,
             timeline=deployment.timeline,
             counter=counter,
+            turn=turn,
             disorder=deployment.disorder,
             filters=deployment.filters,
             shedding=deployment.shedding,

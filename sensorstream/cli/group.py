@@ -25,6 +25,7 @@ from sensorstream.errors import (
     SensorStreamError,
     ServerUnreachable,
     SparkError,
+    TooFast,
     TooManyJobs,
     Unavailable,
 )
@@ -48,6 +49,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "alerts": "List or follow the alerts of a running server, and see what led to one.",
         "webhooks": "Register the webhooks of a running server, see to their deliveries, be one.",
         "quarantine": "Look at the messages that a running server did not take in.",
+        "journal": "List the entries of the journal, and skip one that stops the server.",
         "window": "Show the window of a running server and its individuals, oldest first.",
         "individuals": "Show the latest values of individuals that a running server knows.",
         "ontology": "Read or replace the ontology of a running server.",
@@ -60,6 +62,8 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "spark": "Ask the history many questions in one Spark; let Spark start sooner.",
         "replay": "Show which alerts other semantic rules would have raised.",
         "rereason": "Compute anew what is inferred in history, with the ontology in force now.",
+        "keys": "Make, list, revoke and replace the API keys of a deployment.",
+        "audit": "Show who changed what on a running server.",
         "db": "Tell other programs how to reach the history's PostgreSQL.",
         "archive": "Move old history out of PostgreSQL into Parquet files.",
         "erase": "Erase an individual from journal, history, alerts and archive.",
@@ -81,6 +85,7 @@ SYSTEM_FAILURES: Final = (
     ReasonerError,
     ServerUnreachable,
     SparkError,
+    TooFast,
     TooManyJobs,
     Unavailable,
 )

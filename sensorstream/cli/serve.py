@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import signal
 import socket
@@ -21,12 +22,8 @@ if TYPE_CHECKING:
 
 _TURN: Final = 0.0005
 """Seconds that a thread may keep the interpreter while another one waits for it."""
-_IDLE: Final = 75
-"""Seconds that an unused connection stays open: longer than the minute between two reports."""
 _SOON: Final = 1.0
 """Seconds after which a piece of the start is told."""
-_FAREWELL: Final = 10
-"""Seconds that running requests get when the server stops."""
 
 
 @click.command("serve")
@@ -61,12 +58,19 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     with bind(host, settings.server.port if port is None else port) as listener:
         from sensorstream.app.application import Application
         from sensorstream.app.collector import spare_what_stays
+        from sensorstream.app.in_work import InWork
+        from sensorstream.app.watchdog import Watchdog
         from sensorstream.cli.lasting import lasting
         from sensorstream.inputs.inputs import Inputs
 
+        faulthandler.enable()
+        in_work = InWork(settings.history.folder / "in-work")
         with ExitStack() as stack:
+            stack.enter_context(Watchdog(in_work, settings.limits.entry_seconds))
             with lasting("starting", after=_SOON) as say:
-                application = stack.enter_context(Application.open(settings, progress=say))
+                application = stack.enter_context(
+                    Application.open(settings, progress=say, in_work=in_work)
+                )
                 say("starting the inputs")
                 stack.enter_context(Inputs(application))
             spare_what_stays()
@@ -91,28 +95,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _run(application: Application, listener: socket.socket, host: str) -> None:
-    import uvicorn
+    from sensorstream.server.listening import Server
 
-    from sensorstream.server.main import create_app
-
-    class Server(uvicorn.Server):
-        """Prints the address when it is ready, and closes event streams when it stops."""
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            click.echo(f"listening on {base_url(host, listener.getsockname()[1])}")
-
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            application.alert_feed.close()
-            application.queries.feed.close()
-            await super().shutdown(sockets)
-
-    config = uvicorn.Config(
-        create_app(application),
-        lifespan="off",
-        log_config=None,
-        server_header=False,
-        timeout_graceful_shutdown=_FAREWELL,
-        timeout_keep_alive=_IDLE,
-    )
-    Server(config).run([listener])
+    url = base_url(host, listener.getsockname()[1])
+    Server(application, host, on_ready=lambda: click.echo(f"listening on {url}")).run([listener])

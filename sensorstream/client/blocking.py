@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -29,11 +30,26 @@ class Client:
     then the problem document (RFC 9457).
     """
 
-    def __init__(self, url: str, *, timeout: float = calls.TIMEOUT) -> None:
-        """``timeout`` is in seconds and applies to each request."""
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = calls.TIMEOUT,
+        key: str = "",
+        ca: str | Path | None = None,
+    ) -> None:
+        """``timeout`` is in seconds and applies to each request; ``key`` is an API key or a token.
+
+        ``ca`` is a file (PEM) with the certificates to trust instead of those of the system.
+
+        Raises:
+            SettingsError: ``ca`` cannot be read, or the key is not one line of plain characters.
+        """
         self.url = url.rstrip("/")
         # trust_env off: a proxy of the environment must not be used for localhost.
-        self._http = httpx.Client(base_url=self.url, timeout=timeout, trust_env=False)
+        self._http = httpx.Client(
+            base_url=self.url, timeout=timeout, trust_env=False, **calls.credentials(key, ca)
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -277,6 +293,10 @@ class Client:
     def put_ontology(self, content: bytes | str, media_type: str = "text/turtle") -> str:
         """Put another ontology in force, which may take seconds; the id of the change."""
         return self._do(operation.put_ontology(content, media_type))
+
+    def audit(self, limit: int = 100, before: int | None = None) -> list[dict[str, Any]]:
+        """Who changed what, newest first, with ``seq`` below ``before``."""
+        return self._do(operation.audit(limit, before))
 
     def alive(self) -> dict[str, Any]:
         """Whether the server runs, and how many messages it holds; else :class:`.Unavailable`."""

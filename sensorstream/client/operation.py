@@ -80,6 +80,16 @@ def put_ontology(content: bytes | str, kind: str) -> Call[str]:
     return Call("PUT", "/ontology", lambda response: str(json_object(response)["change"]), options)
 
 
+def audit(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
+    """The newest changes below a ``seq``, newest first."""
+    return Call(
+        "GET",
+        "/audit",
+        lambda response: list(json_object(response)["changes"]),
+        _page(limit, before),
+    )
+
+
 def alive() -> Call[dict[str, Any]]:
     """Whether the pipeline runs."""
     return Call("GET", "/healthz", json_object)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from sensorstream.errors import Inconsistent, SensorStreamError
+from sensorstream.errors import Inconsistent, Overrun, SensorStreamError
 from sensorstream.model.events import Alert, Message
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
@@ -39,6 +39,10 @@ class Notices:
         if isinstance(error, Inconsistent):
             return (_alert(message, "inconsistency", message.id, str(error), now),)
         return self._raise(message, "rejected-message", error.code, str(error), now)
+
+    def overrun(self, message: Message, error: Overrun, now: Instant | None) -> Alert:
+        """A message took more than a limit allows, and is passed over."""
+        return _alert(message, "overrun", message.source, str(error), now)
 
     def partial(
         self, message: Message, warnings: Sequence[str], now: Instant | None

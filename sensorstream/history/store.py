@@ -25,6 +25,7 @@ from psycopg2.extras import execute_values
 from sensorstream.alerts.cloudevents import report_json
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
+from sensorstream.history.class_sets import class_sets, mend_class_sets
 from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import connect, describe, engine, translating
 from sensorstream.history.engines import Standings, forget_standings, store_standings
@@ -44,6 +45,7 @@ from sensorstream.journal.records import Effects, OntologyVersion, Record, numbe
 from sensorstream.model.events import Departure, Ended, Message
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
 
 _JOURNAL_LOCK: Final = 0x53535752
 EFFECTS_LOCK: Final = 0x53535746
@@ -266,6 +268,16 @@ class PostgresStore:
             )
             return frozenset(row[0] for row in cursor)
 
+    def departed(self, stays: Collection[int]) -> frozenset[int]:
+        """Those of some stays that have ended.
+
+        Raises:
+            HistoryError: the stays cannot be read.
+        """
+        with self._transaction("cannot read the stays") as cursor:
+            cursor.execute("select stay from store.stays where stay = any(%s)", (list(stays),))
+            return frozenset(row[0] for row in cursor)
+
     def record_ontology(self, version: OntologyVersion) -> bool:
         """Record that an ontology is in force, unless it is the one that was in force already.
 
@@ -354,11 +366,15 @@ class PostgresStore:
         numbers = self._dictionary.numbers(cursor, chain(names, said))
         if revoked:
             _revoke(cursor, revoked, numbers)
-        if departures:
-            cursor.copy_expert(_COPY_STAYS, copy_text(stay_rows(departures, numbers)))
         if ended:
             self._partitions.make(cursor, (each.valid_to for each in ended))
             cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(ended, numbers)))
+        _put_stays(cursor, departures, numbers)
+        # Those that were stored before: a late update, or other inferences, may give other classes.
+        typed = {each.stay for each in chain(ended, revoked) if each.triple[1] == RDF_TYPE}
+        typed.difference_update(each.individual.stay for each in departures)
+        if typed:
+            mend_class_sets(cursor, typed)
 
     def _forget(self) -> None:
         self._dictionary.forget()
@@ -440,6 +456,21 @@ def _numbers(cursor: extensions.cursor, query: str) -> tuple[int, ...]:
     if row is None:
         raise HistoryError("store.progress is empty: the store was tampered with")
     return row
+
+
+def _put_stays(
+    cursor: extensions.cursor, departures: Sequence[Departure], numbers: Mapping[Term, int]
+) -> None:
+    """Store stays whose statements are stored."""
+    if departures:
+        sets = class_sets(
+            cursor,
+            [
+                (each.individual.stay, numbers[each.individual.name], each.expired_at)
+                for each in departures
+            ],
+        )
+        cursor.copy_expert(_COPY_STAYS, copy_text(stay_rows(departures, numbers, sets)))
 
 
 def _revoke(
@@ -560,7 +591,8 @@ def _set_statuses(cursor: extensions.cursor, effects: Effects) -> None:
         return
     known = execute_values(
         cursor,
-        "update store.messages m set status = v.status, reason = v.reason, "
+        # Why an entry is skipped was written down before.
+        "update store.messages m set status = v.status, reason = coalesce(v.reason, m.reason), "
         "contradiction = v.contradiction, degraded = v.degraded "
         "from (values %s) as v (seq, status, reason, contradiction, degraded) "
         "where m.seq = v.seq returning m.seq",
@@ -587,7 +619,7 @@ def _settle(cursor: extensions.cursor, effects: Effects) -> None:
     if effects.settled:
         execute_values(
             cursor,
-            "update store.messages m set status = v.status, reason = v.reason, "
+            "update store.messages m set status = v.status, reason = coalesce(v.reason, m.reason), "
             "contradiction = v.contradiction "
             "from (values %s) as v (id, status, reason, contradiction) where m.id = v.id",
             [

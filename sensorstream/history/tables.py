@@ -66,13 +66,15 @@ messages: Final = Table(
     Index("messages_ontology_idx", "seq", postgresql_where=text("kind = 'ontology'::text")),
     Index("messages_others_idx", "seq", postgresql_where=text("kind <> 'message'::text")),
     CheckConstraint(
-        "status in ('accepted', 'partial', 'unmatched', 'rejected', 'held', 'late')", name="status"
+        "status in ('accepted', 'partial', 'unmatched', 'rejected', 'held', 'late', 'skipped')",
+        name="status",
     ),
     Index(
         "messages_quarantine_idx",
         "seq",
         postgresql_where=text(
-            "status = ANY (ARRAY['unmatched'::text, 'partial'::text, 'rejected'::text])"
+            "status = ANY (ARRAY['unmatched'::text, 'partial'::text, 'rejected'::text, "
+            "'skipped'::text])"
         ),
     ),
 )
@@ -95,6 +97,17 @@ terms: Final = Table(
     Index("terms_text_idx", "text", postgresql_using="hash"),
 )
 
+# The sets of classes that individuals had when they left: some few, for many stays. A B-tree would
+# refuse a long one.
+class_sets: Final = Table(
+    "class_sets",
+    metadata,
+    Column("id", Integer, Identity(always=True), primary_key=True),
+    # Numbers of terms, in order.
+    Column("classes", ARRAY(BigInteger), nullable=False),
+    Index("class_sets_classes_idx", "classes", postgresql_using="hash"),
+)
+
 stays: Final = Table(
     "stays",
     metadata,
@@ -104,6 +117,8 @@ stays: Final = Table(
     Column("time", BigInteger, nullable=False),
     Column("expired_at", BigInteger, nullable=False),
     Column("message", BigInteger, nullable=False),
+    # What store.statements says, at hand for the views: sensorstream.history.class_sets.
+    Column("class_set", Integer, nullable=False),
     Index("stays_time_idx", "time", postgresql_using="brin", postgresql_with=_FINE),
     Index(
         "stays_moment_idx",
@@ -112,6 +127,7 @@ stays: Final = Table(
         postgresql_with=_FINE,
     ),
     Index("stays_name_idx", "name"),
+    Index("stays_class_set_idx", "class_set"),
 )
 
 # Partitions are made when they are first needed: sensorstream.history.partitions.
@@ -350,4 +366,34 @@ engines: Final = Table(
         Index(f"engines_{name}_idx", name, postgresql_where=text(f"{name} is not null"))
         for name in ("received", "moved", "present")
     ),
+)
+
+keys: Final = Table(
+    "keys",
+    metadata,
+    # The beginning of the key, which is not secret; of the rest only the SHA-256 is kept.
+    Column("prefix", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("roles", ARRAY(Text), nullable=False),
+    Column("sources", ARRAY(Text)),
+    Column("created_at", _MOMENT, nullable=False),
+    Column("expires_at", _MOMENT),
+    Column("revoked_at", _MOMENT),
+    Column("used_at", _MOMENT),
+)
+
+audit: Final = Table(
+    "audit",
+    metadata,
+    Column("seq", BigInteger, Identity(always=True), primary_key=True),
+    Column("at", _MOMENT, nullable=False),
+    # What "who" is: anonymous, key, token or command.
+    Column("kind", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("status", Integer, nullable=False),
+    Index("audit_at_idx", "at"),
 )

@@ -38,6 +38,14 @@ class ReportAudit(_Notice):
 
 
 @dataclass(frozen=True, slots=True)
+class ReportSkip(_Notice):
+    """An entry of the journal is passed over from now on."""
+
+    kind: ClassVar[str] = "skip"
+    alert: ClassVar[tuple[str, str]] = ("entry-skipped", "journal")
+
+
+@dataclass(frozen=True, slots=True)
 class ReportDamage(_Notice):
     """Checkpoints that could not be read were ignored at a start."""
 

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -73,3 +74,32 @@ def test_answers_are_not_held_back_by_nagles_algorithm(host: str) -> None:
     # asyncio switches it off only for sockets that say they are TCP; connections inherit that.
     with bind(host, 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
+
+
+def test_idle_connections_keep_nobody_out_and_fill_no_log(config: Path) -> None:
+    serve_with_few_files = (
+        'ulimit -Sn 256; exec "$0" -m sensorstream serve -c "$1" --port 0',
+        sys.executable,
+        str(config),
+    )
+    with (
+        subprocess.Popen(
+            ["sh", "-c", *serve_with_few_files],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as server,
+        ExitStack() as idle,
+    ):
+        assert server.stdout is not None
+        url = httpx.URL(server.stdout.readline().removeprefix("listening on ").strip())
+        assert url.port is not None
+        for _ in range(300):
+            idle.enter_context(socket.create_connection((url.host, url.port), timeout=30))
+        for path in ("/readyz", "/rules"):
+            answer = httpx.get(url.join(path), trust_env=False, timeout=30)
+            assert answer.status_code == 200, answer.text
+        server.terminate()
+        _, stderr = server.communicate(timeout=30)
+    assert server.returncode == 0
+    assert all(re.fullmatch(r"[a-z].* … \d+ s", line) for line in stderr.splitlines())

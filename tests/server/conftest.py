@@ -20,9 +20,10 @@ import httpx
 import pyarrow
 import pyarrow.parquet
 import pytest
-import uvicorn
 from prometheus_client import CollectorRegistry, Counter
 
+from sensorstream.access.audit import Change
+from sensorstream.access.keys import Key
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import (
@@ -34,12 +35,16 @@ from sensorstream.alerts.records import (
 )
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
-from sensorstream.app.application import Application, InForce, Part, ServedOntology
+from sensorstream.app.access import Access, AuditLog, Keys
+from sensorstream.app.application import Application, InForce, ServedOntology
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
+from sensorstream.app.rates import Rates
+from sensorstream.app.readiness import Part
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import IndividualView, WindowView
 from sensorstream.engine.live_queries import QueryReport
@@ -73,10 +78,11 @@ from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Alert, Message, Provenance
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
-from sensorstream.server.main import create_app
+from sensorstream.server.listening import Server
 from sensorstream.settings import ServerSettings, Settings
 from sensorstream.spark.jobs.protocol import JobText
 from sensorstream.sparql.algebra import Ask, Select
+from sensorstream.testing import ManualClock
 
 EX = "http://example.org/"
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -120,6 +126,41 @@ class NoQueries(Queries):
 
     def end_record(self, name: str) -> None:
         self.view(name)
+
+
+class MemoryKeys(Keys):
+    """Keys in a list."""
+
+    def __init__(self) -> None:
+        self.kept: list[Key] = []
+        self.uses: dict[str, datetime] = {}
+
+    def all(self) -> Sequence[Key]:
+        return list(self.kept)
+
+    def used(self, when: dict[str, datetime]) -> None:
+        self.uses.update(when)
+
+
+class MemoryAuditLog(AuditLog):
+    """Changes in a list."""
+
+    def __init__(self) -> None:
+        self.kept: list[Change] = []
+
+    def add(self, change: Change) -> None:
+        self.kept.append(replace(change, seq=len(self.kept) + 1))
+
+    def before(self, seq: int | None, limit: int) -> Sequence[Change]:
+        older = (each for each in reversed(self.kept) if seq is None or each.seq < seq)
+        return list(itertools.islice(older, limit))
+
+    def forget(self, before: datetime) -> None:
+        self.kept = [each for each in self.kept if each.at >= before]
+
+
+def open_to_all() -> Access:
+    return Access(MemoryKeys(), MemoryAuditLog(), ManualClock(NOW), needed=False, audit_days=1)
 
 
 class OneIndividual(Individuals):
@@ -260,6 +301,8 @@ class MemoryApplication(Application):
             Path("sensorstream.toml"), server=ServerSettings(max_message_bytes=4096)
         )
         self.alert_feed = AlertFeed()
+        self.rates = Rates(0)
+        self.access = open_to_all()
         self.queries = NoQueries()
         self._elsewhere = False
         self._individuals = OneIndividual()
@@ -272,9 +315,11 @@ class MemoryApplication(Application):
         self.webhooks = ListedWebhooks()
         self.table = SqlResult(("n",), ((1,),))
         self.streams_closed = 0
+        self.ended = threading.Event()
+        self.endless = 0
         self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
         self.alive = True
-        self.parts = (Part("pipeline", True), Part("history", True))
+        self.parts = (Part("pipeline", True), Part("history", True, age=0.31))
         self.registry = CollectorRegistry()
         messages = Counter("sensorstream_messages", "Messages.", registry=self.registry)
         self._count = messages.inc
@@ -290,7 +335,7 @@ class MemoryApplication(Application):
     def metrics(self) -> CollectorRegistry:
         return self.registry
 
-    def submit(self, content: bytes, source: str) -> Future[Outcome]:
+    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         try:
             future.set_result(self._process(content, source))
@@ -348,6 +393,9 @@ class MemoryApplication(Application):
         return replace(self.sql(text), columns=("archived",))
 
     def sql(self, text: str) -> SqlResult:
+        if "endless" in text:
+            self.endless += 1
+            self.ended.wait(60)
         if "broken" in text:
             raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
         if "away" in text:
@@ -434,8 +482,8 @@ class MemoryApplication(Application):
         self.text = ServedOntology(content, media_type, "m9")
         return "m9"
 
-    def healthy(self) -> bool:
-        return self.alive
+    def ailment(self) -> str:
+        return "" if self.alive else "the pipeline has stopped"
 
     def ready(self) -> Sequence[Part]:
         return self.parts
@@ -455,10 +503,7 @@ def listen() -> Callable[[Application], Iterator[str]]:
     """Serve an application from a thread by uvicorn, on a free port."""
 
     def run(application: Application) -> Iterator[str]:
-        config = uvicorn.Config(
-            create_app(application), log_level="critical", timeout_graceful_shutdown=5
-        )
-        server = uvicorn.Server(config)
+        server = Server(application)
         with socket.create_server(("127.0.0.1", 0)) as listener:
             thread = threading.Thread(target=server.run, args=([listener],))
             thread.start()
@@ -467,12 +512,16 @@ def listen() -> Callable[[Application], Iterator[str]]:
                 assert time.monotonic() < deadline, "the server did not start"
                 time.sleep(0.005)
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-            application.alert_feed.close()
-            application.queries.feed.close()
             server.should_exit = True
             thread.join()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def in_memory() -> Callable[[], Application]:
+    """Makes applications in memory."""
+    return MemoryApplication
 
 
 @pytest.fixture(scope="session")

@@ -6,13 +6,16 @@ import asyncio
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from pydantic import AwareDatetime, BaseModel, Field
 
-from sensorstream.alerts.records import DeliveryState, LoggedDelivery, Webhook, WebhookState
+from sensorstream.access.roles import Role
+from sensorstream.alerts.records import DeliveryState, LoggedDelivery, WebhookState
+from sensorstream.alerts.targets import place_of
 from sensorstream.app.application import Application
+from sensorstream.server.access import user_of
 
 _SECRET = "`whsec_` and base64 of 24 to 64 random bytes"
 _LARGEST = 2**63 - 1
@@ -56,7 +59,7 @@ class WebhookBody(BaseModel):
     """A registered webhook; all attempts have failed since ``failing_since``."""
 
     id: str
-    url: str
+    url: str = Field(description="scheme and host alone for who may not register webhooks")
     created_at: datetime
     queries: list[str]
     format: str
@@ -124,22 +127,25 @@ def router(application: Application) -> APIRouter:
         status_code=201,
         responses={201: {"model": RegisteredBody}},
     )
-    def register(body: NewWebhookBody) -> JSONResponse:
+    def register(body: NewWebhookBody, request: Request) -> JSONResponse:
         """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
         webhook = application.webhooks.register(body.url, body.secret, body.queries, body.format)
-        told = {**_new(webhook).model_dump(mode="json"), "secret": webhook.secret}
+        told = {
+            **_body(WebhookState(webhook), request).model_dump(mode="json"),
+            "secret": webhook.secret,
+        }
         headers = {"Location": f"/webhooks/{webhook.id}", "Cache-Control": "no-store"}
         return JSONResponse(told, status_code=201, headers=headers)
 
     @routes.get("/webhooks", summary="List webhooks")
-    def list_webhooks() -> WebhooksBody:
+    def list_webhooks(request: Request) -> WebhooksBody:
         """All registered webhooks, without their secrets."""
-        return WebhooksBody(webhooks=[_body(each) for each in application.webhooks.all()])
+        return WebhooksBody(webhooks=[_body(each, request) for each in application.webhooks.all()])
 
     @routes.get("/webhooks/{webhook_id}", summary="Look up a webhook")
-    def get_webhook(webhook_id: str) -> WebhookBody:
+    def get_webhook(webhook_id: str, request: Request) -> WebhookBody:
         """One registered webhook."""
-        return _body(application.webhooks.one(webhook_id))
+        return _body(application.webhooks.one(webhook_id), request)
 
     @routes.delete("/webhooks/{webhook_id}", summary="Remove a webhook", status_code=204)
     def delete_webhook(webhook_id: str) -> Response:
@@ -148,9 +154,9 @@ def router(application: Application) -> APIRouter:
         return Response(status_code=204)
 
     @routes.post("/webhooks/{webhook_id}/enable", summary="Enable a webhook")
-    def enable_webhook(webhook_id: str) -> WebhookBody:
+    def enable_webhook(webhook_id: str, request: Request) -> WebhookBody:
         """Deliver again to a webhook that was disabled, and what waits for it first."""
-        return _body(application.webhooks.enable(webhook_id))
+        return _body(application.webhooks.enable(webhook_id), request)
 
     @routes.post(
         "/webhooks/{webhook_id}/secret",
@@ -218,15 +224,12 @@ def router(application: Application) -> APIRouter:
     return routes
 
 
-def _new(webhook: Webhook) -> WebhookBody:
-    return _body(WebhookState(webhook))
-
-
-def _body(state: WebhookState) -> WebhookBody:
+def _body(state: WebhookState, request: Request) -> WebhookBody:
     webhook = state.webhook
+    whole = Role.ADMIN in user_of(request).roles
     return WebhookBody(
         id=webhook.id,
-        url=webhook.url,
+        url=webhook.url if whole else place_of(webhook.url),
         created_at=webhook.created_at,
         queries=list(webhook.queries),
         format=webhook.format,
