@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
@@ -170,13 +172,19 @@ def unexpected() -> Problem:
     return http_problem(500, "An unexpected error happened; the server's log has the details.")
 
 
+class _ProblemResponse(JSONResponse):
+    def render(self, content: Any) -> bytes:
+        # What a client sent may be quoted, also half a character (a lone surrogate).
+        return json.dumps(content, ensure_ascii=False).encode(errors="backslashreplace")
+
+
 def respond(
     problem: Problem,
     headers: Mapping[str, str] | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> JSONResponse:
     """A problem as a response; ``more`` are extension members (RFC 9457, section 3.2)."""
-    return JSONResponse(
+    return _ProblemResponse(
         {**problem.document(), **(more or {})},
         status_code=problem.status,
         headers=headers,
@@ -184,18 +192,38 @@ def respond(
     )
 
 
+def _allowed(app: FastAPI, path: str) -> str:
+    """The methods of a path, of all its operations together."""
+    methods: set[str] = set()
+    for template, operations in app.openapi()["paths"].items():
+        pieces = re.split(r"\{[^}]*\}", template)
+        if re.fullmatch("[^/]+".join(map(re.escape, pieces)), path):
+            methods.update(each.upper() for each in operations)
+    if "GET" in methods or not methods:
+        methods |= {"GET", "HEAD"}
+    return ", ".join(sorted(methods))
+
+
+def refusal(error: SensorStreamError) -> JSONResponse:
+    """The answer to a request that met an error of ours."""
+    problem = problem_of(error)
+    return respond(problem, {"Retry-After": "1"} if problem.status in (429, 503) else None)
+
+
 def install(app: FastAPI) -> None:
     """Answer every error of ``app`` by a problem document."""
 
     @app.exception_handler(SensorStreamError)
     async def own(_request: Request, error: SensorStreamError) -> JSONResponse:
-        problem = problem_of(error)
-        return respond(problem, {"Retry-After": "1"} if problem.status in (429, 503) else None)
+        return refusal(error)
 
     @app.exception_handler(HTTPException)
-    async def http(_request: Request, error: HTTPException) -> JSONResponse:
+    async def http(request: Request, error: HTTPException) -> JSONResponse:
         detail = error.detail if error.detail != HTTPStatus(error.status_code).phrase else ""
-        return respond(http_problem(error.status_code, detail), error.headers)
+        headers = error.headers
+        if error.status_code == 405:
+            headers = {**(headers or {}), "Allow": _allowed(app, request.scope["path"])}
+        return respond(http_problem(error.status_code, detail), headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
