@@ -174,6 +174,10 @@ class MemoryStore:
         statuses = self.statuses()
         return frozenset(each for each in ids if statuses.get(each) is Status.REJECTED)
 
+    def departed(self, stays: Collection[int]) -> frozenset[int]:
+        gone = {each.individual.stay for e in self.committed for each in e.departures}
+        return frozenset(gone.intersection(stays))
+
     def save_checkpoint(self, seq: int, state: bytes) -> None:
         if seq > self._watermark:
             raise HistoryError(

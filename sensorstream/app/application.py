@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from secrets import token_hex
 from types import TracebackType
 from typing import Final
 
@@ -16,13 +15,13 @@ from prometheus_client import CollectorRegistry
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.outputs import receiver_of, senders_of
-from sensorstream.alerts.records import RaisedAlert, Webhook
+from sensorstream.alerts.records import RaisedAlert
 from sensorstream.alerts.sender import OUTPUT
-from sensorstream.alerts.signing import check_secret, new_secret
-from sensorstream.alerts.targets import check_target
 from sensorstream.analysis import Known
+from sensorstream.app.access import Access, tokens_of
 from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
+from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
 from sensorstream.app.jobs import Jobs
@@ -31,12 +30,15 @@ from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, silent
 from sensorstream.app.rates import Rates
+from sensorstream.app.readiness import Check, HistoryProbe, Part
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.skipping import skip_deadly
 from sensorstream.app.standing import present
 from sensorstream.app.stream_time import StreamTime
 from sensorstream.app.waiting import HERE, Sender
+from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import (
     Deployment,
@@ -56,8 +58,10 @@ from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.live import Present
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.run import Limits, answered, plan_of
+from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.journal_rows import journal_rows
+from sensorstream.history.keys import PostgresKeys
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
@@ -65,9 +69,11 @@ from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live,
 from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
 from sensorstream.history.views import check_views, install_views
+from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
-from sensorstream.journal.registration import RegisterQuery, RemoveQuery, checked_name
+from sensorstream.journal.notice import ReportDisabled
+from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology
 from sensorstream.kb.snapshot import Results
 from sensorstream.model.timeline import Timeline
@@ -84,15 +90,6 @@ _MOST_SOURCES: Final = 10_000
 """The most names of sources that are kept for the notes on queries."""
 _CONNECTIONS: Final = 4
 """Database connections for the outbox, lists of alerts and the like; the writer has its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of the system and whether it can do its work."""
-
-    name: str
-    ready: bool
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +114,18 @@ class Application:
     """What server and command line see of a deployment. Thread-safe."""
 
     def __init__(
-        self, settings: Settings, clock: Clock, stack: ExitStack, progress: Progress
+        self,
+        settings: Settings,
+        clock: Clock,
+        stack: ExitStack,
+        progress: Progress,
+        in_work: InWork,
     ) -> None:
         """Use :meth:`open`."""
         self.settings = settings
         self.alert_feed = AlertFeed()
         self._clock = clock
+        self._in_work = in_work
         self._stack = stack
         self._metrics = Metrics()
         self._probes: list[Callable[[], Sequence[Part]]] = []
@@ -140,13 +143,16 @@ class Application:
         stack.callback(store.close)
         claim(self.url, runner_of(deployment))
         start = Start(store.last_seq()) if self._elsewhere else find_start(store)
+        death = None if self._elsewhere else in_work.open()
+        if death is not None and skip_deadly(death, store, start, clock.now()):
+            in_work.forget()
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
         deployment, put = in_force(deployment, store, start.seq)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
         progress(f"starting the reasoner (profile {settings.reasoning.profile})")
-        machine = build_machine(deployment, clock.counter)
+        machine = build_machine(deployment, clock.counter, turn=in_work.turn_to)
         stack.callback(machine.engine.close)
         self._engine = machine.engine
         self._snapshot = machine.snapshot
@@ -169,21 +175,34 @@ class Application:
                 log.publish,
                 clock.now(),
                 lambda done: progress(rebuilding, f"{done} of {entries} entries"),
+                in_work,
             )
         progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
         self._install_views()
-        self._outbox = PostgresOutbox(database)
+        self.access = Access(
+            PostgresKeys(database),
+            PostgresAuditLog(database),
+            clock,
+            needed=settings.http.keys,
+            audit_days=settings.limits.audit_days,
+            tokens=tokens_of(settings.http, clock),
+        )
+        self.access.start()
+        stack.callback(self.access.stop)
+        registered = PostgresWebhooks(database)
         self._dispatcher = WebhookDispatcher(
-            self._outbox,
+            PostgresOutbox(database),
             settings.webhooks,
             clock,
             source=f"urn:sensorstream:{settings.folder.name or 'deployment'}",
             timeline=deployment.timeline,
             metrics=self._metrics.registry,
+            disabling=lambda webhook, text: self._pipeline.change(ReportDisabled(webhook, text)),
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
         )
-        self._set_outputs()
+        self.webhooks = Webhooks(registered, self._dispatcher, clock, self._timeline)
+        self._set_outputs(registered)
         time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
         if time is not None:
             stack.callback(time.close)
@@ -198,6 +217,7 @@ class Application:
             publish=log.publish,
             reopen=self._open_store,
             elsewhere=None if time is None else time.due,
+            in_work=in_work,
         )
         self._sources = set(settings.sources)
         self.rates = Rates(settings.limits.rate)
@@ -226,6 +246,11 @@ class Application:
             clock,
         )
         stack.callback(self.jobs.close)
+        probe = HistoryProbe(lambda: self.url)
+        stack.callback(probe.close)
+        self._history = Check("history", probe, clock.counter)
+        self._history.start()
+        stack.callback(self._history.stop)
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
@@ -252,17 +277,23 @@ class Application:
 
     @classmethod
     def open(
-        cls, settings: Settings, clock: Clock | None = None, progress: Progress = silent
+        cls,
+        settings: Settings,
+        clock: Clock | None = None,
+        progress: Progress = silent,
+        in_work: InWork | None = None,
     ) -> Application:
         """Start everything: history, recovery from the journal, pipeline, deliveries.
 
-        ``progress`` is told what goes on.
+        ``progress`` is told what goes on, ``in_work`` which entry of the journal is being applied.
 
         Raises:
             SensorStreamError: invalid settings, ontology or rules, or a part does not start.
         """
         with ExitStack() as stack:
-            application = cls(settings, clock or SystemClock(), stack, progress)
+            application = cls(
+                settings, clock or SystemClock(), stack, progress, in_work or InWork()
+            )
             application._stack = stack.pop_all()
             return application
 
@@ -518,36 +549,6 @@ class Application:
         """The messages that led to an alert; see :func:`.messages_behind`."""
         return messages_behind(self._database, alert, limit, after)
 
-    def register_webhook(
-        self, url: str, secret: str | None = None, queries: Sequence[str] = ()
-    ) -> Webhook:
-        """Deliver alerts raised from now on to ``url``; makes a secret if the caller gives none.
-
-        The reports of ``queries`` (names) are delivered too; the queries need not run yet.
-
-        Raises:
-            WebhookError: the URL or the secret is not acceptable.
-            QueryError: a name is not a valid name of a query.
-        """
-        check_target(url, allow_private=self.settings.webhooks.allow_private)
-        webhook = Webhook(
-            id=f"wh_{token_hex(8)}",
-            url=url,
-            secret=new_secret() if secret is None else check_secret(secret),
-            created_at=self._clock.now(),
-            queries=tuple(dict.fromkeys(map(checked_name, queries))),
-        )
-        self._outbox.register(webhook)
-        return webhook
-
-    def webhooks(self) -> Sequence[Webhook]:
-        """All registered webhooks, oldest first."""
-        return self._outbox.webhooks()
-
-    def delete_webhook(self, webhook_id: str) -> bool:
-        """Stop delivering to a webhook; False if there is no webhook with this id."""
-        return self._outbox.delete(webhook_id)
-
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
         """The window and one page of its individuals.
 
@@ -566,14 +567,20 @@ class Application:
         """How many messages wait for earlier ones."""
         return self._engine.held
 
+    def ailment(self) -> str:
+        """Why the process has to be restarted; empty: it need not. Waits for nothing."""
+        if self._pipeline.failure is not None:
+            return "the pipeline has stopped"
+        return self._in_work.longer_than(self.settings.limits.entry_seconds)
+
     def healthy(self) -> bool:
-        """Whether the pipeline runs; if False, the process has to be restarted."""
-        return self._pipeline.failure is None
+        """Whether the process can go on; if False, it has to be restarted."""
+        return not self.ailment()
 
     def ready(self) -> Sequence[Part]:
-        """Every part and whether it can do its work now."""
+        """Every part and whether it can do its work; waits for none of them."""
         failure, trouble = self._pipeline.failure, self._pipeline.trouble
-        history = self._check("history", lambda: self.alerts(1))
+        history = self._history.latest()
         away = self._engine.degraded
         return (
             Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
@@ -592,21 +599,14 @@ class Application:
             position = self._news.position
             yield Part("spark", ready=True, detail="" if position is None else str(position))
 
-    def _check(self, name: str, probe: Callable[[], object]) -> Part:
-        try:
-            probe()
-        except Exception as error:
-            return Part(name, ready=False, detail=str(error))
-        return Part(name, ready=True)
-
     def _check_here(self, what: str, way_out: str = "ask history") -> None:
         if self._elsewhere:
             raise RunsOnSpark(f"{what}: the engines run on Spark (pipeline.runner): {way_out}")
 
-    def _set_outputs(self) -> None:
+    def _set_outputs(self, registered: PostgresWebhooks) -> None:
         """Tell the outbox the outputs of the settings."""
         receivers = [receiver_of(each, self._clock.now()) for each in self.settings.outputs]
-        for gone, dropped in self._outbox.set_outputs(receivers).items():
+        for gone, dropped in registered.set_outputs(receivers).items():
             name = gone.removeprefix(OUTPUT)
             _LOG.warning("output %s is not in the settings: dropped %d events", name, dropped)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from threading import Condition, Event, Lock, Thread
 from typing import Any, Final, TypeVar
 
+from sensorstream.app.in_work import InWork
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.waiting import HERE, Path, Sender, Waiting
 from sensorstream.clock import Clock
@@ -35,6 +36,7 @@ from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import new_record
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
 from sensorstream.journal.tick import Tick
 from sensorstream.model.timeline import Instant
@@ -94,6 +96,7 @@ class Pipeline:
     ``elsewhere`` is given where another process applies the entries: messages enter the journal,
     and no more; the engine here is empty and knows the continuous queries only, to check new ones.
     Asked with a time of arrival, it gives the entry by which that process is to hear of it, if any.
+    ``in_work`` is told which entry is being applied.
     """
 
     def __init__(
@@ -109,6 +112,7 @@ class Pipeline:
         publish: Callable[[Sequence[QueryReport]], None],
         reopen: Callable[[], Store],
         elsewhere: Callable[[Instant], Entry | None] | None = None,
+        in_work: InWork | None = None,
     ) -> None:
         self.lock = Lock()
         self._target = target
@@ -123,6 +127,7 @@ class Pipeline:
         self._reopen = reopen
         self._elsewhere = elsewhere
         self._applies = elsewhere is None
+        self._in_work = InWork() if in_work is None else in_work
         # From which time of arrival on it is asked again.
         self._ask_at = 0
         self._seq = self._checkpoint_seq = store.last_seq()
@@ -131,6 +136,8 @@ class Pipeline:
         self._readers: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         # An entry that needs its own group, found while a group was collected: it is next.
         self._next: _Waiting | None = None
+        # Queries that the group at work has stopped; the journal is told of it after the group.
+        self._stops: list[QueryStopped] = []
         self._gate = Condition()
         # Seconds that a message of a group took, lately; and when there were several senders last.
         self._pace = 0.0
@@ -280,6 +287,7 @@ class Pipeline:
         except BaseException as error:
             _LOG.critical("the pipeline stopped: %s", error, exc_info=error)
             self._failure = error
+            self._in_work.attend("the pipeline has stopped")
             self._drain()
 
     def _take(self) -> list[_Waiting] | None:
@@ -354,7 +362,11 @@ class Pipeline:
             outcomes = []
             for record, waiting in zip(records, group, strict=True):
                 with self.lock:
+                    # A fault leaves it there: the next start then knows what was in work.
+                    self._in_work.begin(record)
                     outcomes.append(waiting.entry.apply(self._target, record, _NONE))
+                    self._stops += stops_of(self._target, record.seq)
+            self._in_work.end()
             self._commit(records, outcomes)
         except BaseException as error:
             for waiting in group:
@@ -369,6 +381,9 @@ class Pipeline:
             else:
                 waiting.future.set_exception(outcome.rejection)
         self._settle_down(outcomes)
+        if self._stops:
+            stops, self._stops = self._stops, []
+            self._work([_Waiting(each) for each in stops])
 
     def _leave(self, records: Sequence[Record], group: Sequence[_Waiting]) -> None:
         """Answer for entries that another process applies."""
@@ -385,10 +400,13 @@ class Pipeline:
     def _work_alone(self, waiting: _Waiting) -> None:
         try:
             with self.lock:
+                self._in_work.attend(f"an entry ({waiting.entry.kind}) has been checked")
                 waiting.entry.check(self._target)
         except SensorStreamError as error:
+            self._in_work.end()
             waiting.future.set_exception(error)
         except Exception as error:
+            self._in_work.end()
             # Nothing is in the journal yet, so only this entry fails.
             _LOG.exception("internal error: an entry of kind %s is refused", waiting.entry.kind)
             fault = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")

@@ -6,19 +6,21 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice, pairwise
 from typing import Final
 
+from sensorstream.app.in_work import InWork
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import DamagedCheckpoint, HistoryError
 from sensorstream.journal.effects import effects_of, reports_of
-from sensorstream.journal.entry import Target
+from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import new_record, replay
 from sensorstream.journal.notice import ReportDamage
 from sensorstream.journal.records import Record
+from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
 
 _LOG = logging.getLogger(__name__)
@@ -73,6 +75,7 @@ def recover(
     publish: Callable[[Sequence[QueryReport]], None],
     now: datetime,
     progress: Callable[[int], None] = lambda _: None,
+    in_work: InWork | None = None,
 ) -> int:
     """Bring a new engine to the journal's end.
 
@@ -92,6 +95,7 @@ def recover(
         publish: gets the reports of continuous queries, repeated ones included.
         now: the present, for the entry.
         progress: is told how many entries have been processed, from time to time.
+        in_work: is told which entry is being applied.
 
     Returns:
         The number of entries processed again.
@@ -101,6 +105,7 @@ def recover(
         ReasonerError: the reasoner failed.
     """
     engine = target.engine
+    in_work = InWork() if in_work is None else in_work
     watermark = store.watermark()
     refused: set[str] = set()
     if start.state is not None:
@@ -109,15 +114,30 @@ def recover(
         refused |= store.rejected({each.item.message.id for each in start.state.held.held})
     # Alerts of what is stored already are thrown away: these are new, and wait until then.
     lost, engine.queries.lost = engine.queries.lost, []
-    replayed, last = 0, start.seq
-    for group in _groups(store.replay(start.seq)):
+    replayed, last, passed = 0, start.seq, False
+    stopped: dict[int, list[QueryStopped]] = {}
+    stops: list[QueryStopped] = []
+    for group, following in pairwise(chain(_groups(store.replay(start.seq)), [[]])):
         fresh: list[tuple[Record, Outcome]] = []
+        for each in (*group, *following):
+            if each.kind == QueryStopped.kind:
+                entry = QueryStopped.decode(each.message.content, each.message.source)
+                stopped.setdefault(entry.at, []).append(entry)
         for record in group:
+            for entry in stopped.pop(record.seq, ()):
+                engine.queries.stop(entry.name, entry.registered, entry.reason)
+            # What was accepted then is accepted now, however long it takes here.
+            engine.queries.lift_limits(record.seq <= watermark)
             if record.seq <= watermark and record.status is Status.REJECTED:
                 refused.add(record.message.id)
             if record.seq <= watermark and record.degraded:
                 # It was accepted without the reasoner, which might refuse it now.
                 engine.degrade("it had failed before the restart")
+            if passed and record.seq > watermark:
+                _expel_departed(target, store, last)
+                passed = False
+            passed |= record.seq <= watermark and record.status is Status.SKIPPED
+            in_work.begin(record)
             outcome = replay(record, target, refused)
             publish(reports_of([outcome]))
             replayed += 1
@@ -126,13 +146,25 @@ def recover(
                 lost, engine.queries.lost = [*lost, *engine.queries.lost], []
             else:
                 fresh.append((record, outcome))
+                stops += stops_of(target, record.seq)
+        in_work.end()
         if fresh:
             store.commit(effects_of([r for r, _ in fresh], [o for _, o in fresh]))
         progress(replayed)
+    engine.queries.lift_limits(False)
     engine.queries.lost = [*lost, *engine.queries.lost]
-    if start.damaged:
+    if engine.held:
+        # One that is skipped may still wait for its turn.
+        engine.refuse(refused)
+    if passed:
+        _expel_departed(target, store, last)
+    news: list[Entry] = [*stops, *([_damage(start)] if start.damaged else [])]
+    for own in news:
         last += 1
-        _tell_damage(target, store, start, last, now)
+        _tell(own, target, store, last, now)
+    if start.damaged:
+        # Otherwise they count among the checkpoints to keep.
+        store.drop_checkpoints([seq for seq, _ in start.damaged])
     if replayed or start.damaged:
         # Otherwise a server that crashes repeatedly has more to process at each start.
         store.save_checkpoint(last, dump(engine.state()))
@@ -140,15 +172,28 @@ def recover(
     return replayed
 
 
-def _tell_damage(target: Target, store: Store, start: Start, seq: int, now: datetime) -> None:
+def _expel_departed(target: Target, store: Store, seq: int) -> None:
+    """Make the window agree with history after entries were skipped that had been applied before.
+
+    Without them others have stayed in the window that have left it.
+    """
+    engine = target.engine
+    engine.expel(store.departed([each.stay for each in engine.window]))
+    # Otherwise another start would do it at a later place.
+    store.save_checkpoint(seq, dump(engine.state()))
+
+
+def _damage(start: Start) -> ReportDamage:
     told = "; ".join(f"the one at entry {each}: {why}" for each, why in start.damaged)
     since = f"the one at entry {start.seq}" if start.seq else "the beginning of the journal"
-    entry = ReportDamage(f"checkpoints could not be read, {since} was used instead: {told}")
+    return ReportDamage(f"checkpoints could not be read, {since} was used instead: {told}")
+
+
+def _tell(entry: Entry, target: Target, store: Store, seq: int, now: datetime) -> None:
+    """Write an entry of the recovery itself to the journal, and apply it."""
     record = new_record(entry, seq, now, store.timeline)
     store.append([record])
     store.commit(effects_of([record], [entry.apply(target, record, ())]))
-    # Otherwise they count among the checkpoints to keep.
-    store.drop_checkpoints([each for each, _ in start.damaged])
 
 
 def _groups(records: Iterable[Record]) -> Iterator[list[Record]]:

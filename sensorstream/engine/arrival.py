@@ -46,7 +46,8 @@ class Unmapped:
     """A message that gives no events.
 
     ``error`` is why it cannot be mapped; None: no rule matched it, ``root`` is then the name of
-    its document element and ``hint`` the likely cause.
+    its document element and ``hint`` the likely cause. ``skipped``: it was passed over before, and
+    is again.
     """
 
     message: Message
@@ -54,6 +55,7 @@ class Unmapped:
     root: str = ""
     hint: str = ""
     seconds: float = field(default=0.0, compare=False)
+    skipped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

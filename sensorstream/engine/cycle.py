@@ -7,7 +7,7 @@ Here messages come in the order in which they are to be taken; who puts them int
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -26,6 +26,7 @@ from sensorstream.errors import (
     Inconsistent,
     InternalFault,
     MessageError,
+    Overrun,
     ReasonerError,
     SensorStreamError,
     SettingsError,
@@ -53,7 +54,8 @@ class Cycle:
     """The knowledge base and all that reacts to it.
 
     Without a ``window`` events do not enter the knowledge base, only the windows of the queries.
-    ``archived`` counts the individuals that went straight to history.
+    ``archived`` counts the individuals that went straight to history. ``refused`` are the ids of
+    messages that wait, and are to be rejected in their turn.
 
     Raises:
         SettingsError: rules, filters or load shedding, which are about the window, without one.
@@ -69,6 +71,7 @@ class Cycle:
         evaluator: ConditionEvaluator,
         max_rounds: int,
         counter: Callable[[], float],
+        turn: Callable[[str], None] | None,
         timeline: Timeline,
         filters: Sequence[Filter],
         shedder: LoadShedder | None,
@@ -90,10 +93,12 @@ class Cycle:
         self.admission = Admission()
         self.inferences = Inferences()
         self.archived = 0
+        self.refused: frozenset[str] = frozenset()
         self.reasoner = reasoner
         self._rules = RuleIndex(rules)
         self._max_rounds = max_rounds
         self._counter = counter
+        self._turn = turn
         self._timeline = timeline
         self._filters = tuple(filters)
         self._windowless = window is None
@@ -124,8 +129,10 @@ class Cycle:
         ``received`` is the time of arrival of what released it, if it had to wait.
         """
         message = arrived.message
-        if message.id in refused:
+        if message.id in refused or message.id in self.refused:
             return outcome_of(arrived, Status.REJECTED, timings)
+        if self._turn is not None:
+            self._turn(message.id)
         heard = message.received if received is None else received
         if self._windowless:
             return self._pass(arrived, timings, heard)
@@ -152,17 +159,7 @@ class Cycle:
         self, arrived: Arrived, timings: Timings, heard: Instant, closing: Mapping[IRI, Summary]
     ) -> Outcome | Exception:
         """What a message comes to, and the synopses before it; an error has left no trace."""
-        run = MessageRun(
-            self.kb,
-            self.window,
-            self.reasoner,
-            self.evaluator,
-            self._counter,
-            timings,
-            self.admission,
-            self.inferences,
-            arrived.message.id,
-        )
+        run = self._run_of(arrived.message.id, timings)
         try:
             outcome = self._react(arrived, run, timings, closing)
         except Exception as error:
@@ -173,6 +170,19 @@ class Cycle:
         self.inferences.settle()
         self._tell_queries(run, heard)
         return outcome
+
+    def _run_of(self, message: str, timings: Timings) -> MessageRun:
+        return MessageRun(
+            self.kb,
+            self.window,
+            self.reasoner,
+            self.evaluator,
+            self._counter,
+            timings,
+            self.admission,
+            self.inferences,
+            message,
+        )
 
     def _pass(self, arrived: Arrived, timings: Timings, heard: Instant) -> Outcome:
         """Let only the windows of the queries have a message."""
@@ -252,6 +262,19 @@ class Cycle:
             Status.REJECTED,
             alerts=self.notices.rejected(message, error, self.now),
             phases=Timings() if timings is None else timings,
+            warnings=(str(error),),
+            rejection=error,
+        )
+
+    def skip(self, message: Message, error: Overrun, timings: Timings) -> Outcome:
+        """Pass over a message that takes too long; a replay does so without trying it again."""
+        error.message_id = message.id
+        return Outcome(
+            message,
+            Status.SKIPPED,
+            # Not counted with its like: a replay does not know of it.
+            alerts=(self.notices.overrun(message, error, self.now),),
+            phases=timings,
             warnings=(str(error),),
             rejection=error,
         )
@@ -433,6 +456,21 @@ class Cycle:
             ended=change.ended,
         )
         return self.with_queries(outcome)
+
+    def expel(self, stays: Collection[int]) -> None:
+        """Take individuals out of the window whose departure is in history already.
+
+        Nobody hears of it but rules and queries: history does not get it twice.
+        """
+        gone = [t for each in self.window if each.stay in stays for t in each.statements]
+        if not gone:
+            return
+        run = self._run_of(latest_message(self.window), Timings())
+        run.apply(None, gone)
+        self._tell_queries(run, self.window.now or 0)
+        self.inferences.take_ended()
+        self.inferences.settle()
+        self.evaluator.settle()
 
     def _exchange(self, aside: Aside, cause: str, left: Iterable[Individual] = ()) -> None:
         now = self.window.now or 0

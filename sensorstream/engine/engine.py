@@ -13,7 +13,7 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -27,7 +27,7 @@ from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.engine.reorder import Disorder, ReorderBuffer, ReorderState, Waiting
 from sensorstream.engine.shedding import LoadShedder, LoadState, Shedding
-from sensorstream.errors import InvalidTerm, MessageError, SensorStreamError
+from sensorstream.errors import InvalidTerm, MessageError, Overrun, SensorStreamError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.plan import Mapped
 from sensorstream.model.events import Alert, Delta, Event, Message
@@ -82,6 +82,7 @@ class Engine:
         evaluator: answers the conditions of the rules.
         max_rounds: how many rounds of rules one message may cause.
         counter: gives seconds for the phase times (:meth:`sensorstream.clock.Clock.counter`).
+        turn: is told the id of each message whose turn it is, just before it is taken in.
         timeline: how times are written.
         disorder: how late events may be; what is later is left out. None: events are taken as
             they come, one from before the present happens at the present.
@@ -103,6 +104,7 @@ class Engine:
         max_rounds: int,
         timeline: Timeline,
         counter: Callable[[], float] = _no_time,
+        turn: Callable[[str], None] | None = None,
         disorder: Disorder | None = None,
         filters: Sequence[Filter] = (),
         shedding: Shedding | None = None,
@@ -119,6 +121,7 @@ class Engine:
             evaluator=evaluator,
             max_rounds=max_rounds,
             counter=counter,
+            turn=turn,
             timeline=timeline,
             filters=filters,
             shedder=None if shedding is None else LoadShedder(shedding),
@@ -342,6 +345,10 @@ class Engine:
     def _set_aside(self, unmapped: Unmapped, timings: Timings) -> Outcome:
         """What a message comes to that gives no events."""
         message, error = unmapped.message, unmapped.error
+        if unmapped.skipped:
+            return Outcome(message, Status.SKIPPED)
+        if isinstance(error, Overrun):
+            return self._cycle.skip(message, error, timings)
         if isinstance(error, MessageError):
             return self.reject(message, error, timings)
         if error is not None:
@@ -571,6 +578,14 @@ class Engine:
     def readmit(self, message: Message, aside: Aside) -> Outcome:
         """Exchange a reasoner that failed for a new one; see :meth:`.Cycle.readmit`."""
         return self._cycle.readmit(message, aside)
+
+    def refuse(self, messages: Iterable[str]) -> None:
+        """Reject messages that wait when their turn comes; ``messages`` are their ids."""
+        self._cycle.refused |= set(messages)
+
+    def expel(self, stays: Collection[int]) -> None:
+        """Take individuals that have left the window already out; see :meth:`.Cycle.expel`."""
+        self._cycle.expel(stays)
 
     def reject(
         self, message: Message, error: SensorStreamError, timings: Timings | None = None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from sensorstream.errors import Inconsistent, SensorStreamError
+from sensorstream.errors import Inconsistent, Overrun, SensorStreamError
 from sensorstream.model.events import Alert, Message
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
@@ -39,6 +39,10 @@ class Notices:
         if isinstance(error, Inconsistent):
             return (_alert(message, "inconsistency", message.id, str(error), now),)
         return self._raise(message, "rejected-message", error.code, str(error), now)
+
+    def overrun(self, message: Message, error: Overrun, now: Instant | None) -> Alert:
+        """A message took more than a limit allows, and is passed over."""
+        return _alert(message, "overrun", message.source, str(error), now)
 
     def partial(
         self, message: Message, warnings: Sequence[str], now: Instant | None
@@ -95,11 +99,14 @@ class Notices:
     def stopped(
         self, message: Message, query: str, entry: str, error: Exception, now: Instant | None
     ) -> Alert:
-        """A fault of ours has stopped a continuous query, registered by ``entry``."""
-        text = (
-            f"the query '{query}' met a fault of the server and was stopped: "
-            f"{type(error).__name__}: {error}"
-        )
+        """A fault of ours or its limits have stopped a continuous query of the ``entry``."""
+        if isinstance(error, Overrun):
+            text = f"the query '{query}' was stopped: {error}"
+        else:
+            text = (
+                f"the query '{query}' met a fault of the server and was stopped: "
+                f"{type(error).__name__}: {error}"
+            )
         return _alert(message, "query-stopped", query, text, now, f"-{entry}")
 
     def told(self, message: Message, kind: str, key: str, now: Instant | None) -> Alert:

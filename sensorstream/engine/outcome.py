@@ -28,6 +28,8 @@ class Status(Enum):
     """Kept; another process takes it in. The journal itself never has this status."""
     REJECTED = "rejected"
     """Kept, but it could not be taken in; the knowledge base is as before."""
+    SKIPPED = "skipped"
+    """Kept, but passed over, in each replay too: it took too long, or brought the engine down."""
 
 
 @dataclass(slots=True)

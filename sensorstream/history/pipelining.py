@@ -39,6 +39,11 @@ class PipelinedCursor(extensions.cursor):
         """Execute a statement with the next one, before it."""
         self._waiting.append(self._text(query, values))
 
+    def later_values(self, query: str, rows: Sequence[Sequence[Any]], template: str) -> None:
+        """As :meth:`later`, with rows in place of the query's ``%s``."""
+        values = b",".join(self.mogrify(template, row) for row in rows)
+        self._waiting.append(query.encode().replace(b"%s", values, 1))
+
     def execute(self, query: Any, values: Any = None) -> None:
         """Execute what waits, and then a statement; its result is that of this call."""
         super().execute(b";".join((*self._taken(), self._text(query, values))))

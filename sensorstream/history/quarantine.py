@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from sqlalchemy import Engine, select
 
@@ -13,6 +13,8 @@ from sensorstream.errors import Contradiction
 from sensorstream.history.database import translating
 from sensorstream.history.tables import messages
 from sensorstream.journal.message import TakeMessage
+
+_NOT_WHOLE: Final = (Status.UNMATCHED, Status.PARTIAL, Status.REJECTED, Status.SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Quarantined:
     id: str
     source: str
     received_at: datetime
-    status: Literal["unmatched", "partial", "rejected"]
+    status: Literal["unmatched", "partial", "rejected", "skipped"]
     reason: str
     content: bytes
     contradiction: Contradiction | None = None
@@ -48,11 +50,7 @@ def quarantined(database: Engine, limit: int, before: int | None = None) -> list
             columns.contradiction,
         )
         .where(columns.kind == TakeMessage.kind)
-        .where(
-            columns.status.in_(
-                [Status.UNMATCHED.value, Status.PARTIAL.value, Status.REJECTED.value]
-            )
-        )
+        .where(columns.status.in_([each.value for each in _NOT_WHOLE]))
         .order_by(columns.seq.desc())
         .limit(limit)
     )

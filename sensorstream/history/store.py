@@ -26,6 +26,7 @@ from sensorstream.alerts.cloudevents import report_json
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history import tables
+from sensorstream.history.class_sets import class_sets, mend_class_sets
 from sensorstream.history.copying import Row
 from sensorstream.history.database import connect, describe, engine, translating
 from sensorstream.history.engines import Standings, forget_standings, store_standings
@@ -46,6 +47,7 @@ from sensorstream.journal.records import Effects, OntologyVersion, Record, numbe
 from sensorstream.model.events import Departure, Ended, Message
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
 
 _JOURNAL_LOCK: Final = 0x53535752
 EFFECTS_LOCK: Final = 0x53535746
@@ -267,6 +269,16 @@ class PostgresStore:
             )
             return frozenset(row[0] for row in cursor)
 
+    def departed(self, stays: Collection[int]) -> frozenset[int]:
+        """Those of some stays that have ended.
+
+        Raises:
+            HistoryError: the stays cannot be read.
+        """
+        with self._transaction("cannot read the stays") as cursor:
+            cursor.execute("select stay from store.stays where stay = any(%s)", (list(stays),))
+            return frozenset(row[0] for row in cursor)
+
     def record_ontology(self, version: OntologyVersion) -> bool:
         """Record that an ontology is in force, unless it is the one that was in force already.
 
@@ -354,11 +366,16 @@ class PostgresStore:
         """Store the stays and statements that ended."""
         if revoked:
             _revoke(cursor, revoked, numbers)
-        put_rows(cursor, tables.stays, STAY_COLUMNS, stay_rows(departures, numbers))
         if ended:
             self._partitions.make(cursor, (each.valid_to for each in ended))
             rows = statement_rows(ended, numbers)
             put_rows(cursor, tables.statements, STATEMENT_COLUMNS, rows)
+        _put_stays(cursor, departures, numbers)
+        # Those that were stored before: a late update, or other inferences, may give other classes.
+        typed = {each.stay for each in chain(ended, revoked) if each.triple[1] == RDF_TYPE}
+        typed.difference_update(each.individual.stay for each in departures)
+        if typed:
+            mend_class_sets(cursor, typed)
 
     def _forget(self) -> None:
         self._dictionary.forget()
@@ -507,6 +524,21 @@ def _numbers(cursor: extensions.cursor, query: str) -> tuple[int, ...]:
     return row
 
 
+def _put_stays(
+    cursor: PipelinedCursor, departures: Sequence[Departure], numbers: Mapping[Term, int]
+) -> None:
+    """Store stays whose statements are stored."""
+    if departures:
+        sets = class_sets(
+            cursor,
+            [
+                (each.individual.stay, numbers[each.individual.name], each.expired_at)
+                for each in departures
+            ],
+        )
+        put_rows(cursor, tables.stays, STAY_COLUMNS, stay_rows(departures, numbers, sets))
+
+
 def _revoke(
     cursor: extensions.cursor, revoked: Sequence[Ended], numbers: Mapping[Term, int]
 ) -> None:
@@ -544,18 +576,18 @@ def _record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVer
         )
 
 
-def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
-    """Store the alerts, and a pending delivery of each for every webhook there is now.
+def _raise_alerts(cursor: PipelinedCursor, effects: Effects) -> bool:
+    """Store the alerts, and a delivery of each for every webhook there is now.
+
+    It is pending, or dead for a webhook that is disabled: from there it can be recovered.
 
     Returns:
         Whether there are any.
     """
-    ids = execute_values(
-        cursor,
+    cursor.later_values(
         "insert into store.alerts "
         "(id, rule, kind, severity, text, key, time, raised_at, message_id, messages) "
-        "values %s "
-        "returning id",
+        "values %s",
         [
             (
                 alert.id,
@@ -572,26 +604,28 @@ def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
             for alert in effects.alerts
         ],
         template="(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s::bigint[])",
-        fetch=True,
     )
     cursor.execute(
-        "insert into store.deliveries (webhook_id, alert_id, next_attempt_at) "
-        "select w.id, a.id, %s from store.alerts a cross join store.webhooks w "
-        "where a.id = any(%s) order by a.seq",
-        (effects.raised_at, [row[0] for row in ids]),
+        "insert into store.deliveries (webhook_id, alert_id, status, next_attempt_at, last_error) "
+        "select w.id, a.id, case when disabled_at is null then 'pending' else 'dead' end, "
+        "case when disabled_at is null then %s end, "
+        "case when disabled_at is not null then 'the webhook was disabled' end "
+        "from store.alerts a cross join store.webhooks w where a.id = any(%s) order by a.seq",
+        (effects.raised_at, [alert.id for alert in effects.alerts]),
     )
     return cursor.rowcount > 0
 
 
 def _queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timeline) -> bool:
-    """A pending delivery of each report for every webhook that names its query now.
+    """A pending delivery of each report for every enabled webhook that names its query now.
 
     Returns:
         Whether there are any.
     """
     # Locked, or a webhook that is deleted meanwhile would fail the whole transaction.
     cursor.execute(
-        "select id, queries from store.webhooks where queries && %s::text[] "
+        "select id, queries from store.webhooks "
+        "where queries && %s::text[] and disabled_at is null "
         "order by created_at, id for key share",
         (list({each.report.query for each in effects.reports}),),
     )
@@ -631,7 +665,9 @@ def _set_statuses(cursor: PipelinedCursor, effects: Effects) -> None:
         values = arrays_of(tables.messages, columns, rows)
         cursor.later(
             (
-                "update store.messages m set status = v.status, reason = v.reason, "
+                "update store.messages m set status = v.status, "
+                # Why an entry is skipped was written down before.
+                "reason = coalesce(v.reason, m.reason), "
                 "contradiction = v.contradiction, degraded = v.degraded "
                 f"from unnest({values}) as v ({', '.join(columns)}) where m.seq = v.seq"
             ).encode("utf-8", "replace")
@@ -643,7 +679,7 @@ def _settle(cursor: extensions.cursor, effects: Effects) -> None:
     if effects.settled:
         execute_values(
             cursor,
-            "update store.messages m set status = v.status, reason = v.reason, "
+            "update store.messages m set status = v.status, reason = coalesce(v.reason, m.reason), "
             "contradiction = v.contradiction "
             "from (values %s) as v (id, status, reason, contradiction) where m.id = v.id",
             [

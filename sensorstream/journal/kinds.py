@@ -6,14 +6,14 @@ from collections.abc import Container, Mapping
 from datetime import datetime
 from typing import Final
 
-from sensorstream.engine.outcome import Outcome
+from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import HistoryError
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.message import TakeMessage
-from sensorstream.journal.notice import ReportAudit, ReportDamage
+from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportDisabled, ReportSkip
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Record, message_id
-from sensorstream.journal.registration import RegisterQuery, RemoveQuery
+from sensorstream.journal.registration import QueryStopped, RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.journal.tick import Tick
 from sensorstream.model.events import Message
@@ -27,10 +27,15 @@ KINDS: Final[tuple[type[Entry], ...]] = (
     ReadmitReasoner,
     ReportAudit,
     ReportDamage,
+    ReportSkip,
+    ReportDisabled,
     RegisterQuery,
     RemoveQuery,
+    QueryStopped,
 )
 _BY_NAME: Final[Mapping[str, type[Entry]]] = {each.kind: each for each in KINDS}
+COSTLY: Final = frozenset(each.kind for each in KINDS if each.costly)
+"""The kinds whose replay is slow."""
 
 
 def new_record(entry: Entry, seq: int, now: datetime, timeline: Timeline) -> Record:
@@ -57,5 +62,10 @@ def entry_of(record: Record) -> Entry:
 
 
 def replay(record: Record, target: Target, refused: Container[str]) -> Outcome:
-    """Apply an entry of the journal again; see :meth:`.Entry.apply`."""
+    """Apply an entry of the journal again; see :meth:`.Entry.apply`.
+
+    An entry that is skipped changes nothing; that a skipped message came is told the engine.
+    """
+    if record.status is Status.SKIPPED and record.kind != TakeMessage.kind:
+        return Outcome(record.message, Status.SKIPPED)
     return entry_of(record).apply(target, record, refused)

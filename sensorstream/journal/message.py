@@ -6,8 +6,8 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
-from sensorstream.engine.arrival import Reading
-from sensorstream.engine.outcome import Outcome
+from sensorstream.engine.arrival import Reading, Unmapped
+from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.journal.entry import Entry, Target, number_stays
 from sensorstream.journal.records import Record
 
@@ -35,6 +35,8 @@ class TakeMessage(Entry):
         return cls(content, source)
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        if record.status is Status.SKIPPED:
+            return target.engine.take(Unmapped(record.message, None, skipped=True), refused)
         number_stays(target, record)
         # The limits may be narrower now than when the message arrived: it may be malformed now.
         arrived = target.mapper.map(record.message, self.reading)

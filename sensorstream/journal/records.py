@@ -36,8 +36,9 @@ class Record:
     """A row of the journal; ``seq`` counts from 1 without gaps.
 
     ``message`` has the entry's id, content, source and time of arrival. ``kind`` is the name of its
-    class. ``status`` is known once the effects are stored; None before. ``degraded``: the plain
-    profile replaced the reasoner then. ``origin`` is that of :class:`.TakeMessage`.
+    class. ``status`` is known once the effects are stored, or the entry is skipped; None before.
+    ``degraded``: the plain profile replaced the reasoner then. ``origin`` is that of
+    :class:`.TakeMessage`.
     """
 
     seq: int

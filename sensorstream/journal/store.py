@@ -60,6 +60,9 @@ class Store(Protocol):
     def rejected(self, ids: Collection[str]) -> frozenset[str]:
         """Those of the given messages that were rejected, as far as their effects are stored."""
 
+    def departed(self, stays: Collection[int]) -> frozenset[int]:
+        """Those of the given stays that have ended, as far as their effects are stored."""
+
     def save_checkpoint(self, seq: int, state: bytes) -> None:
         """Store the engine's state after entry ``seq``, and delete all but two checkpoints.
 

@@ -43,7 +43,7 @@ class Controls:
         for each in self._read(self._known, upto, (*CONTROLS, TIME)):
             if each.kind == TIME:
                 self._times.append(each)
-            elif each.status is not Status.REJECTED:
+            elif each.status not in (Status.REJECTED, Status.SKIPPED):
                 # What became of them else is not known here: every engine finds it out for itself.
                 self._registrations.append(replace(each, status=None))
         self._known = upto

@@ -10,7 +10,7 @@ from sensorstream.errors import HistoryError
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import KINDS, entry_of, new_record
 from sensorstream.journal.message import TakeMessage
-from sensorstream.journal.notice import ReportAudit, ReportDamage
+from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportSkip
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Record
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
@@ -28,6 +28,7 @@ ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (ReadmitReasoner(), "reasoner", b"", ""),
     (ReportAudit("1 difference: ü"), "audit", "1 difference: ü".encode(), ""),
     (ReportDamage("one at 7"), "damage", b"one at 7", ""),
+    (ReportSkip("entry 7"), "skip", b"entry 7", ""),
     (RegisterQuery("all", "ASK { ?s ?p 'ü' }"), "query", "ASK { ?s ?p 'ü' }".encode(), "all"),
     (RemoveQuery("all"), "query-end", b"", "all"),
 ]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def url(
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
         window=WindowSettings(size="10"),
         history=HistorySettings(url=new_database()),
-        webhooks=WebhookSettings(allow_private=True),
+        webhooks=WebhookSettings(allow=(ip_network("127.0.0.1/32"),)),
     )
     with Application.open(settings) as application:
         yield from listen(application)

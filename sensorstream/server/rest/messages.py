@@ -20,6 +20,7 @@ from sensorstream.app.pipeline import failed
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, MessageTooLarge, SensorStreamError
 from sensorstream.model.timeline import Timeline
+from sensorstream.server.access import check_source
 from sensorstream.server.answers import OutcomeBody, outcome_answer
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.problems import ProblemBody, problem_of
@@ -72,6 +73,7 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
 
         Where the engines run on Spark: answers 202 when the message is in the journal.
         """
+        check_source(request, source)
         _check_xml(request.headers.get("content-type", ""))
         sender = admitted(application, request.scope)
         content = await request.body()
@@ -95,6 +97,7 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         The body is a JSON array of strings, or one JSON string a line (NDJSON). They are let in
         piece by piece, in turn with the messages of others.
         """
+        check_source(request, source)
         texts = _batch(await request.body(), request.headers.get("content-type", ""))
         sender = admitted(application, request.scope, len(texts))
 

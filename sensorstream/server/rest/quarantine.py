@@ -20,7 +20,7 @@ class QuarantinedBody(BaseModel):
     message_id: str
     source: str
     received_at: datetime
-    status: Literal["unmatched", "partial", "rejected"]
+    status: Literal["unmatched", "partial", "rejected", "skipped"]
     reason: str
     content: str
     contradiction: ContradictionBody | None = None

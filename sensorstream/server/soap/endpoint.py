@@ -16,6 +16,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.waiting import Sender
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import MessageTooLarge, SensorStreamError
+from sensorstream.server.access import check_source
 from sensorstream.server.answers import outcome_answer
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.problems import problem_of, unexpected
@@ -73,6 +74,7 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         if media_type not in _TYPES:
             raise HTTPException(415, f"expected {' or '.join(_TYPES)}, not '{media_type}'")
         version = _TYPES[media_type]
+        check_source(request, "soap")
         try:
             version, text = read_message(await request.body(), version)
             outcome = await _take(text, admitted(application, request.scope))

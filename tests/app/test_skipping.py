@@ -1,0 +1,152 @@
+"""What a skipped entry leaves behind: everything else is there, once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Any
+
+import psycopg2
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.app.in_work import Death
+from sensorstream.app.recovery import find_start
+from sensorstream.app.skipping import skip_deadly, skip_entry
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import JournalError
+from sensorstream.history.journal_entries import entries, entry_at
+from sensorstream.history.store import PostgresStore
+from sensorstream.model.timeline import Timeline
+from sensorstream.settings import Settings, TimeSettings
+from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.testing import DAWN
+
+Open = Callable[[Settings], Application]
+
+
+@contextmanager
+def writing(settings: Settings) -> Iterator[PostgresStore]:
+    with PostgresStore.open(settings.history.url, Timeline.INTEGER) as store:
+        yield store
+
+
+def forget_checkpoints(settings: Settings, after: int) -> None:
+    """As if the server had been killed before it wrote them."""
+    with (
+        closing(psycopg2.connect(settings.history.url)) as connection,
+        connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("delete from store.checkpoints where seq > %s", (after,))
+
+
+def skip(settings: Settings, seq: int) -> None:
+    with writing(settings) as store:
+        skip_entry(seq, "skipped: in a test", store, find_start(store), DAWN)
+
+
+def everything(application: Application) -> tuple[Any, ...]:
+    window = application.window_view(1000)
+    rows = application.sql("select subject, predicate, object from history.statements").rows
+    return window, sorted(rows), application.quarantine(100), len(application.alerts(1000))
+
+
+def individuals(application: Application) -> Counter[str]:
+    rows = application.sql("select distinct iri, message_id from history.individuals").rows
+    inside = application.window_view(1000).individuals
+    names = [str(row[0]) for row in rows] + [str(each.name) for each in inside]
+    return Counter(each for each in names if "#human-" in each)
+
+
+def test_one_that_had_been_applied_is_skipped_and_nothing_else_is_lost_or_stands_twice(
+    settings: Settings, open_application: Open
+) -> None:
+    messages = [bytes(each) for each in tracker_messages(40)]
+    application = open_application(settings)
+    named = [application.submit(each, "hall").result(30).individuals for each in messages[:27]]
+    application.close()
+    forget_checkpoints(settings, 21)
+    skip(settings, 23)
+    again = open_application(settings)
+    before = everything(again)
+    again.close()
+    forget_checkpoints(settings, 27)
+    again = open_application(settings)
+    assert everything(again) == before
+    named += [again.submit(each, "hall").result(30).individuals for each in messages[27:]]
+    (lost,) = named[22]
+    found = individuals(again)
+    expected = {str(name) for names in named for name in names if name != lost}
+    assert found == dict.fromkeys(expected, 1)
+    assert [each.id for each in again.quarantine(10)] == ["m23"]
+    statements = again.sql("select * from history.statements").rows
+    assert len(statements) == len(set(map(str, statements)))
+
+
+def test_a_message_that_brings_the_engine_down_at_its_turn_is_refused_then(
+    settings: Settings, open_application: Open
+) -> None:
+    settings = replace(settings, time=TimeSettings(lateness="5", idle=1000.0))
+    messages = [bytes(each) for each in tracker_messages(30)]
+    application = open_application(settings)
+    held = [application.submit(each, "hall").result(30) for each in messages[:12]][-1]
+    application.close()
+    seq = int(held.message.id[1:])
+    with writing(settings) as store:
+        last = entry_at(store.url, seq)
+        assert last is not None
+        assert last.status is Status.HELD
+        start = find_start(store)
+        for times, skipped in ((1, False), (2, True)):
+            death = Death(seq + 1, 0, seq, times)
+            # Of an entry that is not in this journal.
+            assert skip_deadly(death, store, start, DAWN)
+            assert not [each for each in entries(store.url, 10) if each.kind == "skip"]
+            death = Death(seq, last.received, seq, times)
+            assert skip_deadly(death, store, start, DAWN) is skipped
+            assert (entries(store.url, 1)[0].kind == "skip") is skipped
+    again = open_application(settings)
+    for each in messages[12:]:
+        again.submit(each, "hall").result(30)
+    (kept,) = again.quarantine(10)
+    assert (kept.seq, kept.status) == (seq, "rejected")
+    assert f"the server ended while entry {seq} was in work, 2 times in a row" in kept.reason
+    assert held.individuals[0] not in {each.name for each in again.window_view(100).individuals}
+    again.close()
+    assert [each.seq for each in open_application(settings).quarantine(10)] == [seq]
+
+
+def test_a_query_that_is_skipped_does_not_run_and_can_be_registered_anew(
+    settings: Settings, open_application: Open
+) -> None:
+    application = open_application(settings)
+    application.queries.register("SELECT ?s { ?s a ?c }", "all")
+    application.close()
+    forget_checkpoints(settings, 0)
+    skip(settings, 1)
+    again = open_application(settings)
+    assert list(again.queries.views()) == []
+    (raised,) = again.alerts(10)
+    assert raised.alert.kind == "entry-skipped"
+    assert raised.alert.text == "skipped: in a test; the query 'all' does not run"
+    again.queries.register("SELECT ?s { ?s a ?c }", "all")
+    assert len(again.queries.views()) == 1
+
+
+def test_what_cannot_be_skipped_is_refused_with_the_reason(
+    settings: Settings, open_application: Open
+) -> None:
+    application = open_application(settings)
+    for each in tracker_messages(3):
+        application.submit(bytes(each), "hall").result(30)
+    application.close()
+    for seq, reason in [(9, "no entry 9"), (2, "the checkpoint at entry 3 has what it did")]:
+        with pytest.raises(JournalError, match=reason):
+            skip(settings, seq)
+    forget_checkpoints(settings, 0)
+    skip(settings, 2)
+    with pytest.raises(JournalError, match="skipped already: skipped: in a test"):
+        skip(settings, 2)
