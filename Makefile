@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint packages conformance grammars bench clean
+.PHONY: demo test lint packages conformance endurance grammars bench clean
 
 demo: $(READY)  ## the main job, live, on embedded defaults; ends by itself
 	$(BIN)/sensorstream demo
@@ -24,6 +24,9 @@ packages: $(READY)  ## the wheel, installed and run with every Python here; fetc
 conformance: $(READY)  ## the W3C and RML suites, category by category, into docs/conformance.md
 	$(BIN)/python -m tests.w3c.conformance
 
+endurance: $(READY)  ## fifty faults at random points under load; takes some ten minutes
+	$(BIN)/python -m tests.integration.endurance --rounds 50
+
 grammars: $(READY)  ## the tables of the grammars, after a change of one of them
 	$(BIN)/python -m tests.grammar_tables
 
@@ -40,6 +43,8 @@ bench: $(READY)  ## the papers' evaluations, and the core before and after: tabl
 	$(BIN)/python -m benchmarks.spark_stream
 	$(BIN)/python -m benchmarks.spark_sql --statements 1 5 20 --archived
 	$(BIN)/python -m benchmarks.spark_sparql
+	$(BIN)/python -m benchmarks.hostile
+	$(BIN)/python -m benchmarks.lasting
 
 clean:
 	rm -rf $(VENV) build dist

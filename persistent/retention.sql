@@ -13,6 +13,9 @@ where valid_to < current_setting('sensorstream.ended_before')::bigint;
 delete from store.stays
 where expired_at < current_setting('sensorstream.ended_before')::bigint;
 
+delete from store.class_sets s
+where not exists (select from store.stays i where i.class_set = s.id);
+
 -- A restart reads the journal from a checkpoint on: from the older one, if the newest is damaged. If
 -- the engines run on Spark, their state covers all batches but the last, which may be repeated. The
 -- last message stays in any case: its number says where to go on counting.

@@ -38,9 +38,16 @@
     ├── ArchiveError             a file of the archive, or what is to become one
     ├── InternalFault            a fault of SensorStream itself; the message is kept
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
+    │   └── Busy                 too much waits already
+    ├── TooFast                  more than a client may send in that time
     ├── Overrun                  stopped, for it took more than a limit of the settings allows
+    ├── AccessError              who asks may not do this
+    │   ├── Unauthenticated      no key or token was shown, or it is not valid
+    │   └── Forbidden            the key or token has no role that may do this
+    ├── UnknownKey               a key that does not exist
     ├── WebhookError             a webhook that cannot be registered
-    │   └── UnknownWebhook       a webhook that does not exist
+    │   ├── UnknownWebhook       a webhook that does not exist
+    │   └── UnknownDelivery      a delivery that is not kept
     ├── MissingExtra             an optional part of the package is not installed
     ├── SparkError               Spark could not be started or used
     ├── JobError                 a long question that runs beside the requests
@@ -59,11 +66,12 @@
 the fault code in SOAP and the line a command prints; docs/errors.md lists all codes.
 A class without a ``code`` of its own has that of its parent.
 
-Four kinds of exception are not in the tree, because they are not errors for a user to read:
+Five kinds of exception are not in the tree, because they are not errors for a user to read:
 ``mapping.terms.SkipIndividual`` (a rule leaves an individual out),
 ``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
-``server.soap.envelope.Fault`` (carries a problem to the SOAP endpoint), and the exceptions of
-``click`` in the command line.
+``server.soap.envelope.Fault`` (carries a problem to the SOAP endpoint),
+``server.protocol._Refused`` (ends the parsing of a request), and the exceptions of ``click`` in the
+command line.
 """
 
 from __future__ import annotations
@@ -374,6 +382,30 @@ class Unavailable(SensorStreamError):
     code = "unavailable"
 
 
+class Busy(Unavailable):
+    """Too much waits already; ``retry_after`` is in seconds."""
+
+    code = "busy"
+
+    def __init__(
+        self, message: str, *, position: Position | None = None, retry_after: float = 1.0
+    ) -> None:
+        super().__init__(message, position=position)
+        self.retry_after = retry_after
+
+
+class TooFast(SensorStreamError):
+    """A client sends more than it may in that time; ``retry_after`` is in seconds."""
+
+    code = "too-fast"
+
+    def __init__(
+        self, message: str, *, position: Position | None = None, retry_after: float = 1.0
+    ) -> None:
+        super().__init__(message, position=position)
+        self.retry_after = retry_after
+
+
 class Overrun(SensorStreamError):
     """It took more time, memory or rows than a limit of the settings allows, and was stopped."""
 
@@ -386,6 +418,30 @@ class MissingExtra(SensorStreamError):
     code = "missing-extra"
 
 
+class AccessError(SensorStreamError):
+    """Who asks may not do this."""
+
+    code = "access"
+
+
+class Unauthenticated(AccessError):
+    """No key or token was shown, or the one that was is not valid."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(AccessError):
+    """The key or token is valid, but has no role that may do this."""
+
+    code = "forbidden"
+
+
+class UnknownKey(SensorStreamError):
+    """No key has this name or beginning."""
+
+    code = "unknown-key"
+
+
 class WebhookError(SensorStreamError):
     """A webhook that cannot be registered."""
 
@@ -396,6 +452,12 @@ class UnknownWebhook(WebhookError):
     """A webhook that does not exist."""
 
     code = "unknown-webhook"
+
+
+class UnknownDelivery(WebhookError):
+    """A delivery that is not kept."""
+
+    code = "unknown-delivery"
 
 
 class SparkError(SensorStreamError):

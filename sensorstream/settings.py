@@ -12,8 +12,9 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from sensorstream.endpoints import (
     INPUT_TYPES,
@@ -26,6 +27,8 @@ from sensorstream.endpoints import (
 from sensorstream.endpoints import setting as _setting
 from sensorstream.errors import Position, SettingsError
 from sensorstream.model.timeline import Timeline
+
+Network: TypeAlias = IPv4Network | IPv6Network
 
 PREFIX: Final = "SENSORSTREAM_"
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -223,8 +226,39 @@ class ServerSettings:
 
     host: str = _setting("127.0.0.1", "The address to listen on.")
     port: int = _setting(8080, "The port to listen on; 0 takes a free one.")
+    names: tuple[str, ...] = _setting(
+        (), "Host names by which clients reach it; empty: on a loopback address its own, else all."
+    )
+    origins: tuple[str, ...] = _setting(
+        (), "Web sites whose pages may use it, such as https://map.example.org."
+    )
     max_message_bytes: int = _setting(1_048_576, "The largest message accepted, in bytes.")
     max_depth: int = _setting(64, "The deepest nesting of elements accepted.")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """``[http]``: who may do what over HTTP; see docs/security.md."""
+
+    keys: bool = _setting(
+        False, "Whether requests need a key ('sensorstream keys') or a token of http.issuer."
+    )
+    certificate: Path | None = _setting(
+        None, "The certificate chain (PEM) of HTTPS; empty serves HTTP without TLS."
+    )
+    private_key: Path | None = _setting(
+        None, "The private key (PEM) of the certificate; empty: it is in the same file."
+    )
+    issuer: str = _setting(
+        "", "The address of an OpenID provider, whose tokens are accepted beside keys."
+    )
+    audience: str = _setting("", "What the tokens' claim 'aud' must name: this server.")
+    roles_claim: str = _setting(
+        "roles", "The claim with the roles of a token; 'a.b' is the claim b within a."
+    )
+    roles: tuple[str, ...] = _setting(
+        (), "The role of each value of the claim, as 'value = role'; empty: values are roles."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +268,12 @@ class LimitSettings:
     # Questions.
 
     # The engine.
+    query_rows: int = _setting(
+        2_000_000, "Rows an operator of a continuous query may visit in one instant."
+    )
+    query_seconds: float = _setting(
+        5.0, "Seconds an operator of a continuous query may take in one instant."
+    )
 
     # The journal.
     entry_seconds: float = _setting(
@@ -244,17 +284,37 @@ class LimitSettings:
     transform_seconds: float = _setting(5.0, "Seconds a stylesheet (XSLT) may take for a message.")
 
     # Connections.
+    connections: int = _setting(
+        0, "Connections of clients at once; 0: as many as the open files allow, less a reserve."
+    )
+    header_seconds: float = _setting(10.0, "Seconds a client may take for a request's header.")
+    body_seconds: float = _setting(
+        60.0, "Seconds a client may take for a body; then it must have come at 10 KiB a second."
+    )
 
     # Messages that wait.
+    waiting_messages: int = _setting(10_000, "Messages that may wait for the engine.")
+    waiting_bytes: int = _setting(268_435_456, "Bytes of all messages that wait for the engine.")
+    rate: float = _setting(0.0, "Messages a second that an address may send; 0: no limit.")
+
+    # The audit log.
+    audit_days: int = _setting(365, "Days that the audit log of changes is kept.")
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings:
     """``[webhooks]``."""
 
-    allow_private: bool = _setting(False, "Whether webhooks may go to private addresses.")
-    timeout: float = _setting(10.0, "Seconds a receiver may take to answer.")
+    allow: tuple[Network, ...] = _setting(
+        (), "Networks that webhooks may reach though they are not public, as 10.1.0.0/16."
+    )
+    timeout: float = _setting(
+        10.0, "Seconds an attempt may take in all: the name, the connection, the answer."
+    )
     max_attempts: int = _setting(8, "Deliveries tried before an alert is set aside as dead.")
+    disable_after: float = _setting(
+        5.0, "Days of failures alone, after which a webhook is disabled."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +357,7 @@ class Settings:
     history: HistorySettings = HistorySettings()
     archive: ArchiveSettings = ArchiveSettings()
     server: ServerSettings = ServerSettings()
+    http: HttpSettings = HttpSettings()
     limits: LimitSettings = LimitSettings()
     webhooks: WebhookSettings = WebhookSettings()
     spark: SparkSettings = SparkSettings()
@@ -325,6 +386,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "history": HistorySettings,
     "archive": ArchiveSettings,
     "server": ServerSettings,
+    "http": HttpSettings,
     "limits": LimitSettings,
     "webhooks": WebhookSettings,
     "spark": SparkSettings,
@@ -525,6 +587,16 @@ def _texts(given: object, _folder: Path) -> tuple[str, ...]:
     return tuple(given)
 
 
+def _networks(given: object, _folder: Path) -> tuple[Network, ...]:
+    texts = given.replace(",", " ").split() if isinstance(given, str) else given
+    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+        raise TypeError("expected a list of networks in quotes")
+    try:
+        return tuple(map(ip_network, texts))
+    except ValueError as error:
+        raise ValueError(f"expected networks such as 10.1.0.0/16 or fd00::/8 ({error})") from None
+
+
 def _path(given: object, folder: Path) -> Path:
     if not isinstance(given, str):
         raise TypeError("expected a path in quotes")
@@ -569,6 +641,7 @@ def _flag(given: object, _folder: Path) -> bool:
 _READERS: Final[Mapping[str, Callable[[object, Path], object]]] = {
     "tuple[Path, ...]": _paths,
     "tuple[str, ...]": _texts,
+    "tuple[Network, ...]": _networks,
     "Path": _path,
     "Path | None": lambda given, folder: None if given == "" else _path(given, folder),
     "str": _text,

@@ -32,7 +32,7 @@ def alert_data(raised: RaisedAlert, timeline: Timeline) -> Mapping[str, object]:
     """
     return {
         **plain_alert(raised.alert, timeline),
-        "raised_at": _wall_time(raised.raised_at),
+        "raised_at": wall_time(raised.raised_at),
     }
 
 
@@ -92,7 +92,7 @@ def cloud_event(told: RaisedAlert | KeptReport, source: str, timeline: Timeline)
         "id": told.id,
         "source": source,
         "type": f"sensorstream.{kind}",
-        "time": _wall_time(at),
+        "time": wall_time(at),
         "datacontenttype": "application/json",
         "data": data,
     }
@@ -101,5 +101,6 @@ def cloud_event(told: RaisedAlert | KeptReport, source: str, timeline: Timeline)
     return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _wall_time(moment: datetime) -> str:
+def wall_time(moment: datetime) -> str:
+    """A moment (aware, UTC) as RFC 3339 writes it."""
     return moment.isoformat().replace("+00:00", "Z")

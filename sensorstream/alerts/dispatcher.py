@@ -1,48 +1,57 @@
-"""Sends deliveries from the outbox to their webhooks, at least once, in a separate thread.
+"""Sends deliveries from the outbox to their receivers, at least once, in a separate thread.
 
-One webhook is served by one worker at a time: its events arrive in order as long as no delivery
-fails, and a receiver that hangs delays no other receiver.
+The thread runs an event loop. One receiver is served by one task at a time: its events arrive in
+order as long as no delivery fails, and a receiver that hangs delays no other receiver. What blocks
+has threads of its own: the outbox, the outputs, and the look-up of names.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
-from threading import Event, Lock, Thread
-from typing import Final, TypeAlias
+from threading import Event, Thread
+from typing import Any, Final, TypeAlias, TypeVar
 
 import httpx
 from prometheus_client import CollectorRegistry, Counter
 
 from sensorstream.alerts import backoff
-from sensorstream.alerts.cloudevents import CONTENT_TYPE, cloud_event
+from sensorstream.alerts.backlog import BacklogMetrics
 from sensorstream.alerts.outbox import Outbox
+from sensorstream.alerts.payloads import payload
+from sensorstream.alerts.poster import Attempt, Poster
 from sensorstream.alerts.records import Delivery, Webhook
 from sensorstream.alerts.sender import OUTPUT, DeliveryFailure, Sender
 from sensorstream.alerts.signing import signed_headers
-from sensorstream.alerts.targets import Resolver, Target, check_target, resolve
+from sensorstream.alerts.targets import Resolver, resolve
 from sensorstream.clock import Clock
-from sensorstream.errors import HistoryError, WebhookError
+from sensorstream.errors import HistoryError, SensorStreamError, Unavailable
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import WebhookSettings
 
 _log = logging.getLogger(__name__)
-_BATCH: Final = 100
-_WORKERS: Final = 8
-_GONE: Final = 410
+_BATCH: Final = 256
+_READERS: Final = 2
+"""Threads for the outbox."""
+_HOUSEKEEPING: Final = 15.0
+"""Seconds between two looks at the backlog, after which old entries of the log are deleted."""
 
 Schedule: TypeAlias = Callable[[int, str], timedelta]
+Result = TypeVar("Result")
 
 
 class WebhookDispatcher:
     """Sends the deliveries that are due; checks again when woken or after ``poll`` seconds.
 
     ``source`` is the CloudEvents source of this deployment, a URI reference. ``schedule``
-    gives the wait after the n-th failure of a delivery.
+    gives the wait after the n-th failure of a delivery. ``disabling`` is told the id of a webhook
+    that is about to be disabled, and why; it is disabled when the future is done.
     """
 
     def __init__(
@@ -54,6 +63,7 @@ class WebhookDispatcher:
         source: str,
         timeline: Timeline,
         metrics: CollectorRegistry,
+        disabling: Callable[[str, str], Future[Any]],
         schedule: Schedule = backoff.wait_after,
         resolver: Resolver = resolve,
         poll: float = 1.0,
@@ -65,8 +75,8 @@ class WebhookDispatcher:
         self._source = source
         self._timeline = timeline
         self._schedule = schedule
-        self._resolver = resolver
         self._poll = poll
+        self._disabling = disabling
         self._senders = {} if senders is None else senders
         self._away: dict[str, str] = {}
         self._attempts = Counter(
@@ -81,17 +91,17 @@ class WebhookDispatcher:
             ["output", "result"],
             registry=metrics,
         )
-        self._news = Event()
+        self._backlog = BacklogMetrics(clock, metrics)
+        self._poster = Poster(settings.timeout, settings.allow, clock, resolver)
         self._stopping = Event()
-        self._lock = Lock()
         self._busy: set[str] = set()
         self._resting: dict[str, datetime] = {}
-        self._client = httpx.Client(
-            timeout=settings.timeout,
-            follow_redirects=False,  # a redirect could avoid the check of the target
-            trust_env=False,
-        )
-        self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="webhook")
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.new_event_loop()
+        self._news = asyncio.Event()
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="outbox")
+        # An output is served by one task at a time, so each finds a thread.
+        self._outputs = ThreadPoolExecutor(max(1, len(self._senders)), thread_name_prefix="output")
         self._thread = Thread(target=self._run, name="dispatcher", daemon=True)
 
     @property
@@ -100,8 +110,28 @@ class WebhookDispatcher:
         return self._thread.is_alive() and not self._stopping.is_set()
 
     def trouble(self, receiver: str) -> str:
-        """Why a receiver cannot be reached at the moment; empty while it can."""
+        """Why a receiver takes nothing at the moment; empty while it does."""
         return self._away.get(receiver, "")
+
+    def check(self, url: str) -> None:
+        """Check that a webhook may have this URL now.
+
+        Raises:
+            WebhookError: it may not, or its host was not found in time.
+            Unavailable: deliveries are stopping.
+        """
+        try:
+            self._in_loop(self._poster.check(url)).result()
+        except CancelledError:
+            raise _stopping() from None
+
+    def attempt(self, delivery: Delivery) -> Future[Attempt]:
+        """Send a delivery that is not in the outbox, once.
+
+        Raises:
+            Unavailable: deliveries are stopping.
+        """
+        return self._in_loop(self._attempt_alone(delivery))
 
     def start(self) -> None:
         """Start the thread; deliveries that an earlier run left in the outbox come first."""
@@ -109,74 +139,121 @@ class WebhookDispatcher:
 
     def wake(self) -> None:
         """New deliveries are committed; may be called from any thread, never blocks."""
-        self._news.set()
+        with suppress(RuntimeError):  # the loop is closed: it was stopped
+            self._loop.call_soon_threadsafe(self._news.set)
 
     def stop(self) -> None:
         """Finish the attempts that are running and end; all other deliveries stay in the outbox."""
         self._stopping.set()
-        self._news.set()
+        self.wake()
         if self._thread.ident is not None:
             self._thread.join()
-        self._workers.shutdown(wait=True, cancel_futures=True)
-        self._client.close()
+        else:
+            self._loop.close()
+        self._readers.shutdown(cancel_futures=True)
+        self._outputs.shutdown(cancel_futures=True)
         for sender in self._senders.values():
             sender.close()
 
     def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._dispatch())
+
+    def _in_loop(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+        if not self.running:
+            work.close()
+            raise _stopping()
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    async def _dispatch(self) -> None:
+        housekeeping = asyncio.create_task(self._keep_house())
         while not self._stopping.is_set():
             self._news.clear()
             try:
-                taken = self._take()
+                taken = await self._take()
             except HistoryError as error:
                 _log.warning("the outbox cannot be read, trying again: %s", error)
                 taken = ()
             for webhook, group in groupby(
                 sorted(taken, key=lambda each: each.webhook.id), lambda each: each.webhook.id
             ):
-                with self._lock:
-                    self._busy.add(webhook)
-                done = self._workers.submit(self._serve, tuple(group))
-                done.add_done_callback(partial(self._free, webhook))
-            self._news.wait(self._poll)
+                self._busy.add(webhook)
+                task = asyncio.create_task(self._serve(tuple(group)))
+                self._tasks.add(task)
+                task.add_done_callback(partial(self._free, webhook))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._poll):
+                    await self._news.wait()
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+        housekeeping.cancel()
 
-    def _take(self) -> Sequence[Delivery]:
+    async def _keep_house(self) -> None:
+        while True:
+            try:
+                await self._in(self._readers, self._outbox.prune, self._clock.now())
+                self._backlog.latest = await self._in(self._readers, self._outbox.backlog)
+            except HistoryError as error:
+                _log.debug("the outbox cannot be looked at: %s", error)
+            await asyncio.sleep(_HOUSEKEEPING)
+
+    async def _take(self) -> Sequence[Delivery]:
         now = self._clock.now()
-        with self._lock:
-            self._resting = {each: until for each, until in self._resting.items() if until > now}
-            excluded = self._busy | self._resting.keys()
-        return self._outbox.due(now, _BATCH, excluded)
+        self._resting = {each: until for each, until in self._resting.items() if until > now}
+        room = _BATCH - len(self._busy)
+        if room <= 0:
+            return ()
+        excluded = self._busy | self._resting.keys()
+        return await self._in(self._readers, self._outbox.due, now, room, excluded)
 
-    def _free(self, webhook: str, done: Future[None]) -> None:
+    async def _in(
+        self, threads: ThreadPoolExecutor, work: Callable[..., Result], *arguments: object
+    ) -> Result:
+        return await self._loop.run_in_executor(threads, partial(work, *arguments))
+
+    def _free(self, webhook: str, done: asyncio.Task[None]) -> None:
+        self._tasks.discard(done)
         if not done.cancelled() and (error := done.exception()):
             _log.error("a delivery was interrupted, it will be tried again", exc_info=error)
             self._rest(webhook)
-        with self._lock:
-            self._busy.discard(webhook)
+        self._busy.discard(webhook)
         self._news.set()
 
-    def _serve(self, deliveries: Sequence[Delivery]) -> None:
+    async def _serve(self, deliveries: Sequence[Delivery]) -> None:
         """Deliver in order; after a failure keep the other deliveries of this webhook for later."""
-        for delivery in deliveries:
-            if self._stopping.is_set():
-                return
-            failure = self._attempt(delivery)
-            if failure is None:
-                self._outbox.delivered(delivery.id)
+        async with self._poster.client() as client:
+            for delivery in deliveries:
+                if self._stopping.is_set():
+                    return
+                if delivery.webhook.output:
+                    attempt = await self._in(self._outputs, self._send, delivery)
+                else:
+                    attempt = await self._call(client, delivery)
+                if attempt.failure is not None:
+                    self._rest(delivery.webhook.id, attempt.failure.wait)
+                    await self._record(delivery, attempt, attempt.failure)
+                    return
+                await self._in(self._readers, self._outbox.delivered, delivery.id, attempt)
                 self._count(delivery.webhook, "delivered")
                 if self._away.pop(delivery.webhook.id, ""):
-                    _log.warning("%s is there again", delivery.webhook.url)
-                continue
-            self._rest(delivery.webhook.id)
-            if failure.away:
-                # No fault of this delivery: it is tried until the receiver is there again, and
-                # those after it wait, so that the order stays.
-                self._count(delivery.webhook, "away")
-                if delivery.webhook.id not in self._away:
-                    _log.error("%s: %s; it is tried again", delivery.webhook.url, failure.reason)
-                self._away[delivery.webhook.id] = failure.reason
-            else:
-                self._record(delivery, failure)
-            return
+                    _log.warning("%s is there again", _name(delivery.webhook))
+
+    async def _call(self, client: httpx.AsyncClient, delivery: Delivery) -> Attempt:
+        content_type, body = payload(delivery, self._source, self._timeline)
+        signed = signed_headers(delivery, body, self._clock.now())
+        headers = {"content-type": content_type, **signed}
+        return await self._poster.post(client, delivery.webhook.url, body, headers)
+
+    async def _attempt_alone(self, delivery: Delivery) -> Attempt:
+        async with self._poster.client() as client:
+            return await self._call(client, delivery)
+
+    def _send(self, delivery: Delivery) -> Attempt:
+        """Send to an output; it may block."""
+        _, body = payload(delivery, self._source, self._timeline)
+        at, begun = self._clock.now(), self._clock.counter()
+        failure = self._senders[delivery.webhook.id].send(delivery.event, body)
+        return Attempt(at, self._clock.counter() - begun, failure)
 
     def _count(self, receiver: Webhook, result: str) -> None:
         if receiver.output:
@@ -184,73 +261,61 @@ class WebhookDispatcher:
         else:
             self._attempts.labels(result).inc()
 
-    def _rest(self, webhook: str) -> None:
-        until = self._clock.now() + self._schedule(1, webhook)
-        with self._lock:
-            self._resting[webhook] = until
+    def _rest(self, webhook: str, wait: timedelta | None = None) -> None:
+        least = self._schedule(1, webhook)
+        self._resting[webhook] = self._clock.now() + max(least, wait or least)
 
-    def _record(self, delivery: Delivery, failure: DeliveryFailure) -> None:
-        attempts = delivery.attempts + 1
-        dead = failure.final or attempts >= self._settings.max_attempts
-        wait = self._schedule(attempts, str(delivery.id))
-        again = None if dead else self._clock.now() + wait
-        self._outbox.failed(delivery.id, failure.reason, again)
-        self._count(delivery.webhook, "dead" if dead else "failed")
-        _log.warning(
-            "%s did not reach webhook %s (attempt %d, %s): %s",
-            delivery.event.id,
-            delivery.webhook.id,
-            attempts,
-            "given up" if dead else f"again at {again}",
-            failure.reason,
-        )
-
-    def _attempt(self, delivery: Delivery) -> DeliveryFailure | None:
-        if delivery.webhook.output:
-            body = cloud_event(delivery.event, self._source, self._timeline)
-            return self._senders[delivery.webhook.id].send(delivery.event, body)
-        return self._call(delivery)
-
-    def _call(self, delivery: Delivery) -> DeliveryFailure | None:
-        try:
-            target = check_target(
-                delivery.webhook.url,
-                allow_private=self._settings.allow_private,
-                resolver=self._resolver,
+    async def _record(self, delivery: Delivery, attempt: Attempt, failure: DeliveryFailure) -> None:
+        receiver = delivery.webhook
+        if failure.away:
+            # No fault of this delivery: it is tried until the receiver is there again, and those
+            # after it wait, so that the order stays.
+            self._count(receiver, "away")
+            if receiver.id not in self._away:
+                _log.error("%s: %s; it is tried again", _name(receiver), failure.reason)
+            self._away[receiver.id] = failure.reason
+            since = await self._in(self._readers, self._outbox.put_off, delivery.id, attempt)
+        else:
+            self._away.pop(receiver.id, "")
+            attempts = delivery.attempts + 1
+            dead = failure.final or attempts >= self._settings.max_attempts
+            wait = self._schedule(attempts, str(delivery.id))
+            again = None if dead else self._clock.now() + wait
+            since = await self._in(self._readers, self._outbox.failed, delivery.id, attempt, again)
+            self._count(receiver, "dead" if dead else "failed")
+            _log.warning(
+                "%s did not reach webhook %s (attempt %d, %s): %s",
+                delivery.event.id,
+                receiver.id,
+                attempts,
+                "given up" if dead else f"again at {again}",
+                failure.reason,
             )
-        except WebhookError as error:
-            return DeliveryFailure(error.message)
-        body = cloud_event(delivery.event, self._source, self._timeline)
-        headers = {
-            "host": target.authority,
-            "content-type": CONTENT_TYPE,
-            "user-agent": "SensorStream",
-            **signed_headers(delivery, body, self._clock.now()),
-        }
+        if not receiver.output:
+            await self._disable_if_lost(receiver, since, failure.reason)
+
+    async def _disable_if_lost(self, receiver: Webhook, since: datetime, reason: str) -> None:
+        now = self._clock.now()
+        if now - since < timedelta(days=self._settings.disable_after):
+            return
+        text = (
+            f"{_name(receiver)} is disabled: no delivery has reached it since "
+            f"{since:%Y-%m-%d %H:%M} UTC ({reason}); what comes meanwhile is set aside"
+        )
         try:
-            status = self._post(target, body, headers)
-        except httpx.HTTPError as error:
-            return DeliveryFailure(f"{type(error).__name__}: {error}")
-        if 200 <= status < 300:
-            return None
-        told = " (redirects are not followed)" if 300 <= status < 400 else ""
-        return DeliveryFailure(f"answered {status}{told}", final=status == _GONE)
+            # Told first: who is killed in between tells it twice, but never disables in silence.
+            await asyncio.wrap_future(self._disabling(receiver.id, text))
+        except SensorStreamError as error:
+            _log.error("%s; that cannot be told now, so it is tried on: %s", text, error)
+            return
+        await self._in(self._readers, self._outbox.disable, receiver.id, now)
+        _log.error("%s", text)
 
-    def _post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> int:
-        """The HTTP status from the first address that accepts the connection."""
-        *others, last = target.connect_to
-        for address in others:
-            try:
-                return self._post_to(address, target, body, headers)
-            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                _log.debug("%s does not answer at %s: %s", target.authority, address.host, error)
-        return self._post_to(last, target, body, headers)
 
-    def _post_to(
-        self, address: httpx.URL, target: Target, body: bytes, headers: Mapping[str, str]
-    ) -> int:
-        extensions = {"sni_hostname": target.host} if target.secure else {}
-        with self._client.stream(
-            "POST", address, content=body, headers=headers, extensions=extensions
-        ) as response:  # the status is the answer; its body is left unread
-            return response.status_code
+def _stopping() -> Unavailable:
+    return Unavailable("the server is stopping: try again later")
+
+
+def _name(receiver: Webhook) -> str:
+    """A receiver for people; the path of a webhook's URL may be a secret."""
+    return receiver.url if receiver.output else f"webhook {receiver.id}"

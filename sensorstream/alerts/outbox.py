@@ -10,7 +10,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from sensorstream.alerts.records import Delivery
+from sensorstream.alerts.poster import Attempt
+from sensorstream.alerts.records import Backlog, Delivery
 
 
 class Outbox(Protocol):
@@ -20,13 +21,36 @@ class Outbox(Protocol):
     """
 
     def due(self, now: datetime, limit: int, excluding: Collection[str] = ()) -> Sequence[Delivery]:
-        """At most ``limit`` pending deliveries that are due, the oldest first.
+        """At most ``limit`` pending deliveries that are due, some of each receiver.
 
-        ``excluding`` are ids of webhooks to leave out: those already being delivered to.
+        Those of one receiver are in order, the oldest first. ``excluding`` are ids of receivers to
+        leave out: those already being delivered to. Receivers that are disabled are left out, too.
         """
 
-    def delivered(self, delivery_id: int) -> None:
+    def delivered(self, delivery_id: int, attempt: Attempt) -> None:
         """Mark a delivery as received."""
 
-    def failed(self, delivery_id: int, error: str, next_attempt_at: datetime | None) -> None:
-        """Count a failed attempt and set the time of the next one (None: no more attempts)."""
+    def failed(
+        self, delivery_id: int, attempt: Attempt, next_attempt_at: datetime | None
+    ) -> datetime:
+        """Count a failed attempt and set the time of the next one (None: no more attempts).
+
+        Returns:
+            Since when all attempts to reach the receiver have failed.
+        """
+
+    def put_off(self, delivery_id: int, attempt: Attempt) -> datetime:
+        """Note an attempt that found the receiver away: it counts for the receiver alone.
+
+        Returns:
+            As :meth:`failed`.
+        """
+
+    def disable(self, receiver: str, now: datetime) -> None:
+        """Deliver to a receiver no more, until it is enabled."""
+
+    def prune(self, now: datetime) -> None:
+        """Forget delivered ones that are too old, or too many."""
+
+    def backlog(self) -> Sequence[Backlog]:
+        """The state of each receiver and what waits for it."""

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final, Literal, TypeAlias
 
 from sensorstream.model.events import Alert
+
+CLOUD_EVENTS: Final = "cloudevents"
+ALERTMANAGER: Final = "alertmanager"
+FORMATS: Final = (CLOUD_EVENTS, ALERTMANAGER)
+"""What a webhook may get: CloudEvents, or what an Alertmanager sends."""
+DeliveryState: TypeAlias = Literal["pending", "delivered", "dead"]
+"""Dead: set aside, after the last attempt or because the webhook was disabled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +51,9 @@ class KeptReport:
 class Webhook:
     """A registered receiver of all alerts, and of the reports of the named ``queries``.
 
-    ``secret`` is ``whsec_`` and base64, as Standard Webhooks writes it; no repr shows it. An
-    ``output`` is a receiver that the settings name, without a secret.
+    ``secret`` is ``whsec_`` and base64, as Standard Webhooks writes it; no repr shows it. Until
+    ``old_until`` the one before it signs, too. ``format`` is one of :data:`FORMATS`. An ``output``
+    is a receiver that the settings name, without a secret.
     """
 
     id: str
@@ -53,6 +62,15 @@ class Webhook:
     created_at: datetime
     queries: tuple[str, ...] = ()
     output: bool = False
+    format: str = CLOUD_EVENTS
+    old_secret: str | None = field(default=None, repr=False)
+    old_until: datetime | None = None
+
+    def secrets(self, now: datetime) -> tuple[str, ...]:
+        """The secrets that sign at an instant, the newest first."""
+        if self.old_secret is None or self.old_until is None or self.old_until <= now:
+            return (self.secret,)
+        return (self.secret, self.old_secret)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +81,51 @@ class Delivery:
     event: RaisedAlert | KeptReport
     webhook: Webhook
     attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedDelivery:
+    """A delivery as the log tells it.
+
+    ``event_id`` and ``raised_at`` are those of its alert or report; ``query`` is the report's. Of
+    the last attempt, if there was one: when, how many ``seconds``, the HTTP ``status``, the start
+    of the ``answer`` and the ``error``.
+    """
+
+    id: int
+    webhook_id: str
+    event_id: str
+    query: str | None
+    raised_at: datetime
+    state: DeliveryState
+    attempts: int
+    next_attempt_at: datetime | None
+    attempted_at: datetime | None
+    seconds: float | None
+    status: int | None
+    answer: str | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookState:
+    """A webhook and how it does; ``last`` is the delivery that was attempted last.
+
+    ``failing_since``: all attempts from then on have failed.
+    """
+
+    webhook: Webhook
+    disabled_at: datetime | None = None
+    failing_since: datetime | None = None
+    last: LoggedDelivery | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What waits for one receiver: how many deliveries, and when the oldest was raised."""
+
+    receiver: str
+    enabled: bool
+    failing_since: datetime | None
+    pending: int
+    oldest: datetime | None

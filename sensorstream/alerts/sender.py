@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from dataclasses import dataclass
+from datetime import timedelta
 from threading import Thread
 from typing import Any, Final, Protocol, TypeVar
 
@@ -21,12 +22,14 @@ Result = TypeVar("Result")
 class DeliveryFailure:
     """Why an attempt failed; ``final`` means that trying again is pointless.
 
-    ``away``: the receiver cannot be reached, so the attempt says nothing about the delivery.
+    ``away``: the receiver takes nothing now, so the attempt says nothing about the delivery.
+    ``wait``: how long the receiver asks to be left alone.
     """
 
     reason: str
     final: bool = False
     away: bool = False
+    wait: timedelta | None = None
 
 
 class Sender(Protocol):

@@ -47,10 +47,14 @@ def message_id(delivery: Delivery) -> str:
 
 
 def signed_headers(delivery: Delivery, body: bytes, now: datetime) -> Mapping[str, str]:
-    """The three headers of Standard Webhooks for one attempt at ``now`` (aware)."""
-    identity = message_id(delivery)
+    """The three headers of Standard Webhooks for one attempt at ``now`` (aware).
+
+    After a rotation there are two signatures, one by each secret, separated by a space.
+    """
+    identity, text = message_id(delivery), body.decode()
+    secrets = delivery.webhook.secrets(now)
     return {
         "webhook-id": identity,
         "webhook-timestamp": str(int(now.timestamp())),
-        "webhook-signature": Signer(delivery.webhook.secret).sign(identity, now, body.decode()),
+        "webhook-signature": " ".join(Signer(each).sign(identity, now, text) for each in secrets),
     }

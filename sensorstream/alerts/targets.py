@@ -1,6 +1,6 @@
-"""Which addresses webhooks may use: no private network, unless the settings allow it.
+"""Which addresses webhooks may reach: public ones, and the networks that the settings allow.
 
-Checked when a webhook is registered and again at every delivery; the delivery then connects to
+Checked when a webhook is registered and again at every attempt; the attempt then connects to
 exactly the address that was checked, so that a name cannot resolve to another address in between
 (DNS rebinding).
 """
@@ -10,33 +10,52 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final, TypeAlias
 
 import httpx
 
 from sensorstream.errors import WebhookError
+from sensorstream.settings import Network
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolver: TypeAlias = Callable[[str, int], Sequence[str]]
 
 _PORTS: Final = {"http": 80, "https": 443}
-_NAT64: Final = IPv6Network("64:ff9b::/96")
+_GLOBAL: Final = IPv6Network("2000::/3")
+"""All that is assigned to the public network (RFC 4291, section 2.4; IANA's registry)."""
+_NAT64: Final = IPv6Network("64:ff9b::/96")  # RFC 6052, section 2.1
+# ip_address.is_global does not know all of these, or not in each version of Python.
+_SPECIAL: Final = (
+    IPv4Network("192.0.0.0/24"),  # protocols (RFC 6890)
+    IPv4Network("192.88.99.0/24"),  # relays of 6to4 (RFC 7526)
+    IPv6Network("2001::/23"),  # protocols, among them Teredo and ORCHID (RFC 2928)
+    IPv6Network("2001:db8::/32"),  # documents (RFC 3849)
+    IPv6Network("3fff::/20"),  # documents (RFC 9637)
+)
+_ISATAP: Final = (0x00005EFE, 0x02005EFE)  # RFC 5214, section 6.1
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """A webhook URL taken apart, and the addresses to connect to.
+class Place:
+    """A webhook's URL taken apart; ``host`` and ``authority`` are ASCII."""
 
-    ``authority`` is for the Host header, ``host`` for the name in the TLS certificate;
-    ``connect_to`` is the same URL with each checked address in the host's place, to be tried in
-    this order.
-    """
-
+    url: httpx.URL
     host: str
-    authority: str
-    connect_to: tuple[httpx.URL, ...]
-    secure: bool
+    port: int
+
+    @property
+    def authority(self) -> str:
+        """For the Host header."""
+        return self.url.netloc.decode()
+
+    @property
+    def secure(self) -> bool:
+        return self.url.scheme == "https"
+
+    def at(self, address: Address) -> httpx.URL:
+        """The same URL with an address in the host's place."""
+        return self.url.copy_with(host=str(address))
 
 
 def resolve(host: str, port: int) -> Sequence[str]:
@@ -45,13 +64,21 @@ def resolve(host: str, port: int) -> Sequence[str]:
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
-def check_target(url: str, *, allow_private: bool, resolver: Resolver = resolve) -> Target:
-    """The target of a webhook, if alerts may go there.
+def place_of(url: str) -> str:
+    """Scheme and host of a webhook URL: the rest of it is often a secret."""
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL:
+        return "…"
+    return f"{parts.scheme}://{parts.netloc.decode('ascii')}/…"
+
+
+def read_url(url: str) -> Place:
+    """The place that a webhook's URL names; nothing is looked up.
 
     Raises:
-        WebhookError: not an absolute http(s) URL, a URL with a user name, password or
-            fragment, a name that does not resolve, or (unless ``allow_private``) any address
-            of it that is not public.
+        WebhookError: not an absolute http(s) URL, or a URL with a user name, password, fragment
+            or zone.
     """
     if any(sign.isspace() or ord(sign) < 0x20 for sign in url):
         raise WebhookError("the webhook URL holds white space or control characters")
@@ -66,35 +93,56 @@ def check_target(url: str, *, allow_private: bool, resolver: Resolver = resolve)
     if parts.fragment:
         raise WebhookError("a webhook URL may not hold a fragment (#…)")
     host = parts.raw_host.decode()
+    if "%" in host:
+        raise WebhookError(f"the webhook's host '{host}' names a zone: expected none")
     port = _PORTS[parts.scheme] if parts.port is None else parts.port
     if not 0 < port < 65_536:
         raise WebhookError(f"'{url}' is not a URL: there is no port {port}")
-    try:
-        addresses = resolver(host, port)
-    except (OSError, UnicodeError) as error:
-        raise WebhookError(f"the webhook's host '{host}' cannot be resolved: {error}") from None
-    if not addresses:
-        raise WebhookError(f"the webhook's host '{host}' has no address")
-    checked = [ip_address(each.partition("%")[0]) for each in addresses]
-    if not allow_private and (inner := [each for each in checked if not _public(each)]):
-        raise WebhookError(
-            f"the webhook's host '{host}' is at {inner[0]}, which is not a public address:"
-            " set webhooks.allow_private = true to allow it"
-        )
-    return Target(
-        host=host,
-        authority=parts.netloc.decode(),
-        connect_to=tuple(parts.copy_with(host=str(each)) for each in checked),
-        secure=parts.scheme == "https",
-    )
+    return Place(parts, host, port)
 
 
-def _public(address: Address) -> bool:
-    if isinstance(address, IPv6Address):
-        # Addresses that carry an IPv4 one inside: IPv4-mapped, 6to4 and NAT64.
-        inner = address.ipv4_mapped or address.sixtofour
-        if address in _NAT64:
-            inner = IPv4Address(int(address) & 0xFFFFFFFF)
-        if inner is not None:
-            return _public(inner)
-    return address.is_global and not address.is_multicast
+def check_addresses(
+    place: Place, found: Sequence[str], allowed: Sequence[Network]
+) -> Sequence[Address]:
+    """The addresses of a place, if a webhook may reach each of them.
+
+    Raises:
+        WebhookError: there is none, or one is neither public nor in an ``allowed`` network.
+    """
+    if not found:
+        raise WebhookError(f"the webhook's host '{place.host}' has no address")
+    addresses = [_plain(ip_address(each.partition("%")[0])) for each in found]
+    for each in addresses:
+        if not is_public(each) and not any(each in network for network in allowed):
+            raise WebhookError(
+                f"the webhook's host '{place.host}' is at {each}, which is not a public address:"
+                f' webhooks.allow = ["{each}"] in the settings would allow it'
+            )
+    return addresses
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address is one of the public network, also the IPv4 one inside an IPv6 one."""
+    if any(address in network for network in _SPECIAL):
+        return False
+    if isinstance(address, IPv4Address):
+        return address.is_global and not address.is_multicast
+    if address in _NAT64:
+        return is_public(_lowest(address))
+    if address not in _GLOBAL:
+        return False  # local, unassigned, multicast, or IPv4 in one of the old ways
+    if address.sixtofour is not None:
+        return is_public(address.sixtofour)
+    if int(address) >> 32 & 0xFFFFFFFF in _ISATAP and not is_public(_lowest(address)):
+        return False
+    return address.is_global
+
+
+def _plain(address: Address) -> Address:
+    """IPv4 where it was written as IPv6 (``::ffff:127.0.0.1``); it is reached by IPv4."""
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return address if mapped is None else mapped
+
+
+def _lowest(address: IPv6Address) -> IPv4Address:
+    return IPv4Address(int(address) & 0xFFFFFFFF)

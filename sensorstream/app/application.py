@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from secrets import token_hex
 from types import TracebackType
 from typing import Final
 
@@ -16,11 +15,10 @@ from prometheus_client import CollectorRegistry
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.outputs import receiver_of, senders_of
-from sensorstream.alerts.records import RaisedAlert, Webhook
+from sensorstream.alerts.records import RaisedAlert
 from sensorstream.alerts.sender import OUTPUT
-from sensorstream.alerts.signing import check_secret, new_secret
-from sensorstream.alerts.targets import check_target
 from sensorstream.analysis import Known
+from sensorstream.app.access import Access, tokens_of
 from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.in_work import InWork
@@ -31,12 +29,16 @@ from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, silent
+from sensorstream.app.rates import Rates
+from sensorstream.app.readiness import Check, HistoryProbe, Part
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.skipping import skip_deadly
 from sensorstream.app.standing import present
 from sensorstream.app.stream_time import StreamTime
+from sensorstream.app.waiting import HERE, Sender
+from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import (
     Deployment,
@@ -56,8 +58,10 @@ from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.live import Present
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.run import Limits, answered, plan_of
+from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.journal_rows import journal_rows
+from sensorstream.history.keys import PostgresKeys
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
@@ -65,9 +69,11 @@ from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live,
 from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
 from sensorstream.history.views import check_views, install_views
+from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
-from sensorstream.journal.registration import RegisterQuery, RemoveQuery, checked_name
+from sensorstream.journal.notice import ReportDisabled
+from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology
 from sensorstream.kb.snapshot import Results
 from sensorstream.model.timeline import Timeline
@@ -84,15 +90,6 @@ _MOST_SOURCES: Final = 10_000
 """The most names of sources that are kept for the notes on queries."""
 _CONNECTIONS: Final = 4
 """Database connections for the outbox, lists of alerts and the like; the writer has its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of the system and whether it can do its work."""
-
-    name: str
-    ready: bool
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,17 +180,29 @@ class Application:
         progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
         self._install_views()
-        self._outbox = PostgresOutbox(database)
+        self.access = Access(
+            PostgresKeys(database),
+            PostgresAuditLog(database),
+            clock,
+            needed=settings.http.keys,
+            audit_days=settings.limits.audit_days,
+            tokens=tokens_of(settings.http, clock),
+        )
+        self.access.start()
+        stack.callback(self.access.stop)
+        registered = PostgresWebhooks(database)
         self._dispatcher = WebhookDispatcher(
-            self._outbox,
+            PostgresOutbox(database),
             settings.webhooks,
             clock,
             source=f"urn:sensorstream:{settings.folder.name or 'deployment'}",
             timeline=deployment.timeline,
             metrics=self._metrics.registry,
+            disabling=lambda webhook, text: self._pipeline.change(ReportDisabled(webhook, text)),
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
         )
-        self._set_outputs()
+        self.webhooks = Webhooks(registered, self._dispatcher, clock, self._timeline)
+        self._set_outputs(registered)
         time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
         if time is not None:
             stack.callback(time.close)
@@ -203,6 +212,7 @@ class Application:
             clock=clock,
             metrics=self._metrics,
             checkpoint_every=settings.history.checkpoint_every,
+            limits=settings.limits,
             on_commit=self._announce,
             publish=log.publish,
             reopen=self._open_store,
@@ -210,6 +220,7 @@ class Application:
             in_work=in_work,
         )
         self._sources = set(settings.sources)
+        self.rates = Rates(settings.limits.rate)
         self.queries = Queries(
             machine.engine,
             self._pipeline,
@@ -235,6 +246,11 @@ class Application:
             clock,
         )
         stack.callback(self.jobs.close)
+        probe = HistoryProbe(lambda: self.url)
+        stack.callback(probe.close)
+        self._history = Check("history", probe, clock.counter)
+        self._history.start()
+        stack.callback(self._history.stop)
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
@@ -319,19 +335,25 @@ class Application:
     def metrics(self) -> CollectorRegistry:
         return self._metrics.registry
 
-    def submit(self, content: bytes, source: str) -> Future[Outcome]:
+    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
         """Take one message in; see :meth:`.Pipeline.submit`."""
         if len(self._sources) < _MOST_SOURCES:
             self._sources.add(source)
-        return self._pipeline.submit(content, source)
+        return self._pipeline.submit(content, source, sender)
 
     def take(
-        self, content: bytes, source: str, origin: str = "", *, repeated: bool = True
+        self,
+        content: bytes,
+        source: str,
+        origin: str = "",
+        *,
+        repeated: bool = True,
+        sender: Sender = HERE,
     ) -> Future[Outcome]:
         """Take a message of an input in; see :meth:`.Pipeline.take`."""
         if len(self._sources) < _MOST_SOURCES:
             self._sources.add(source)
-        return self._pipeline.take(content, source, origin, repeated=repeated)
+        return self._pipeline.take(content, source, origin, repeated=repeated, sender=sender)
 
     def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
         """Tell further parts in :meth:`ready`."""
@@ -527,36 +549,6 @@ class Application:
         """The messages that led to an alert; see :func:`.messages_behind`."""
         return messages_behind(self._database, alert, limit, after)
 
-    def register_webhook(
-        self, url: str, secret: str | None = None, queries: Sequence[str] = ()
-    ) -> Webhook:
-        """Deliver alerts raised from now on to ``url``; makes a secret if the caller gives none.
-
-        The reports of ``queries`` (names) are delivered too; the queries need not run yet.
-
-        Raises:
-            WebhookError: the URL or the secret is not acceptable.
-            QueryError: a name is not a valid name of a query.
-        """
-        check_target(url, allow_private=self.settings.webhooks.allow_private)
-        webhook = Webhook(
-            id=f"wh_{token_hex(8)}",
-            url=url,
-            secret=new_secret() if secret is None else check_secret(secret),
-            created_at=self._clock.now(),
-            queries=tuple(dict.fromkeys(map(checked_name, queries))),
-        )
-        self._outbox.register(webhook)
-        return webhook
-
-    def webhooks(self) -> Sequence[Webhook]:
-        """All registered webhooks, oldest first."""
-        return self._outbox.webhooks()
-
-    def delete_webhook(self, webhook_id: str) -> bool:
-        """Stop delivering to a webhook; False if there is no webhook with this id."""
-        return self._outbox.delete(webhook_id)
-
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
         """The window and one page of its individuals.
 
@@ -586,9 +578,9 @@ class Application:
         return not self.ailment()
 
     def ready(self) -> Sequence[Part]:
-        """Every part and whether it can do its work now."""
+        """Every part and whether it can do its work; waits for none of them."""
         failure, trouble = self._pipeline.failure, self._pipeline.trouble
-        history = self._check("history", lambda: self.alerts(1))
+        history = self._history.latest()
         away = self._engine.degraded
         return (
             Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
@@ -607,21 +599,14 @@ class Application:
             position = self._news.position
             yield Part("spark", ready=True, detail="" if position is None else str(position))
 
-    def _check(self, name: str, probe: Callable[[], object]) -> Part:
-        try:
-            probe()
-        except Exception as error:
-            return Part(name, ready=False, detail=str(error))
-        return Part(name, ready=True)
-
     def _check_here(self, what: str, way_out: str = "ask history") -> None:
         if self._elsewhere:
             raise RunsOnSpark(f"{what}: the engines run on Spark (pipeline.runner): {way_out}")
 
-    def _set_outputs(self) -> None:
+    def _set_outputs(self, registered: PostgresWebhooks) -> None:
         """Tell the outbox the outputs of the settings."""
         receivers = [receiver_of(each, self._clock.now()) for each in self.settings.outputs]
-        for gone, dropped in self._outbox.set_outputs(receivers).items():
+        for gone, dropped in registered.set_outputs(receivers).items():
             name = gone.removeprefix(OUTPUT)
             _LOG.warning("output %s is not in the settings: dropped %d events", name, dropped)
 

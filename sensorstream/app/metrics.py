@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from sensorstream.app.waiting import Waiting
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.message import TakeMessage
@@ -47,7 +49,9 @@ class Metrics:
         triples = "Triples in the cache knowledge base, inferred ones included."
         self.triples = Gauge("sensorstream_triples", triples, registry=self.registry)
         waiting = "Messages that wait to be processed."
-        self.waiting = Gauge("sensorstream_waiting_messages", waiting, registry=self.registry)
+        self._waiting = Gauge("sensorstream_waiting_messages", waiting, registry=self.registry)
+        size = "Bytes of the messages that wait to be processed."
+        self._waiting_bytes = Gauge("sensorstream_waiting_bytes", size, registry=self.registry)
         held = "Messages that wait for earlier ones."
         self.held = Gauge("sensorstream_held_messages", held, registry=self.registry)
         released = "Held messages that were released, by cause."
@@ -79,6 +83,11 @@ class Metrics:
             buckets=(1, 2, 5, 10, 20, 50, 100, 200, 500),
             registry=self.registry,
         )
+
+    def watch_queue(self, waiting: Waiting[Any]) -> None:
+        """Set the gauges of what waits to its present state."""
+        self._waiting.set(len(waiting))
+        self._waiting_bytes.set(waiting.bytes)
 
     def watch_reasoner(self, reasoner: ResilientReasoner) -> None:
         """Set the gauges of the reasoner to its present state."""

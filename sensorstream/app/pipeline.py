@@ -7,22 +7,23 @@ durable is shared, and a single message is processed at once.
 from __future__ import annotations
 
 import logging
-import queue
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import Event, Lock, Thread
+from threading import Condition, Event, Lock, Thread
 from typing import Any, Final, TypeVar
 
 from sensorstream.app.in_work import InWork
 from sensorstream.app.metrics import Metrics
+from sensorstream.app.waiting import HERE, Path, Sender, Waiting
 from sensorstream.clock import Clock
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import (
+    Busy,
     HistoryError,
     InternalFault,
     MessageError,
@@ -35,22 +36,27 @@ from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import new_record
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
 from sensorstream.journal.tick import Tick
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.settings import LimitSettings
 
 _LOG = logging.getLogger(__name__)
 _GROUP: Final = 500
-"""The most messages made durable together: bounds the wait of the group's first."""
+"""The most messages made durable together."""
+_GROUP_BYTES: Final = 16 * 1024 * 1024
+"""The most bytes made durable together, but for a single message."""
+_GROUP_SECONDS: Final = 0.05
+"""How long a group may take, as its messages are judged by those before: it is answered whole."""
 _PATIENCE: Final = 1.0
 """Seconds between two attempts to reach a history that is unavailable."""
-_QUEUE: Final = 10_000
-"""Messages that may wait; if there are more, new messages are refused until later."""
 _NAP: Final = 1.0
 """The most seconds between two readings of the clock while the engine has something due."""
 _LOUD: Final = frozenset({Status.UNMATCHED, Status.PARTIAL, Status.LATE, Status.REJECTED})
 _NONE: Final[frozenset[str]] = frozenset()
+_CHANGES: Final = Sender("changes")
 
 _Seen = TypeVar("_Seen")
 
@@ -58,6 +64,7 @@ _Seen = TypeVar("_Seen")
 @dataclass(slots=True)
 class _Waiting:
     entry: Entry
+    sender: Sender = HERE
     future: Future[Outcome] = field(default_factory=Future)
     repeated: bool = False
     """Whether it is a message that the journal may have already: it is looked for there."""
@@ -66,13 +73,19 @@ class _Waiting:
     def origin(self) -> str:
         return self.entry.origin if isinstance(self.entry, TakeMessage) else ""
 
+    @property
+    def path(self) -> Path:
+        """Its place in the queue."""
+        return self.sender.path(self.entry.source if isinstance(self.entry, TakeMessage) else "")
 
-class _Wake:
-    """Stands in the queue so that the thread looks for readers though no entry waits."""
+    @property
+    def size(self) -> int:
+        """The bytes that it occupies while it waits."""
+        return len(self.entry.content) if isinstance(self.entry, TakeMessage) else 0
 
 
 class Pipeline:
-    """Takes messages and other entries from any thread, in order of arrival.
+    """Takes messages and other entries from any thread, from their senders in turn.
 
     ``lock`` is held while the engine changes: readers of the knowledge base take it briefly.
     ``on_commit`` is called in the pipeline's thread after every commit that has alerts or entries
@@ -92,6 +105,7 @@ class Pipeline:
         clock: Clock,
         metrics: Metrics,
         checkpoint_every: int,
+        limits: LimitSettings,
         on_commit: Callable[[], None],
         publish: Callable[[Sequence[QueryReport]], None],
         reopen: Callable[[], Store],
@@ -115,12 +129,16 @@ class Pipeline:
         # From which time of arrival on it is asked again.
         self._ask_at = 0
         self._seq = self._checkpoint_seq = store.last_seq()
-        self._queue: queue.Queue[_Waiting | _Wake | None] = queue.Queue(_QUEUE)
+        self._waiting: Waiting[_Waiting] = Waiting(limits.waiting_messages, limits.waiting_bytes)
         # What waits to read between two groups, with its future.
         self._readers: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         # An entry that needs its own group, found while a group was collected: it is next.
         self._next: _Waiting | None = None
-        self._gate = Lock()
+        # Queries that the group at work has stopped; the journal is told of it after the group.
+        self._stops: list[QueryStopped] = []
+        self._gate = Condition()
+        # Seconds that a message of a group took, lately.
+        self._pace = 0.0
         self._stopping = False
         self._halt = Event()
         self._trouble: HistoryError | None = None
@@ -145,8 +163,8 @@ class Pipeline:
             if self._stopping:
                 return
             self._stopping = True
+            self._gate.notify()
         self._halt.set()
-        self._queue.put(None)
         self._thread.join()
         self._turn_away()
         self._store.close()
@@ -166,20 +184,27 @@ class Pipeline:
         """Whether messages are accepted."""
         return self._thread.is_alive() and self._failure is None and not self._stopping
 
-    def submit(self, content: bytes, source: str) -> Future[Outcome]:
+    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
         """Accept a message; the future is done when its effects are committed.
 
-        The future raises a kind of :class:`MessageError` for faults of the message and
-        :class:`Unavailable` when the pipeline cannot take it now.
+        The future raises a kind of :class:`MessageError` for faults of the message,
+        :class:`Busy` when too many wait already, and :class:`Unavailable` when the pipeline cannot
+        take it now.
         """
         try:
             reading = self._target.mapper.read(content)
         except MessageError as error:
-            return _failed(error)
-        return self._enqueue(TakeMessage(content, source, reading))
+            return failed(error)
+        return self._enqueue(_Waiting(TakeMessage(content, source, reading), sender))
 
     def take(
-        self, content: bytes, source: str, origin: str = "", *, repeated: bool = True
+        self,
+        content: bytes,
+        source: str,
+        origin: str = "",
+        *,
+        repeated: bool = True,
+        sender: Sender = HERE,
     ) -> Future[Outcome]:
         """Accept a message of an input, which has no sender who could be told of a fault.
 
@@ -191,13 +216,14 @@ class Pipeline:
             origin: names the message among all that inputs have delivered; empty: nothing does.
             repeated: whether it may have been delivered before. Then it is looked for in the
                 journal, and the future raises :class:`RepeatedMessage` if it is there.
+            sender: the input.
         """
         try:
             reading = self._target.mapper.read(content)
         except MessageError:
             reading = None
         entry = TakeMessage(content, source, reading, origin)
-        return self._enqueue(entry, repeated=repeated and bool(origin))
+        return self._enqueue(_Waiting(entry, sender, repeated=repeated and bool(origin)))
 
     def change(self, entry: Entry) -> Future[Outcome]:
         """Carry out an entry that is not a message, between two messages.
@@ -205,7 +231,7 @@ class Pipeline:
         Checked, journalled and applied in the pipeline's thread. The future raises what
         :meth:`.Entry.check` raises, and the rejection of the outcome.
         """
-        return self._enqueue(entry)
+        return self._enqueue(_Waiting(entry, _CHANGES))
 
     def settled(self, read: Callable[[], _Seen]) -> Future[_Seen]:
         """Call ``read`` when all effects of what the engine has taken are stored.
@@ -218,33 +244,32 @@ class Pipeline:
         future.set_running_or_notify_cancel()
         with self._gate:
             if self._stopping or self._failure is not None:
-                return _failed(Unavailable("the server is stopping or broken: ask again later"))
+                return failed(Unavailable("the server is stopping or broken: ask again later"))
             self._readers.append((read, future))
-            # A full queue needs none: the thread is at work, and looks after its group.
-            with suppress(queue.Full):
-                self._queue.put_nowait(_Wake())
+            self._gate.notify()
         return future
 
-    def _enqueue(self, entry: Entry, *, repeated: bool = False) -> Future[Outcome]:
-        waiting = _Waiting(entry, repeated=repeated)
+    def _enqueue(self, waiting: _Waiting) -> Future[Outcome]:
         # A sender that disconnects cannot cancel an entry that may be in the journal already.
         waiting.future.set_running_or_notify_cancel()
         with self._gate:
             if self._stopping or self._failure is not None:
-                return _failed(Unavailable("the server is stopping or broken: send it again later"))
+                return failed(Unavailable("the server is stopping or broken: send it again later"))
             try:
-                self._queue.put_nowait(waiting)
-            except queue.Full:
-                return _failed(
-                    Unavailable(f"{_QUEUE} messages are waiting already: send it again later")
-                )
+                self._waiting.put(waiting.path, waiting.size, waiting)
+            except Busy as error:
+                return failed(error)
+            self._gate.notify()
         return waiting.future
 
     def _run(self) -> None:
         try:
             while (group := self._take()) is not None:
                 if group:
+                    begun = time.perf_counter()
                     self._work_new(group)
+                    took = (time.perf_counter() - begun) / len(group)
+                    self._pace = (self._pace + took) / 2
                 alone, self._next = self._next, None
                 if alone is not None:
                     self._work_alone(alone)
@@ -253,7 +278,7 @@ class Pipeline:
                 if self._elsewhere is not None:
                     self._pass_time(self._elsewhere)
                 self._let_read()
-                self._metrics.waiting.set(self._queue.qsize())
+                self._metrics.watch_queue(self._waiting)
             self._checkpoint()
         except BaseException as error:
             _LOG.critical("the pipeline stopped: %s", error, exc_info=error)
@@ -262,28 +287,21 @@ class Pipeline:
             self._drain()
 
     def _take(self) -> list[_Waiting] | None:
-        """The next group of messages; empty when the clock is due, None at the end."""
+        """The next group of messages; empty when somebody or the clock is due, None at the end."""
         group: list[_Waiting] = []
-        try:
-            first = self._queue.get(timeout=self._nap())
-        except queue.Empty:
-            return group
-        while first is not None:
-            if isinstance(first, _Wake):
-                return group
-            if not isinstance(first.entry, TakeMessage):
-                self._next = first
-                return group
-            group.append(first)
-            if len(group) >= _GROUP:
-                break
-            try:
-                first = self._queue.get_nowait()
-            except queue.Empty:
-                break
-            if first is None:
-                self._queue.put(None)
-        return group or None
+        size = 0
+        most = _GROUP if not self._pace else max(1, min(_GROUP, int(_GROUP_SECONDS / self._pace)))
+        with self._gate:
+            if not (self._waiting or self._readers or self._stopping):
+                self._gate.wait(self._nap())
+            while self._waiting and len(group) < most and size < _GROUP_BYTES:
+                first = self._waiting.take()
+                if not isinstance(first.entry, TakeMessage):
+                    self._next = first
+                    return group
+                group.append(first)
+                size += first.size
+            return None if self._stopping and not group and not self._waiting else group
 
     def _nap(self) -> float | None:
         """Seconds to wait for a message before the clock may change something; None: no limit."""
@@ -335,6 +353,7 @@ class Pipeline:
                     # A fault leaves it there: the next start then knows what was in work.
                     self._in_work.begin(record)
                     outcomes.append(waiting.entry.apply(self._target, record, _NONE))
+                    self._stops += stops_of(self._target, record.seq)
             self._in_work.end()
             self._commit(records, outcomes)
         except BaseException as error:
@@ -350,6 +369,9 @@ class Pipeline:
             else:
                 waiting.future.set_exception(outcome.rejection)
         self._settle_down(outcomes)
+        if self._stops:
+            stops, self._stops = self._stops, []
+            self._work([_Waiting(each) for each in stops])
 
     def _leave(self, records: Sequence[Record], group: Sequence[_Waiting]) -> None:
         """Answer for entries that another process applies."""
@@ -490,15 +512,10 @@ class Pipeline:
             self._next.future.set_exception(
                 Unavailable("the server stopped after an error: send it again later")
             )
-        while True:
-            try:
-                waiting = self._queue.get_nowait()
-            except queue.Empty:
-                return
-            if isinstance(waiting, _Waiting):
-                waiting.future.set_exception(
-                    Unavailable("the server stopped after an error: send it again later")
-                )
+        while self._waiting:
+            self._waiting.take().future.set_exception(
+                Unavailable("the server stopped after an error: send it again later")
+            )
 
     def _turn_away(self) -> None:
         """Tell those who still wait to read that nothing will come."""
@@ -507,7 +524,8 @@ class Pipeline:
             future.set_exception(Unavailable("the server is stopping or broken: ask again later"))
 
 
-def _failed(error: SensorStreamError) -> Future[Any]:
+def failed(error: SensorStreamError) -> Future[Any]:
+    """A future that is done, and raises the error."""
     future: Future[Any] = Future()
     future.set_exception(error)
     return future

@@ -22,6 +22,7 @@ from sensorstream.archive.manifest import Held, Part, State, begin, changing, pa
 from sensorstream.archive.moving import Say, sweep
 from sensorstream.engine.checkpoint import text_of
 from sensorstream.errors import ArchiveError, HistoryError, OntologyError
+from sensorstream.history.class_sets import mend_class_sets
 from sensorstream.history.database import connect, translating
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.terms import Kind, TermKey, look_up
@@ -115,11 +116,11 @@ def erase(
                 cursor, [each for each in archived if each.id not in held.rows], new, folder
             )
             _delete(cursor)
+            _mend(cursor)
             for before, after in new:
                 record(cursor, replace(before, state=State.DELETED))
                 record(cursor, after)
             cursor.execute("delete from store.checkpoints where seq = any(%s)", (old,))
-            cursor.execute("update store.progress set removals = removals + 1")
         sweep(connection, folder)
     return Erased(counts)
 
@@ -369,6 +370,17 @@ def _delete(cursor: extensions.cursor) -> None:
         "and not exists (select from store.statements s where s.predicate = t.id) "
         "and not exists (select from store.stays s where s.name = t.id) "
         "and not exists (select from store.vocabulary v where v.term = t.id)"
+    )
+
+
+def _mend(cursor: extensions.cursor) -> None:
+    """Let no stay, and no set of classes, name a class that was erased."""
+    cursor.execute("update store.progress set removals = removals + 1")
+    cursor.execute("select distinct stay from gone_statements")
+    mend_class_sets(cursor, [stay for (stay,) in cursor.fetchall()])
+    cursor.execute(
+        "delete from store.class_sets s "
+        "where not exists (select from store.stays i where i.class_set = s.id)"
     )
 
 

@@ -11,12 +11,13 @@ from psycopg2.extras import execute_values
 
 from sensorstream.backfill.mapping import Mapped
 from sensorstream.engine.archive import departure, statements_of
+from sensorstream.history.class_sets import class_sets
 from sensorstream.history.copying import Row, copy_command, copy_text
 from sensorstream.history.database import connect, translating
 from sensorstream.history.partitions import Partitions, partitions
-from sensorstream.history.rows import STATEMENT_COLUMNS, STAY_COLUMNS
+from sensorstream.history.rows import STATEMENT_COLUMNS, STAY_COLUMNS, stay_rows
 from sensorstream.history.terms import Dictionary, number_of, rounded
-from sensorstream.model.events import Departure, Ended
+from sensorstream.model.events import Ended
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
 
@@ -96,11 +97,14 @@ class Filler:
             removals = _one(cursor)
         self._removals = removals
         cursor.copy_expert(
-            _COPY_STAYS, copy_text(_stay(message, one, terms) for message, one in gone)
-        )
-        cursor.copy_expert(
             _COPY_STATEMENTS, copy_text(_statement(message, each, terms) for message, each in ended)
         )
+        sets = class_sets(
+            cursor,
+            [(one.individual.stay, terms[one.individual.name], one.expired_at) for _, one in gone],
+        )
+        rows = (row for message, one in gone for row in stay_rows([one], terms, sets, message))
+        cursor.copy_expert(_COPY_STAYS, copy_text(rows))
         return len(numbers)
 
     def _forget(self) -> None:
@@ -124,11 +128,6 @@ def _one(cursor: extensions.cursor) -> int:
     row = cursor.fetchone()
     assert row is not None
     return int(row[0])
-
-
-def _stay(message: int, departure: Departure, terms: Mapping[Term, int]) -> Row:
-    one = departure.individual
-    return one.stay, terms[one.name], one.entered, one.time, departure.expired_at, message
 
 
 def _statement(message: int, ended: Ended, terms: Mapping[Term, int]) -> Row:

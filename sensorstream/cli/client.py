@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import IO, Any, Final
 from xml.sax.saxutils import escape
 
 import httpx
 from lxml import etree
 
+from sensorstream.cli.options import shown_key
 from sensorstream.client import blocking, calls, jobs
 from sensorstream.errors import MessageError, ServerUnreachable
 
@@ -30,6 +32,10 @@ _LISTS: Final = (
 
 class Client(blocking.Client):
     """The public client, and the further requests of the commands."""
+
+    def __init__(self, url: str) -> None:
+        """With the key and the certificates that the user has named (see :func:`shown_key`)."""
+        super().__init__(url, key=shown_key(), ca=os.environ.get("SENSORSTREAM_CA") or None)
 
     def post_soap(self, message: bytes) -> dict[str, Any]:
         """Send one XML message by SOAP 1.1; same answer as :meth:`send`.

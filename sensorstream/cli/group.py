@@ -25,6 +25,7 @@ from sensorstream.errors import (
     SensorStreamError,
     ServerUnreachable,
     SparkError,
+    TooFast,
     TooManyJobs,
     Unavailable,
 )
@@ -46,7 +47,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "query": "Query the knowledge base in SPARQL: what holds now, and what once held.",
         "queries": "Register, read, follow and remove the continuous queries of a running server.",
         "alerts": "List or follow the alerts of a running server, and see what led to one.",
-        "webhooks": "Register, list and remove the webhooks of a running server.",
+        "webhooks": "Register the webhooks of a running server, see to their deliveries, be one.",
         "quarantine": "Look at the messages that a running server did not take in.",
         "journal": "List the entries of the journal, and skip one that stops the server.",
         "window": "Show the window of a running server and its individuals, oldest first.",
@@ -61,6 +62,8 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "spark": "Ask the history many questions in one Spark; let Spark start sooner.",
         "replay": "Show which alerts other semantic rules would have raised.",
         "rereason": "Compute anew what is inferred in history, with the ontology in force now.",
+        "keys": "Make, list, revoke and replace the API keys of a deployment.",
+        "audit": "Show who changed what on a running server.",
         "db": "Tell other programs how to reach the history's PostgreSQL.",
         "archive": "Move old history out of PostgreSQL into Parquet files.",
         "erase": "Erase an individual from journal, history, alerts and archive.",
@@ -69,6 +72,9 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Name and sentence of each command; its module is imported when it is called."""
+
+_ALIASES: Final[Mapping[str, str]] = MappingProxyType({"webhook": "webhooks"})
+"""Who listens is one webhook: ``sensorstream webhook listen``."""
 
 SYSTEM_FAILURES: Final = (
     AddressUnavailable,
@@ -79,6 +85,7 @@ SYSTEM_FAILURES: Final = (
     ReasonerError,
     ServerUnreachable,
     SparkError,
+    TooFast,
     TooManyJobs,
     Unavailable,
 )
@@ -108,6 +115,7 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        cmd_name = _ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
         command = importlib.import_module(f"sensorstream.cli.{cmd_name.replace('-', '_')}").command

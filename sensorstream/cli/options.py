@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
-from sensorstream.errors import TermError
+from sensorstream.errors import SettingsError, TermError
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.settings import Settings, load_settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 SETTINGS_FILE: Final = "sensorstream.toml"
+_KEY_FILE: Final = "sensorstream.key-file"
 
 
 def config_option(command: Command) -> Command:
@@ -31,11 +33,41 @@ def config_option(command: Command) -> Command:
 
 
 def server_options(command: Command) -> Command:
-    """``--url URL`` or ``-c FILE``: the server to use (see :func:`server_url`)."""
+    """``--url URL`` or ``-c FILE``: the server to use (see :func:`server_url`); ``--key-file``."""
     named = click.option(
         "--url", metavar="URL", help="The server's address; by default that of the settings file."
     )
-    return config_option(named(command))
+    shown = click.option(
+        "--key-file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="A file with the key to show; by default the variable SENSORSTREAM_KEY has the key.",
+        expose_value=False,
+        callback=_keep_key_file,
+    )
+    return config_option(named(shown(command)))
+
+
+def _keep_key_file(context: click.Context, _option: click.Parameter, given: Path | None) -> None:
+    if given is not None:
+        context.meta[_KEY_FILE] = given
+
+
+def shown_key() -> str:
+    """The key that a command shows to a server: of ``--key-file``, else of ``SENSORSTREAM_KEY``.
+
+    Raises:
+        OSError: the file cannot be read.
+        SettingsError: it holds no key.
+    """
+    context = click.get_current_context(silent=True)
+    file = None if context is None else context.meta.get(_KEY_FILE)
+    if file is None:
+        return os.environ.get("SENSORSTREAM_KEY", "").strip()
+    key: str = file.read_text("utf-8", errors="replace").strip()
+    if not key:
+        raise SettingsError(f"{file} is empty: expected a key, ssk_…")
+    return key
 
 
 def json_option(command: Command) -> Command:
@@ -66,9 +98,11 @@ def server_url(url: str | None, config: Path) -> str:
 
 def address(settings: Settings) -> str:
     """Where a server with these settings listens."""
-    return base_url(settings.server.host, settings.server.port)
+    secure = settings.http.certificate is not None
+    return base_url(settings.server.host, settings.server.port, secure=secure)
 
 
-def base_url(host: str, port: int) -> str:
-    """``http://host:port``, with the brackets an IPv6 address needs."""
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+def base_url(host: str, port: int, *, secure: bool = False) -> str:
+    """``http://host:port``, with the brackets an IPv6 address needs; ``secure``: ``https``."""
+    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f"{'https' if secure else 'http'}://{place}"

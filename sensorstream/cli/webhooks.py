@@ -1,17 +1,24 @@
-"""``sensorstream webhooks``: the receivers of alerts and reports."""
+"""``sensorstream webhooks``: the receivers of alerts and reports, and their deliveries."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.webhook_deliveries import deliveries, recover, resend, test
+from sensorstream.cli.webhook_listener import listen
 
 
 @click.group("webhooks")
 def command() -> None:
-    """Register, list and remove the webhooks of a running server."""
+    """Register, list and remove the webhooks of a running server, and see to their deliveries."""
+
+
+for _command in (deliveries, test, resend, recover, listen):
+    command.add_command(_command)
 
 
 @command.command("add")
@@ -27,12 +34,18 @@ def command() -> None:
     "--secret",
     help='"whsec_" and base64 of 24 to 64 random bytes; by default the server makes one.',
 )
+@click.option(
+    "--format",
+    type=click.Choice(["cloudevents", "alertmanager"]),
+    help="What is sent: CloudEvents (also by default), or alerts as an Alertmanager sends them.",
+)
 @server_options
 @json_option
 def add(
     receiver: str,
     queries: tuple[str, ...],
     secret: str | None,
+    format: str | None,
     url: str | None,
     config: Path,
     as_json: bool,
@@ -45,7 +58,7 @@ def add(
     from sensorstream.cli.console import print_json
 
     with Client(server_url(url, config)) as client:
-        made = client.add_webhook(receiver, secret, queries)
+        made = client.add_webhook(receiver, secret, queries, format)
     if as_json:
         print_json(made)
     else:
@@ -66,9 +79,10 @@ def list_(url: str | None, config: Path, as_json: bool) -> None:
         print_json(found)
         return
     rows = [
-        [each["id"], each["created_at"], each["url"], ", ".join(each["queries"])] for each in found
+        [each["id"], _state(each), _last(each), each["url"], ", ".join(each["queries"])]
+        for each in found
     ]
-    print_table(("id", "created_at", "url", "queries"), rows)
+    print_table(("id", "state", "last", "url", "queries"), rows)
 
 
 @command.command("show")
@@ -85,16 +99,71 @@ def show(webhook_id: str, url: str | None, config: Path, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        print_fields({**found, "queries": ", ".join(found["queries"])})
+        told = {
+            "state": _state(found),
+            "last": _last(found),
+            "queries": ", ".join(found["queries"]),
+        }
+        plain = ("id", "url", "created_at", "format", "failing_since")
+        print_fields({**{name: found[name] or "" for name in plain}, **told})
 
 
 @command.command("delete")
 @click.argument("webhook_id", metavar="ID")
 @server_options
 def delete(webhook_id: str, url: str | None, config: Path) -> None:
-    """Stop delivering to a webhook; its pending deliveries are dropped."""
+    """Stop delivering to a webhook; its deliveries are dropped."""
     from sensorstream.cli.client import Client
 
     with Client(server_url(url, config)) as client:
         client.delete_webhook(webhook_id)
     click.echo(f"removed {webhook_id}")
+
+
+@command.command("enable")
+@click.argument("webhook_id", metavar="ID")
+@server_options
+def enable(webhook_id: str, url: str | None, config: Path) -> None:
+    """Deliver again to a webhook that was disabled; what waits for it first.
+
+    What was raised meanwhile is set aside: "webhooks recover" sends it.
+    """
+    from sensorstream.cli.client import Client
+
+    with Client(server_url(url, config)) as client:
+        client.enable_webhook(webhook_id)
+    click.echo(f"enabled {webhook_id}")
+
+
+@command.command("rotate")
+@click.argument("webhook_id", metavar="ID")
+@click.option("--secret", help="The new secret; by default the server makes one.")
+@server_options
+@json_option
+def rotate(
+    webhook_id: str, secret: str | None, url: str | None, config: Path, as_json: bool
+) -> None:
+    """Sign with another secret, which is shown only once; for a day the old one signs too."""
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_json
+
+    with Client(server_url(url, config)) as client:
+        made = client.rotate_secret(webhook_id, secret)
+    if as_json:
+        print_json(made)
+        return
+    click.echo(f"the secret of {webhook_id}, shown only now: {made['secret']}")
+    click.echo(f"until {made['old_until']} the old one signs, too", err=True)
+
+
+def _state(webhook: dict[str, Any]) -> str:
+    if not webhook["enabled"]:
+        return f"disabled {webhook['disabled_at']}"
+    return f"failing since {webhook['failing_since']}" if webhook["failing_since"] else "enabled"
+
+
+def _last(webhook: dict[str, Any]) -> str:
+    last = webhook["last_delivery"]
+    if last is None:
+        return ""
+    return f"{last['attempted_at']} {last['error'] or last['status']}"

@@ -48,11 +48,7 @@ def _city_samples() -> Iterable[tuple[str, bytes]]:
         yield f"{number:02}-{each.kind}-{each.sensor}.xml", each.xml()
 
 
-_COMMON: Final[Given] = {
-    "reasoning": {"profile": "hermit"},
-    # For first trials, because the webhook receiver is usually on the same machine.
-    "webhooks": {"allow_private": True},
-}
+_COMMON: Final[Given] = {"reasoning": {"profile": "hermit"}}
 
 TEMPLATES: Final[Mapping[str, Template]] = MappingProxyType(
     {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx
 
-from sensorstream.client import calls, jobs, operation
+from sensorstream.client import calls, jobs, operation, webhooks
 from sensorstream.client.calls import Call
 from sensorstream.client.operation import OntologyInForce
 from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
@@ -26,11 +28,26 @@ class AsyncClient:
     The methods, and what they raise, are those of :class:`.Client`.
     """
 
-    def __init__(self, url: str, *, timeout: float = calls.TIMEOUT) -> None:
-        """``timeout`` is in seconds and applies to each request."""
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = calls.TIMEOUT,
+        key: str = "",
+        ca: str | Path | None = None,
+    ) -> None:
+        """``timeout`` is in seconds and applies to each request; ``key`` is an API key or a token.
+
+        ``ca`` is a file (PEM) with the certificates to trust instead of those of the system.
+
+        Raises:
+            SettingsError: ``ca`` cannot be read, or the key is not one line of plain characters.
+        """
         self.url = url.rstrip("/")
         # trust_env off: a proxy of the environment must not be used for localhost.
-        self._http = httpx.AsyncClient(base_url=self.url, timeout=timeout, trust_env=False)
+        self._http = httpx.AsyncClient(
+            base_url=self.url, timeout=timeout, trust_env=False, **calls.credentials(key, ca)
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -187,22 +204,62 @@ class AsyncClient:
         return await self._do(operation.alert_messages(id_, limit, after))
 
     async def webhooks(self) -> list[dict[str, Any]]:
-        """All webhooks, oldest first, without their secrets."""
-        return await self._do(operation.webhooks())
+        """All webhooks and how they do, oldest first, without their secrets."""
+        return await self._do(webhooks.all_of_them())
 
     async def webhook(self, webhook_id: str) -> dict[str, Any]:
         """One webhook, without its secret."""
-        return await self._do(operation.webhook(webhook_id))
+        return await self._do(webhooks.one(webhook_id))
 
     async def add_webhook(
-        self, url: str, secret: str | None = None, queries: Sequence[str] = ()
+        self,
+        url: str,
+        secret: str | None = None,
+        queries: Sequence[str] = (),
+        format: str | None = None,
     ) -> dict[str, Any]:
-        """Deliver alerts, and reports of the named queries, to a URL; the answer has the secret."""
-        return await self._do(operation.add_webhook(url, secret, queries))
+        """Deliver alerts, and reports of the named queries, to a URL; the answer has the secret.
+
+        ``format`` is ``cloudevents`` (also by default) or ``alertmanager``.
+        """
+        return await self._do(webhooks.add(url, secret, queries, format))
 
     async def delete_webhook(self, webhook_id: str) -> None:
         """Stop delivering to a webhook."""
-        await self._do(operation.delete_webhook(webhook_id))
+        await self._do(webhooks.delete(webhook_id))
+
+    async def enable_webhook(self, webhook_id: str) -> dict[str, Any]:
+        """Deliver again to a webhook that was disabled."""
+        return await self._do(webhooks.enable(webhook_id))
+
+    async def rotate_secret(self, webhook_id: str, secret: str | None = None) -> dict[str, Any]:
+        """Sign with another secret, which the answer has; for a day the old one signs too."""
+        return await self._do(webhooks.rotate(webhook_id, secret))
+
+    async def test_webhook(self, webhook_id: str) -> dict[str, Any]:
+        """Send a test event to a webhook; what came of it."""
+        return await self._do(webhooks.test(webhook_id))
+
+    async def deliveries(
+        self,
+        webhook_id: str,
+        state: str | None = None,
+        limit: int = 100,
+        before: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """The newest deliveries of a webhook, newest first, with an id below ``before``.
+
+        ``state`` is ``pending``, ``delivered`` or ``dead``; None: all.
+        """
+        return await self._do(webhooks.deliveries(webhook_id, state, limit, before))
+
+    async def recover(self, webhook_id: str, since: datetime, until: datetime | None = None) -> int:
+        """Send all dead deliveries of what was raised in a span again; how many there are."""
+        return await self._do(webhooks.recover(webhook_id, since, until))
+
+    async def resend(self, delivery_id: int) -> dict[str, Any]:
+        """Send one delivery again."""
+        return await self._do(webhooks.resend(delivery_id))
 
     async def quarantine(self, limit: int = 100, before: int | None = None) -> list[dict[str, Any]]:
         """Messages that were not taken in, or not whole, newest first."""
@@ -234,6 +291,10 @@ class AsyncClient:
     async def put_ontology(self, content: bytes | str, media_type: str = "text/turtle") -> str:
         """Put another ontology in force, which may take seconds; the id of the change."""
         return await self._do(operation.put_ontology(content, media_type))
+
+    async def audit(self, limit: int = 100, before: int | None = None) -> list[dict[str, Any]]:
+        """Who changed what, newest first, with ``seq`` below ``before``."""
+        return await self._do(operation.audit(limit, before))
 
     async def alive(self) -> dict[str, Any]:
         """Whether the server runs, and how many messages it holds; else :class:`.Unavailable`."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx
 
-from sensorstream.client import calls, jobs, operation
+from sensorstream.client import calls, jobs, operation, webhooks
 from sensorstream.client.calls import Call
 from sensorstream.client.operation import OntologyInForce
 from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
@@ -28,11 +30,26 @@ class Client:
     then the problem document (RFC 9457).
     """
 
-    def __init__(self, url: str, *, timeout: float = calls.TIMEOUT) -> None:
-        """``timeout`` is in seconds and applies to each request."""
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = calls.TIMEOUT,
+        key: str = "",
+        ca: str | Path | None = None,
+    ) -> None:
+        """``timeout`` is in seconds and applies to each request; ``key`` is an API key or a token.
+
+        ``ca`` is a file (PEM) with the certificates to trust instead of those of the system.
+
+        Raises:
+            SettingsError: ``ca`` cannot be read, or the key is not one line of plain characters.
+        """
         self.url = url.rstrip("/")
         # trust_env off: a proxy of the environment must not be used for localhost.
-        self._http = httpx.Client(base_url=self.url, timeout=timeout, trust_env=False)
+        self._http = httpx.Client(
+            base_url=self.url, timeout=timeout, trust_env=False, **calls.credentials(key, ca)
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -189,22 +206,62 @@ class Client:
         return self._do(operation.alert_messages(id_, limit, after))
 
     def webhooks(self) -> list[dict[str, Any]]:
-        """All webhooks, oldest first, without their secrets."""
-        return self._do(operation.webhooks())
+        """All webhooks and how they do, oldest first, without their secrets."""
+        return self._do(webhooks.all_of_them())
 
     def webhook(self, webhook_id: str) -> dict[str, Any]:
         """One webhook, without its secret."""
-        return self._do(operation.webhook(webhook_id))
+        return self._do(webhooks.one(webhook_id))
 
     def add_webhook(
-        self, url: str, secret: str | None = None, queries: Sequence[str] = ()
+        self,
+        url: str,
+        secret: str | None = None,
+        queries: Sequence[str] = (),
+        format: str | None = None,
     ) -> dict[str, Any]:
-        """Deliver alerts, and reports of the named queries, to a URL; the answer has the secret."""
-        return self._do(operation.add_webhook(url, secret, queries))
+        """Deliver alerts, and reports of the named queries, to a URL; the answer has the secret.
+
+        ``format`` is ``cloudevents`` (also by default) or ``alertmanager``.
+        """
+        return self._do(webhooks.add(url, secret, queries, format))
 
     def delete_webhook(self, webhook_id: str) -> None:
         """Stop delivering to a webhook."""
-        self._do(operation.delete_webhook(webhook_id))
+        self._do(webhooks.delete(webhook_id))
+
+    def enable_webhook(self, webhook_id: str) -> dict[str, Any]:
+        """Deliver again to a webhook that was disabled."""
+        return self._do(webhooks.enable(webhook_id))
+
+    def rotate_secret(self, webhook_id: str, secret: str | None = None) -> dict[str, Any]:
+        """Sign with another secret, which the answer has; for a day the old one signs too."""
+        return self._do(webhooks.rotate(webhook_id, secret))
+
+    def test_webhook(self, webhook_id: str) -> dict[str, Any]:
+        """Send a test event to a webhook; what came of it."""
+        return self._do(webhooks.test(webhook_id))
+
+    def deliveries(
+        self,
+        webhook_id: str,
+        state: str | None = None,
+        limit: int = 100,
+        before: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """The newest deliveries of a webhook, newest first, with an id below ``before``.
+
+        ``state`` is ``pending``, ``delivered`` or ``dead``; None: all.
+        """
+        return self._do(webhooks.deliveries(webhook_id, state, limit, before))
+
+    def recover(self, webhook_id: str, since: datetime, until: datetime | None = None) -> int:
+        """Send all dead deliveries of what was raised in a span again; how many there are."""
+        return self._do(webhooks.recover(webhook_id, since, until))
+
+    def resend(self, delivery_id: int) -> dict[str, Any]:
+        """Send one delivery again."""
+        return self._do(webhooks.resend(delivery_id))
 
     def quarantine(self, limit: int = 100, before: int | None = None) -> list[dict[str, Any]]:
         """Messages that were not taken in, or not whole, newest first."""
@@ -236,6 +293,10 @@ class Client:
     def put_ontology(self, content: bytes | str, media_type: str = "text/turtle") -> str:
         """Put another ontology in force, which may take seconds; the id of the change."""
         return self._do(operation.put_ontology(content, media_type))
+
+    def audit(self, limit: int = 100, before: int | None = None) -> list[dict[str, Any]]:
+        """Who changed what, newest first, with ``seq`` below ``before``."""
+        return self._do(operation.audit(limit, before))
 
     def alive(self) -> dict[str, Any]:
         """Whether the server runs, and how many messages it holds; else :class:`.Unavailable`."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
@@ -11,7 +13,13 @@ import httpx
 
 from sensorstream import errors
 from sensorstream.client.results import Results
-from sensorstream.errors import Position, RequestRefused, SensorStreamError, ServerUnreachable
+from sensorstream.errors import (
+    Position,
+    RequestRefused,
+    SensorStreamError,
+    ServerUnreachable,
+    SettingsError,
+)
 from sensorstream.extras import require
 
 if TYPE_CHECKING:
@@ -37,6 +45,25 @@ class Call(Generic[Answer]):
     path: str
     read: Callable[[httpx.Response], Answer]
     options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def credentials(key: str, ca: str | Path | None) -> dict[str, Any]:
+    """The arguments of an HTTP client that shows a key and trusts the certificates of a file.
+
+    Raises:
+        SettingsError: the file cannot be read, or the key is not one line of plain characters.
+    """
+    found: dict[str, Any] = {}
+    if key:
+        if not (key.isascii() and key.isprintable() and " " not in key):
+            raise SettingsError("the key is not one line of plain characters: expected ssk_…")
+        found["headers"] = {"Authorization": f"Bearer {key}"}
+    if ca is not None:
+        try:
+            found["verify"] = ssl.create_default_context(cafile=ca)
+        except OSError as error:  # of which ssl.SSLError is one
+            raise SettingsError(f"cannot read certificates from {ca}: {error}") from None
+    return found
 
 
 def send(message: bytes | str, source: str | None) -> Call[dict[str, Any]]:

@@ -1,8 +1,7 @@
-"""Requests about the operation of a server: alerts, webhooks, window, ontology, health."""
+"""Requests about the operation of a server: alerts, window, ontology, health."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -35,29 +34,6 @@ def alert_messages(id_: str, limit: int, after: int) -> Call[dict[str, Any]]:
     """An alert, and a page of the messages that led to it."""
     params = {"limit": limit, "after": after}
     return Call("GET", f"/alerts/{quote(id_, safe='')}/messages", json_object, {"params": params})
-
-
-def add_webhook(url: str, secret: str | None, queries: Sequence[str]) -> Call[dict[str, Any]]:
-    """Register a webhook for alerts, and for the reports of queries."""
-    body = {"url": url, "queries": list(queries)}
-    if secret is not None:
-        body["secret"] = secret
-    return Call("POST", "/webhooks", json_object, {"json": body})
-
-
-def webhooks() -> Call[list[dict[str, Any]]]:
-    """All registered webhooks."""
-    return Call("GET", "/webhooks", lambda response: list(json_object(response)["webhooks"]))
-
-
-def webhook(webhook_id: str) -> Call[dict[str, Any]]:
-    """One registered webhook."""
-    return Call("GET", _webhook_path(webhook_id), json_object)
-
-
-def delete_webhook(webhook_id: str) -> Call[None]:
-    """Stop delivering to a webhook."""
-    return Call("DELETE", _webhook_path(webhook_id), lambda _: None)
 
 
 def quarantine(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
@@ -104,6 +80,16 @@ def put_ontology(content: bytes | str, kind: str) -> Call[str]:
     return Call("PUT", "/ontology", lambda response: str(json_object(response)["change"]), options)
 
 
+def audit(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
+    """The newest changes below a ``seq``, newest first."""
+    return Call(
+        "GET",
+        "/audit",
+        lambda response: list(json_object(response)["changes"]),
+        _page(limit, before),
+    )
+
+
 def alive() -> Call[dict[str, Any]]:
     """Whether the pipeline runs."""
     return Call("GET", "/healthz", json_object)
@@ -121,10 +107,6 @@ def metrics() -> Call[str]:
 
 def _page(limit: int, before: int | None) -> dict[str, Any]:
     return {"params": {"limit": limit} | ({} if before is None else {"before": before})}
-
-
-def _webhook_path(webhook_id: str) -> str:
-    return f"/webhooks/{quote(webhook_id, safe='')}"
 
 
 def _ontology(response: httpx.Response) -> OntologyInForce:

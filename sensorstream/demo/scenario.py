@@ -112,7 +112,10 @@ class Scenario:
         }
         started = []
         for name, window in windows.items():
-            config = make_workspace(self._folder / name, TEMPLATES[name], {"window": window})
+            # The demo's receiver of webhooks is on this machine.
+            local: dict[str, object] = {"allow": ["127.0.0.1/32"]}
+            given = {"window": window, "webhooks": local}
+            config = make_workspace(self._folder / name, TEMPLATES[name], given)
             process = self._stack.enter_context(ServerProcess(config))
             started.append((name, config, process))
         deployments = []

@@ -8,6 +8,8 @@ from contextlib import ExitStack, closing
 from sensorstream.errors import HistoryError
 from sensorstream.history import embedded
 from sensorstream.history.database import connect
+from sensorstream.history.store import PostgresStore
+from sensorstream.model.timeline import Timeline
 from sensorstream.settings import HistorySettings
 
 _LOG = logging.getLogger(__name__)
@@ -47,4 +49,21 @@ def open_kept(settings: HistorySettings, stack: ExitStack) -> str:
         cursor.execute("select to_regclass('history.messages')")
         if cursor.fetchone() == (None,):
             raise HistoryError(never)
+    return url
+
+
+def open_prepared(settings: HistorySettings, timeline: Timeline, stack: ExitStack) -> str:
+    """The URL of the history, prepared if no server has written to it; until ``stack`` closes.
+
+    A running server, if there is one, goes on.
+
+    Raises:
+        HistoryError: it cannot be opened or prepared, or its server is of an older version.
+    """
+    url = open_history(settings, stack)
+    with closing(connect(url)) as connection, connection.cursor() as cursor:
+        cursor.execute("select to_regclass('store.keys')")
+        prepared = cursor.fetchone() != (None,)
+    if not prepared:
+        PostgresStore.open(url, timeline).close()
     return url

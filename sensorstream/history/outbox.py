@@ -1,4 +1,4 @@
-"""Webhooks and their pending deliveries (a transactional outbox).
+"""The outbox (transactional) as a dispatcher uses it.
 
 :meth:`sensorstream.history.store.PostgresStore.commit` adds deliveries, in the transaction that
 stores their alerts and moves the watermark; a dispatcher takes them from here. A delivery that
@@ -7,21 +7,28 @@ succeeds but is not marked before a crash is sent again: receivers recognise its
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Any, Final
 
-from sqlalchemy import Engine, Row, delete, func, insert, select, update
-from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy import Engine, Row, func, select, text, true, update
 
-from sensorstream.alerts.records import Delivery, KeptReport, Webhook
+from sensorstream.alerts.poster import Attempt
+from sensorstream.alerts.records import Backlog, Delivery, KeptReport
 from sensorstream.history.alerts import ALERT_COLUMNS, raised_alert
 from sensorstream.history.database import translating
 from sensorstream.history.tables import alerts, deliveries, webhooks
+from sensorstream.history.webhooks import WEBHOOK_COLUMNS, webhook_of
+
+_OF_ONE: Final = 20
+"""Deliveries of one receiver that are taken at a time."""
+_KEPT: Final = 1000
+_KEPT_FOR: Final = timedelta(days=7)
+"""Of each receiver, the newest delivered ones stay in the log, for this long."""
 
 
 class PostgresOutbox:
-    """Safe to use from several threads; every method is one transaction.
+    """Safe to use from several threads; every method is one transaction. See :class:`.Outbox`.
 
     All of them raise :class:`~sensorstream.errors.HistoryError` when the database fails.
     """
@@ -29,140 +36,163 @@ class PostgresOutbox:
     def __init__(self, database: Engine) -> None:
         self._database = database
 
-    def register(self, webhook: Webhook) -> None:
-        """Deliver all alerts stored from now on to this webhook, and the reports of its queries."""
-        row = {
-            "id": webhook.id,
-            "url": webhook.url,
-            "secret": webhook.secret,
-            "created_at": webhook.created_at,
-            "queries": list(webhook.queries),
-        }
-        with translating("cannot store the webhook"), self._database.begin() as connection:
-            connection.execute(insert(webhooks).values(row))
-
-    def webhooks(self) -> list[Webhook]:
-        """All webhooks, in the order they were registered."""
-        query = (
-            select(*_WEBHOOK_COLUMNS)
-            .where(~webhooks.c.output)
-            .order_by(webhooks.c.created_at, webhooks.c.id)
-        )
-        with translating("cannot read the webhooks"), self._database.connect() as connection:
-            return [_webhook(row) for row in connection.execute(query)]
-
-    def delete(self, webhook_id: str) -> bool:
-        """Remove a webhook and its pending deliveries; False if it does not exist."""
-        command = delete(webhooks).where(webhooks.c.id == webhook_id, ~webhooks.c.output)
-        with translating("cannot delete the webhook"), self._database.begin() as connection:
-            return connection.execute(command).rowcount == 1
-
-    def set_outputs(self, outputs: Sequence[Webhook]) -> dict[str, int]:
-        """Make these all outputs there are: what is stored from now on is delivered to them.
-
-        Returns:
-            The ids of those that are gone, each with the number of deliveries dropped with it.
-        """
-        waiting = (
-            select(webhooks.c.id, func.count(deliveries.c.id))
-            .outerjoin(
-                deliveries,
-                (deliveries.c.webhook_id == webhooks.c.id) & (deliveries.c.status == "pending"),
-            )
-            .where(webhooks.c.output, webhooks.c.id.not_in([each.id for each in outputs]))
-            .group_by(webhooks.c.id)
-        )
-        with translating("cannot store the outputs"), self._database.begin() as connection:
-            gone = {row[0]: int(row[1]) for row in connection.execute(waiting)}
-            connection.execute(delete(webhooks).where(webhooks.c.id.in_(gone)))
-            for each in outputs:
-                row = {
-                    "id": each.id,
-                    "url": each.url,
-                    "secret": each.secret,
-                    "created_at": each.created_at,
-                    "queries": list(each.queries),
-                    "output": True,
-                }
-                changed = {"url": each.url, "queries": list(each.queries)}
-                command = upsert(webhooks).values(row)
-                connection.execute(
-                    command.on_conflict_do_update(index_elements=["id"], set_=changed)
-                )
-        return gone
-
     def due(self, now: datetime, limit: int, excluding: Collection[str] = ()) -> list[Delivery]:
-        """Up to ``limit`` deliveries whose time has come, those due for the longest time first.
+        """Up to ``limit`` deliveries whose time has come: some of each receiver, in its order.
 
-        ``excluding`` are ids of webhooks to leave out.
+        Of two receivers one cannot take the place of the other, however much waits for it.
         """
-        query = (
-            _DELIVERIES.where(deliveries.c.status == "pending", deliveries.c.next_attempt_at <= now)
+        rank = func.row_number().over(order_by=(deliveries.c.next_attempt_at, deliveries.c.id))
+        some = (
+            select(deliveries, rank.label("rank"))
+            .where(
+                deliveries.c.webhook_id == webhooks.c.id,
+                deliveries.c.status == "pending",
+                deliveries.c.next_attempt_at <= now,
+            )
             .order_by(deliveries.c.next_attempt_at, deliveries.c.id)
+            .limit(_OF_ONE)
+            .lateral("some")
+        )
+        query = (
+            select(
+                some.c.id,
+                some.c.attempts,
+                some.c.report_id,
+                some.c.report_query,
+                some.c.report_data,
+                some.c.reported_at,
+                *ALERT_COLUMNS,
+                *WEBHOOK_COLUMNS,
+            )
+            .select_from(webhooks)
+            .join(some, true())
+            .outerjoin(alerts, alerts.c.id == some.c.alert_id)
+            .where(webhooks.c.disabled_at.is_(None))
+            .order_by(some.c.rank, some.c.next_attempt_at, some.c.id)
             .limit(limit)
         )
         if excluding:
-            query = query.where(deliveries.c.webhook_id.not_in(excluding))
+            query = query.where(webhooks.c.id.not_in(excluding))
         with translating("cannot read the outbox"), self._database.connect() as connection:
             return [_delivery(row) for row in connection.execute(query)]
 
-    def delivered(self, delivery_id: int) -> None:
-        """Mark a delivery as received; for a report, remove it."""
-        this = deliveries.c.id == delivery_id
-        done = {"status": "delivered", "next_attempt_at": None, "last_error": None}
-        with translating("cannot write the outbox"), self._database.begin() as connection:
-            connection.execute(delete(deliveries).where(this, deliveries.c.alert_id.is_(None)))
-            connection.execute(update(deliveries).where(this).values(done))
+    def delivered(self, delivery_id: int, attempt: Attempt) -> None:
+        """Mark a delivery as received; its receiver does not fail any more."""
+        self._attempted(
+            delivery_id, attempt, "null", status="delivered", next_attempt_at=None, last_error=None
+        )
 
-    def failed(self, delivery_id: int, error: str, next_attempt_at: datetime | None) -> None:
-        """Record a failed attempt: try again at a time, or (None) never again."""
-        self._set(
+    def failed(
+        self, delivery_id: int, attempt: Attempt, next_attempt_at: datetime | None
+    ) -> datetime:
+        """Record a failed attempt: try again at a time, or (None) never again.
+
+        Returns:
+            Since when all attempts to reach the receiver have failed.
+        """
+        return self._attempted(
             delivery_id,
+            attempt,
+            "coalesce(w.failing_since, :at)",
             attempts=deliveries.c.attempts + 1,
             status="pending" if next_attempt_at is not None else "dead",
             next_attempt_at=next_attempt_at,
-            last_error=error.replace("\x00", "\ufffd"),
+            last_error=_reason(attempt),
         )
 
-    def _set(self, delivery_id: int, **values: object) -> None:
-        command = update(deliveries).where(deliveries.c.id == delivery_id).values(values)
+    def put_off(self, delivery_id: int, attempt: Attempt) -> datetime:
+        """Record an attempt that counts for the receiver alone; returns as :meth:`failed`."""
+        return self._attempted(
+            delivery_id, attempt, "coalesce(w.failing_since, :at)", last_error=_reason(attempt)
+        )
+
+    def disable(self, receiver: str, now: datetime) -> None:
+        """Deliver to a receiver no more."""
+        command = update(webhooks).where(webhooks.c.id == receiver).values(disabled_at=now)
         with translating("cannot write the outbox"), self._database.begin() as connection:
             connection.execute(command)
 
+    def prune(self, now: datetime) -> None:
+        """Forget delivered ones that are older than a week, or not of the newest thousand."""
+        values = {"kept": _KEPT, "oldest": now - _KEPT_FOR}
+        with translating("cannot write the outbox"), self._database.begin() as connection:
+            connection.execute(_PRUNE, values)
 
-_WEBHOOK_COLUMNS = tuple(
-    webhooks.c[name].label(f"webhook_{name}")
-    for name in ("id", "url", "secret", "created_at", "queries", "output")
+    def backlog(self) -> list[Backlog]:
+        """The state of each receiver and what waits for it."""
+        with translating("cannot read the outbox"), self._database.connect() as connection:
+            return [
+                Backlog(row.id, row.disabled_at is None, row.failing_since, row.pending, row.oldest)
+                for row in connection.execute(_BACKLOG)
+            ]
+
+    def _attempted(
+        self, delivery_id: int, attempt: Attempt, failing_since: str, **values: object
+    ) -> datetime:
+        told = {
+            "attempted_at": attempt.at,
+            "seconds": attempt.seconds,
+            "answered": attempt.status,
+            "answer": _stored(attempt.answer),
+        }
+        command = (
+            update(deliveries)
+            .where(deliveries.c.id == delivery_id)
+            .values(**told, **values)
+            .returning(deliveries.c.webhook_id)
+        )
+        since = text(
+            f"update store.webhooks w set failing_since = {failing_since} where id = :id "
+            "and (failing_since is not null or :failed) returning failing_since"
+        )
+        with translating("cannot write the outbox"), self._database.begin() as connection:
+            receiver = connection.execute(command).scalar()
+            parameters = {"id": receiver, "failed": attempt.failure is not None}
+            if ":at" in failing_since:
+                parameters["at"] = attempt.at
+            found = connection.execute(since, parameters).scalar()
+        return attempt.at if found is None else found
+
+
+_PRUNE: Final = text(
+    """
+    delete from store.deliveries d
+    using (
+      select w.id, greatest(:oldest, (
+        select attempted_at from store.deliveries
+        where webhook_id = w.id and status = 'delivered' and attempted_at is not null
+        order by attempted_at desc offset :kept limit 1
+      )) as bound
+      from store.webhooks w
+    ) b
+    where d.webhook_id = b.id and d.status = 'delivered' and d.attempted_at <= b.bound
+    """
 )
-_DELIVERIES = (
-    select(
-        deliveries.c.id,
-        deliveries.c.attempts,
-        deliveries.c.report_id,
-        deliveries.c.report_query,
-        deliveries.c.report_data,
-        deliveries.c.reported_at,
-        *ALERT_COLUMNS,
-        *_WEBHOOK_COLUMNS,
-    )
-    .outerjoin(alerts, alerts.c.id == deliveries.c.alert_id)
-    .join(webhooks, webhooks.c.id == deliveries.c.webhook_id)
+_BACKLOG: Final = text(
+    """
+    select w.id, w.disabled_at, w.failing_since, (
+        select count(*) from store.deliveries where webhook_id = w.id and status = 'pending'
+      ) as pending, (
+        select coalesce(a.raised_at, d.reported_at)
+        from store.deliveries d left join store.alerts a on a.id = d.alert_id
+        where d.webhook_id = w.id and d.status = 'pending' order by d.id limit 1
+      ) as oldest
+    from store.webhooks w
+    """
 )
 
 
-def _webhook(row: Row[*tuple[Any, ...]]) -> Webhook:
-    return Webhook(
-        row.webhook_id,
-        row.webhook_url,
-        row.webhook_secret,
-        row.webhook_created_at,
-        tuple(row.webhook_queries),
-        row.webhook_output,
-    )
+def _reason(attempt: Attempt) -> str:
+    return "" if attempt.failure is None else _stored(attempt.failure.reason)
+
+
+def _stored(told: str) -> str:
+    """A text without what PostgreSQL cannot store."""
+    return told.replace("\x00", "\ufffd").encode(errors="replace").decode()
 
 
 def _delivery(row: Row[*tuple[Any, ...]]) -> Delivery:
     if row.report_id is None:
-        return Delivery(row.id, raised_alert(row), _webhook(row), row.attempts)
+        return Delivery(row.id, raised_alert(row), webhook_of(row), row.attempts)
     report = KeptReport(row.report_id, row.report_query, row.report_data, row.reported_at)
-    return Delivery(row.id, report, _webhook(row), row.attempts)
+    return Delivery(row.id, report, webhook_of(row), row.attempts)

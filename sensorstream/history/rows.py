@@ -21,7 +21,7 @@ MESSAGE_COLUMNS: Final = (
     "content",
     "origin",
 )
-STAY_COLUMNS: Final = ("stay", "name", "entered", "time", "expired_at", "message")
+STAY_COLUMNS: Final = ("stay", "name", "entered", "time", "expired_at", "message", "class_set")
 STATEMENT_COLUMNS: Final = (
     "subject",
     "predicate",
@@ -51,12 +51,31 @@ def message_rows(records: Iterable[Record]) -> Iterator[Row]:
         )
 
 
-def stay_rows(departures: Iterable[Departure], numbers: Mapping[Term, int]) -> Iterator[Row]:
-    """Rows of ``store.stays``."""
+def stay_rows(
+    departures: Iterable[Departure],
+    numbers: Mapping[Term, int],
+    class_sets: Mapping[int, int],
+    message: int | None = None,
+) -> Iterator[Row]:
+    """Rows of ``store.stays``.
+
+    Args:
+        departures: the stays that ended.
+        numbers: of terms.
+        class_sets: those of the stays.
+        message: its number, if it is not an entry of the journal.
+    """
     for departure in departures:
         one = departure.individual
-        message = number_of_message(one.message)
-        yield one.stay, numbers[one.name], one.entered, one.time, departure.expired_at, message
+        yield (
+            one.stay,
+            numbers[one.name],
+            one.entered,
+            one.time,
+            departure.expired_at,
+            number_of_message(one.message) if message is None else message,
+            class_sets[one.stay],
+        )
 
 
 def statement_rows(ended: Iterable[Ended], numbers: Mapping[Term, int]) -> Iterator[Row]:

@@ -25,6 +25,7 @@ from psycopg2.extras import execute_values
 from sensorstream.alerts.cloudevents import report_json
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
+from sensorstream.history.class_sets import class_sets, mend_class_sets
 from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import connect, describe, engine, translating
 from sensorstream.history.engines import Standings, forget_standings, store_standings
@@ -44,6 +45,7 @@ from sensorstream.journal.records import Effects, OntologyVersion, Record, numbe
 from sensorstream.model.events import Departure, Ended, Message
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
 
 _JOURNAL_LOCK: Final = 0x53535752
 EFFECTS_LOCK: Final = 0x53535746
@@ -364,11 +366,15 @@ class PostgresStore:
         numbers = self._dictionary.numbers(cursor, chain(names, said))
         if revoked:
             _revoke(cursor, revoked, numbers)
-        if departures:
-            cursor.copy_expert(_COPY_STAYS, copy_text(stay_rows(departures, numbers)))
         if ended:
             self._partitions.make(cursor, (each.valid_to for each in ended))
             cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(ended, numbers)))
+        _put_stays(cursor, departures, numbers)
+        # Those that were stored before: a late update, or other inferences, may give other classes.
+        typed = {each.stay for each in chain(ended, revoked) if each.triple[1] == RDF_TYPE}
+        typed.difference_update(each.individual.stay for each in departures)
+        if typed:
+            mend_class_sets(cursor, typed)
 
     def _forget(self) -> None:
         self._dictionary.forget()
@@ -452,6 +458,21 @@ def _numbers(cursor: extensions.cursor, query: str) -> tuple[int, ...]:
     return row
 
 
+def _put_stays(
+    cursor: extensions.cursor, departures: Sequence[Departure], numbers: Mapping[Term, int]
+) -> None:
+    """Store stays whose statements are stored."""
+    if departures:
+        sets = class_sets(
+            cursor,
+            [
+                (each.individual.stay, numbers[each.individual.name], each.expired_at)
+                for each in departures
+            ],
+        )
+        cursor.copy_expert(_COPY_STAYS, copy_text(stay_rows(departures, numbers, sets)))
+
+
 def _revoke(
     cursor: extensions.cursor, revoked: Sequence[Ended], numbers: Mapping[Term, int]
 ) -> None:
@@ -490,7 +511,9 @@ def _record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVer
 
 
 def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
-    """Store the alerts, and a pending delivery of each for every webhook there is now.
+    """Store the alerts, and a delivery of each for every webhook there is now.
+
+    It is pending, or dead for a webhook that is disabled: from there it can be recovered.
 
     Returns:
         Whether there are any.
@@ -520,23 +543,26 @@ def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
         fetch=True,
     )
     cursor.execute(
-        "insert into store.deliveries (webhook_id, alert_id, next_attempt_at) "
-        "select w.id, a.id, %s from store.alerts a cross join store.webhooks w "
-        "where a.id = any(%s) order by a.seq",
+        "insert into store.deliveries (webhook_id, alert_id, status, next_attempt_at, last_error) "
+        "select w.id, a.id, case when disabled_at is null then 'pending' else 'dead' end, "
+        "case when disabled_at is null then %s end, "
+        "case when disabled_at is not null then 'the webhook was disabled' end "
+        "from store.alerts a cross join store.webhooks w where a.id = any(%s) order by a.seq",
         (effects.raised_at, [row[0] for row in ids]),
     )
     return cursor.rowcount > 0
 
 
 def _queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timeline) -> bool:
-    """A pending delivery of each report for every webhook that names its query now.
+    """A pending delivery of each report for every enabled webhook that names its query now.
 
     Returns:
         Whether there are any.
     """
     # Locked, or a webhook that is deleted meanwhile would fail the whole transaction.
     cursor.execute(
-        "select id, queries from store.webhooks where queries && %s::text[] "
+        "select id, queries from store.webhooks "
+        "where queries && %s::text[] and disabled_at is null "
         "order by created_at, id for key share",
         (list({each.report.query for each in effects.reports}),),
     )

@@ -97,6 +97,17 @@ terms: Final = Table(
     Index("terms_text_idx", "text", postgresql_using="hash"),
 )
 
+# The sets of classes that individuals had when they left: some few, for many stays. A B-tree would
+# refuse a long one.
+class_sets: Final = Table(
+    "class_sets",
+    metadata,
+    Column("id", Integer, Identity(always=True), primary_key=True),
+    # Numbers of terms, in order.
+    Column("classes", ARRAY(BigInteger), nullable=False),
+    Index("class_sets_classes_idx", "classes", postgresql_using="hash"),
+)
+
 stays: Final = Table(
     "stays",
     metadata,
@@ -106,6 +117,8 @@ stays: Final = Table(
     Column("time", BigInteger, nullable=False),
     Column("expired_at", BigInteger, nullable=False),
     Column("message", BigInteger, nullable=False),
+    # What store.statements says, at hand for the views: sensorstream.history.class_sets.
+    Column("class_set", Integer, nullable=False),
     Index("stays_time_idx", "time", postgresql_using="brin", postgresql_with=_FINE),
     Index(
         "stays_moment_idx",
@@ -114,6 +127,7 @@ stays: Final = Table(
         postgresql_with=_FINE,
     ),
     Index("stays_name_idx", "name"),
+    Index("stays_class_set_idx", "class_set"),
 )
 
 # Partitions are made when they are first needed: sensorstream.history.partitions.
@@ -213,6 +227,13 @@ webhooks: Final = Table(
     Column("queries", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
     # An output is a receiver that the settings name; it is no webhook to any user.
     Column("output", Boolean, nullable=False, server_default=text("false")),
+    Column("format", Text, nullable=False, server_default=text("'cloudevents'")),
+    # The secret before this one signs, too, until then.
+    Column("old_secret", Text),
+    Column("old_until", _MOMENT),
+    # The first of the attempts that all failed, up to now.
+    Column("failing_since", _MOMENT),
+    Column("disabled_at", _MOMENT),
 )
 
 deliveries: Final = Table(
@@ -230,15 +251,30 @@ deliveries: Final = Table(
     Column("next_attempt_at", _MOMENT),
     Column("status", Text, nullable=False, server_default=text("'pending'")),
     Column("last_error", Text),
+    # Of the last attempt: when and how long, the status of HTTP, the start of the answer's body.
+    Column("attempted_at", _MOMENT),
+    Column("seconds", Double),
+    Column("answered", Integer),
+    Column("answer", Text),
     CheckConstraint("status in ('pending', 'delivered', 'dead')", name="status"),
     CheckConstraint(
         "num_nonnulls(report_id, report_query, report_data, reported_at) "
         "= case when alert_id is null then 4 else 0 end",
         name="event",
     ),
-    Index("deliveries_webhook_id_idx", "webhook_id"),
+    Index("deliveries_state_idx", "webhook_id", "status", "id"),
     Index(
-        "deliveries_due_idx", "next_attempt_at", postgresql_where=text("status = 'pending'::text")
+        "deliveries_attempted_idx",
+        "webhook_id",
+        "attempted_at",
+        postgresql_where=text("attempted_at is not null"),
+    ),
+    Index(
+        "deliveries_due_idx",
+        "webhook_id",
+        "next_attempt_at",
+        "id",
+        postgresql_where=text("status = 'pending'::text"),
     ),
 )
 
@@ -330,4 +366,34 @@ engines: Final = Table(
         Index(f"engines_{name}_idx", name, postgresql_where=text(f"{name} is not null"))
         for name in ("received", "moved", "present")
     ),
+)
+
+keys: Final = Table(
+    "keys",
+    metadata,
+    # The beginning of the key, which is not secret; of the rest only the SHA-256 is kept.
+    Column("prefix", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("roles", ARRAY(Text), nullable=False),
+    Column("sources", ARRAY(Text)),
+    Column("created_at", _MOMENT, nullable=False),
+    Column("expires_at", _MOMENT),
+    Column("revoked_at", _MOMENT),
+    Column("used_at", _MOMENT),
+)
+
+audit: Final = Table(
+    "audit",
+    metadata,
+    Column("seq", BigInteger, Identity(always=True), primary_key=True),
+    Column("at", _MOMENT, nullable=False),
+    # What "who" is: anonymous, key, token or command.
+    Column("kind", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("status", Integer, nullable=False),
+    Index("audit_at_idx", "at"),
 )

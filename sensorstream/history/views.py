@@ -50,12 +50,15 @@ class View:
     """A view: its name, its query, a sentence for people, and the schema that it is in.
 
     A view of the window has the query of history's; :func:`.live_query` makes its own of it.
+    ``query`` looks for classes among the statements. ``classes`` joins ``store.class_sets``, which
+    only PostgreSQL has: it says the same in the place of WHERE and of the join with its name.
     """
 
     name: str
     query: exp.Select
     comment: str
     schema: str = HISTORY
+    classes: exp.Join | None = None
 
 
 def view_definitions(schema: Schema, timeline: Timeline) -> tuple[View, ...]:
@@ -89,6 +92,12 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
                 type=term_number(RDF_TYPE),
             ),
             "one row per stay of an individual in the window and class it had on leaving",
+            classes=_join(
+                "LEFT JOIN LATERAL (SELECT k.text AS class FROM store.class_sets AS s "
+                "CROSS JOIN LATERAL UNNEST(s.classes) AS t(object) "
+                "LEFT JOIN store.terms AS k ON k.id = t.object "
+                "WHERE s.id = i.class_set GROUP BY k.text) AS c ON TRUE",
+            ),
         ),
         View(
             "statements",
@@ -178,7 +187,12 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
             column = exp.column(names[each], "p", quoted=True)
             query.append("expressions", _named(column, names[each]))
         query.append("joins", exp.Join(this=lateral, side="LEFT", on=exp.true()))
-    return View(names[name], query, f"individuals of class {name}")
+    classes = _join(
+        "JOIN store.class_sets AS c "
+        "ON c.id = i.class_set AND c.classes @> CAST(ARRAY[:name] AS BIGINT[])",
+        name=term_number(name),
+    )
+    return View(names[name], query, f"individuals of class {name}", classes=classes)
 
 
 def _property_view(schema: Schema, view: str, name: IRI, timeline: Timeline) -> View:
@@ -282,11 +296,13 @@ def numbered(view: View, numbers: Mapping[Term, int]) -> View:
     """The view with the numbers of its terms; a term without one equals nothing."""
 
     query = view.query.copy()
-    for node in list(query.find_all(exp.Anonymous)):
-        if node.this == _TERM:
-            number = numbers.get(IRI(node.expressions[0].this), 0)
-            node.replace(exp.Literal.number(number))
-    return replace(view, query=query)
+    classes = None if view.classes is None else view.classes.copy()
+    for tree in (query, classes):
+        for node in [] if tree is None else list(tree.find_all(exp.Anonymous)):
+            if node.this == _TERM:
+                number = numbers.get(IRI(node.expressions[0].this), 0)
+                node.replace(exp.Literal.number(number))
+    return replace(view, query=query, classes=classes)
 
 
 def _time(column: str, timeline: Timeline) -> exp.Expr:
@@ -301,6 +317,12 @@ def _query(text: str, **parts: exp.Expr) -> exp.Select:
     query = exp.replace_placeholders(_expression(text), **parts) if parts else _expression(text)
     assert isinstance(query, exp.Select)
     return query
+
+
+def _join(text: str, **parts: exp.Expr) -> exp.Join:
+    (join,) = _query(f"SELECT FROM store.stays AS i {text}", **parts).args["joins"]
+    assert isinstance(join, exp.Join)
+    return join
 
 
 def _expression(text: str) -> exp.Expr:
@@ -466,8 +488,19 @@ def _render(view: View) -> str:
     that a condition on a time of a view reaches them.
     """
 
-    query = live_query(view.query) if view.schema == LIVE else view.query.copy()
+    query = live_query(view.query) if view.schema == LIVE else _stored_query(view)
     for node in list(query.find_all(exp.UnixToTime)):
         moment = exp.func("moment", node.this, copy=False)
         node.replace(exp.Dot(this=exp.to_identifier("store"), expression=moment))
     return query.sql("postgres", identify=True, copy=False)
+
+
+def _stored_query(view: View) -> exp.Select:
+    """The query over the tables that PostgreSQL has."""
+    query = view.query.copy()
+    if view.classes is not None:
+        name = view.classes.alias_or_name
+        others = [each for each in query.args["joins"] if each.alias_or_name != name]
+        query.set("joins", [view.classes.copy(), *others])
+        query.set("where", None)
+    return query

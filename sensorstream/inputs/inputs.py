@@ -12,7 +12,8 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Final, Protocol
 
-from sensorstream.app.application import Application, Part
+from sensorstream.app.application import Application
+from sensorstream.app.readiness import Part
 from sensorstream.endpoints import FolderInput, Input, KafkaInput, MqttInput, TcpInput
 from sensorstream.errors import SensorStreamError
 from sensorstream.extras import require

@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from sensorstream.app.waiting import HERE, Sender
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RepeatedMessage, SensorStreamError, Unavailable
 
@@ -34,7 +35,13 @@ class Taker(Protocol):
     """The application, as inputs see it."""
 
     def take(
-        self, content: bytes, source: str, origin: str = "", *, repeated: bool = True
+        self,
+        content: bytes,
+        source: str,
+        origin: str = "",
+        *,
+        repeated: bool = True,
+        sender: Sender = HERE,
     ) -> Future[Outcome]:
         """See :meth:`.Pipeline.take`."""
 
@@ -104,6 +111,7 @@ class Intake:
         self.state = "not connected yet"
         """Why it does not read at the moment; empty while it does."""
         self._taker = taker
+        self._sender = Sender(f"input {name}")
         self._metrics = metrics
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
@@ -165,12 +173,12 @@ class Intake:
             await self._freed.wait()
         self._count(1, size)
         try:
-            future = self._taker.take(content, source, origin, repeated=repeated)
+            future = self._hand_over(content, source, origin, repeated)
             while future.done() and isinstance(future.exception(), Unavailable):
                 await self.pause(_FULL)
                 if self.stopping:
                     raise Unavailable("the input is stopping")
-                future = self._taker.take(content, source, origin, repeated=repeated)
+                future = self._hand_over(content, source, origin, repeated)
         except BaseException:
             self._count(-1, -size)
             raise
@@ -193,6 +201,11 @@ class Intake:
                 while self._messages:
                     self._freed.clear()
                     await self._freed.wait()
+
+    def _hand_over(
+        self, content: bytes, source: str, origin: str, repeated: bool
+    ) -> Future[Outcome]:
+        return self._taker.take(content, source, origin, repeated=repeated, sender=self._sender)
 
     def _halt(self) -> None:
         self._stop.set()

@@ -10,10 +10,10 @@ from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import HistoryError
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.message import TakeMessage
-from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportSkip
+from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportDisabled, ReportSkip
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Record, message_id
-from sensorstream.journal.registration import RegisterQuery, RemoveQuery
+from sensorstream.journal.registration import QueryStopped, RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.journal.tick import Tick
 from sensorstream.model.events import Message
@@ -28,8 +28,10 @@ KINDS: Final[tuple[type[Entry], ...]] = (
     ReportAudit,
     ReportDamage,
     ReportSkip,
+    ReportDisabled,
     RegisterQuery,
     RemoveQuery,
+    QueryStopped,
 )
 _BY_NAME: Final[Mapping[str, type[Entry]]] = {each.kind: each for each in KINDS}
 COSTLY: Final = frozenset(each.kind for each in KINDS if each.costly)

@@ -51,3 +51,23 @@ class ReportDamage(_Notice):
 
     kind: ClassVar[str] = "damage"
     alert: ClassVar[tuple[str, str]] = ("checkpoint-damaged", "checkpoint")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDisabled(Entry):
+    """A webhook that was not reached for days is disabled."""
+
+    kind: ClassVar[str] = "webhook"
+
+    webhook: str
+    text: str
+
+    def encode(self) -> tuple[bytes, str]:
+        return self.text.encode(), self.webhook
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        return cls(source, content.decode())
+
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        return target.engine.report(record.message, "webhook-disabled", record.message.source)

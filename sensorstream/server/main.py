@@ -9,12 +9,15 @@ from fastapi import FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.middleware.cors import CORSMiddleware
 
 from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
+from sensorstream.server.access import Guard, security_of
 from sensorstream.server.limits import BodyLimit
 from sensorstream.server.rest import (
     alerts,
+    audit,
     health,
     individuals,
     jobs,
@@ -28,13 +31,18 @@ from sensorstream.server.rest import (
     webhooks,
     window,
 )
+from sensorstream.server.sites import KnownSites, check_origins
 
+_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+_EXPOSED = ("Location", "Retry-After", "SensorStream-Origin", "ETag")
 _BATCH_FACTOR = 16
 _ESCAPING_FACTOR = 6  # "&" becomes "&quot;" at worst
 _ENVELOPE_BYTES = 65_536
 
 
 class _Api(FastAPI):
+    issuer = ""
+
     def openapi(self) -> dict[str, Any]:
         """The description of every resource, the problem document included."""
         if self.openapi_schema is None:
@@ -44,13 +52,15 @@ class _Api(FastAPI):
             )
             parts = schema.pop("$defs", {})
             document["components"]["schemas"].update({"ProblemBody": schema, **parts})
+            security_of(document, self.issuer)
             self.openapi_schema = document
         return self.openapi_schema
 
 
-def create_app(application: Application) -> FastAPI:
+def create_app(application: Application, host: str | None = None) -> FastAPI:
     """The ASGI application; the caller opens and closes ``application``.
 
+    ``host`` is the address it listens on; by default server.host of the settings.
     A batch may hold 16 messages of the largest size, a SOAP envelope one such message, escaped.
     """
     max_message_bytes = application.settings.server.max_message_bytes
@@ -69,7 +79,10 @@ def create_app(application: Application) -> FastAPI:
             }
         },
     )
+    app.issuer = application.settings.http.issuer
     problems.install(app)
+    # The innermost one: it must see the paths as the routes do.
+    app.add_middleware(Guard, access=application.access)
     app.add_middleware(
         BodyLimit,
         default=max_message_bytes,
@@ -80,6 +93,17 @@ def create_app(application: Application) -> FastAPI:
         },
     )
     app.add_middleware(queries.EncodedNames)
+    told = application.settings.server
+    origins = check_origins(told.origins)
+    if origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=_METHODS,
+            allow_headers=["*"],
+            expose_headers=_EXPOSED,
+        )
+    app.add_middleware(KnownSites, host or told.host, told.names, origins)
     for router in (
         messages.router(application, max_message_bytes),
         soap.router(application, max_message_bytes),
@@ -94,6 +118,7 @@ def create_app(application: Application) -> FastAPI:
         rules.router(application),
         quarantine.router(application),
         queries.router(application),
+        audit.router(application),
         health.router(application),
     ):
         app.include_router(router)

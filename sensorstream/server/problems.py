@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
@@ -12,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from sensorstream import errors
 from sensorstream.errors import Contradiction, Position, SensorStreamError
@@ -44,13 +46,20 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.UnknownIndividual: (404, "There is no such individual"),
     errors.UnknownQuery: (404, "There is no such query"),
     errors.UnsupportedQuery: (422, "The query has a part that cannot be answered here"),
+    errors.AccessError: (403, "Not allowed"),
+    errors.Unauthenticated: (401, "A valid key is needed"),
+    errors.Forbidden: (403, "The key may not do this"),
+    errors.UnknownKey: (404, "There is no such key"),
     errors.WebhookError: (422, "The webhook cannot be registered"),
     errors.UnknownWebhook: (404, "There is no such webhook"),
+    errors.UnknownDelivery: (404, "There is no such delivery"),
     errors.ReasonerError: (503, "The reasoner failed"),
     errors.HistoryError: (503, "The persistent knowledge base failed"),
     errors.ArchiveError: (503, "The archive failed"),
     errors.JournalError: (409, "The entry of the journal cannot be skipped"),
     errors.Unavailable: (503, "Not now"),
+    errors.Busy: (503, "Too much waits already"),
+    errors.TooFast: (429, "Too many messages"),
     errors.Overrun: (422, "It took more than a limit allows"),
     errors.InternalFault: (500, "A fault of the server"),
     errors.NotIncremental: (422, "The query cannot run continuously"),
@@ -70,12 +79,16 @@ _CONTRADICTIONS: Final = (errors.Inconsistent, errors.OntologyConflict)
 # Errors of HTTP itself, by status.
 _HTTP_CODES: Final[Mapping[int, str]] = {
     400: "bad-request",
+    403: "forbidden",
     404: "not-found",
     405: "method-not-allowed",
     406: "not-acceptable",
+    408: "request-timeout",
     413: errors.MessageTooLarge.code,
     415: "unsupported-media-type",
+    421: "misdirected-request",
     422: "invalid-request",
+    431: "header-too-large",
     500: "internal",
     503: "unavailable",
 }
@@ -167,6 +180,13 @@ def unexpected() -> Problem:
     return http_problem(500, "An unexpected error happened; the server's log has the details.")
 
 
+def later(error: SensorStreamError) -> str:
+    """``Retry-After``: the seconds after which a request may be sent again; "": it need not be."""
+    if isinstance(error, errors.Busy | errors.TooFast):
+        return str(max(1, math.ceil(error.retry_after)))
+    return "1" if problem_of(error).status in (429, 503) else ""
+
+
 def respond(
     problem: Problem,
     headers: Mapping[str, str] | None = None,
@@ -187,7 +207,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(SensorStreamError)
     async def own(_request: Request, error: SensorStreamError) -> JSONResponse:
         problem = problem_of(error)
-        return respond(problem, {"Retry-After": "1"} if problem.status in (429, 503) else None)
+        return respond(problem, {"Retry-After": later(error)} if later(error) else None)
 
     @app.exception_handler(HTTPException)
     async def http(_request: Request, error: HTTPException) -> JSONResponse:
@@ -206,7 +226,12 @@ def install(app: FastAPI) -> None:
         detail = "; ".join(f"{each['where']}: {each['message']}" for each in places)
         return respond(http_problem(422, detail), more={"errors": places})
 
+    @app.exception_handler(ClientDisconnect)
+    async def away(_request: Request, _error: ClientDisconnect) -> JSONResponse:
+        # Nobody gets this answer: the client left, or was too slow, before its body was here.
+        return respond(http_problem(408))
+
     @app.exception_handler(Exception)
     async def defect(_request: Request, _error: Exception) -> JSONResponse:
-        # Starlette raises the error again after this answer, and uvicorn logs it.
-        return respond(unexpected())
+        # Starlette raises the error again after this answer; uvicorn logs it and closes.
+        return respond(unexpected(), {"Connection": "close"})

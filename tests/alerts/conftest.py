@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from sensorstream.alerts.records import Delivery, RaisedAlert, Webhook
+from sensorstream.alerts.poster import Attempt
+from sensorstream.alerts.records import Backlog, Delivery, RaisedAlert, Webhook
 from sensorstream.alerts.signing import new_secret
 from sensorstream.errors import HistoryError
 from sensorstream.model.events import Alert
+from tests.alerts.bench import Bench
 
 
 class ListOutbox:
@@ -27,6 +29,10 @@ class ListOutbox:
         self.done: list[Delivery] = []
         self.dead: list[tuple[Delivery, str]] = []
         self.failures: list[tuple[int, str, datetime | None]] = []
+        self.put_offs: list[tuple[int, Attempt]] = []
+        self.attempts: list[Attempt] = []
+        self.failing_since: datetime | None = None
+        self.disabled: list[str] = []
         self.away = False
         self.refused = 0
 
@@ -40,18 +46,24 @@ class ListOutbox:
             waiting = sorted(
                 (due, key, delivery)
                 for key, (due, delivery) in self.pending.items()
-                if due <= now and delivery.webhook.id not in excluding
+                if due <= now and delivery.webhook.id not in (*excluding, *self.disabled)
             )
             return [delivery for _, _, delivery in waiting[:limit]]
 
-    def delivered(self, delivery_id: int) -> None:
+    def delivered(self, delivery_id: int, attempt: Attempt) -> None:
         with self.lock:
             self._check()
+            self.attempts.append(attempt)
             self.done.append(self.pending.pop(delivery_id)[1])
 
-    def failed(self, delivery_id: int, error: str, next_attempt_at: datetime | None) -> None:
+    def failed(
+        self, delivery_id: int, attempt: Attempt, next_attempt_at: datetime | None
+    ) -> datetime:
         with self.lock:
             self._check()
+            self.attempts.append(attempt)
+            assert attempt.failure is not None
+            error = attempt.failure.reason
             self.failures.append((delivery_id, error, next_attempt_at))
             _, delivery = self.pending.pop(delivery_id)
             if next_attempt_at is None:
@@ -59,6 +71,26 @@ class ListOutbox:
             else:
                 again = replace(delivery, attempts=delivery.attempts + 1)
                 self.pending[delivery_id] = (next_attempt_at, again)
+            return self.failing_since or attempt.at
+
+    def put_off(self, delivery_id: int, attempt: Attempt) -> datetime:
+        with self.lock:
+            self._check()
+            self.attempts.append(attempt)
+            self.put_offs.append((delivery_id, attempt))
+            return self.failing_since or attempt.at
+
+    def disable(self, receiver: str, now: datetime) -> None:
+        with self.lock:
+            self.disabled.append(receiver)
+
+    def prune(self, now: datetime) -> None:
+        with self.lock:
+            self._check()
+
+    def backlog(self) -> Sequence[Backlog]:
+        with self.lock:
+            return [Backlog("w1", True, None, len(self.pending), None)]
 
     def _check(self) -> None:
         if self.away:
@@ -83,6 +115,7 @@ class Receiver:
     answered: list[int] = field(default_factory=list)
     hold: threading.Event = field(default_factory=threading.Event)
     location: str = ""
+    retry_after: str = ""
 
 
 @pytest.fixture
@@ -103,6 +136,8 @@ def receiver() -> Iterator[Receiver]:
             self.send_response(status)
             if state.location:
                 self.send_header("Location", state.location)
+            if state.retry_after:
+                self.send_header("Retry-After", state.retry_after)
             self.send_header("Content-Length", "0")
             with lock:  # before the answer leaves: who reads it may look here at once
                 state.answered.append(status)
@@ -161,3 +196,12 @@ def eventually() -> Callable[..., None]:
             time.sleep(0.005)
 
     return wait
+
+
+@pytest.fixture
+def bench(outbox: ListOutbox) -> Iterator[Bench]:
+    made = Bench(outbox)
+    yield made
+    for dispatcher in made.made:
+        dispatcher.stop()
+        assert not dispatcher.running

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -57,6 +58,7 @@ class Bench:
             source="urn:test:deployment",
             timeline=Timeline.INTEGER,
             metrics=self.metrics,
+            disabling=lambda *_: Future(),
             schedule=lambda *_: timedelta(milliseconds=50),
             poll=0.02,
             senders=senders_of([output], 5.0),

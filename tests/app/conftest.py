@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def settings(tmp_path: Path, database: str) -> Settings:
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
         window=WindowSettings(size="10"),
         history=HistorySettings(url=database, checkpoint_every=7),
-        webhooks=WebhookSettings(allow_private=True),
+        webhooks=WebhookSettings(allow=(ip_network("127.0.0.1/32"),)),
     )
 
 

@@ -213,10 +213,11 @@ def test_webhooks_are_checked_when_they_are_registered(
 ) -> None:
     application = open_application(settings)
     with pytest.raises(WebhookError):
-        application.register_webhook("ftp://example.org/")
-    webhook = application.register_webhook("http://127.0.0.1:1/")
-    assert application.webhooks() == [webhook]
-    assert application.delete_webhook(webhook.id)
+        application.webhooks.register("ftp://example.org/")
+    webhook = application.webhooks.register("http://127.0.0.1:1/")
+    assert [each.webhook for each in application.webhooks.all()] == [webhook]
+    application.webhooks.delete(webhook.id)
+    assert application.webhooks.all() == []
 
 
 def test_every_part_says_whether_it_is_ready(settings: Settings, open_application: Open) -> None:

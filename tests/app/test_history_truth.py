@@ -24,6 +24,7 @@ from sensorstream.settings import (
     Settings,
     WindowSettings,
 )
+from tests.history.classes import stays_with_wrong_classes
 
 Open = Callable[[Settings], Application]
 ONTOLOGY = """
@@ -109,6 +110,9 @@ def test_all_as_of_an_instant_is_what_the_engine_held_then(
         then, said = inferred.get(time, then), asserted.get(time, said)
         assert at(application, time, GRAPH_INFERRED) - derived == then - derived, time
         assert at(application, time) - static == (then | said) - static, time
+    having, wrong = stays_with_wrong_classes(people.history.url)
+    assert having > 0
+    assert wrong == []
 
 
 def test_what_is_asserted_and_inferred_is_one_triple(

@@ -15,11 +15,13 @@ from sensorstream.app.exchange import Exchange
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.recovery import find_start, recover
+from sensorstream.app.waiting import Sender
 from sensorstream.app.wiring import Deployment, build_machine, read_deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import (
+    Busy,
     HistoryError,
     InternalFault,
     MalformedMessage,
@@ -42,6 +44,7 @@ from sensorstream.mapping.plan import MappingPlan
 from sensorstream.model.events import Message
 from sensorstream.resources import bundled
 from sensorstream.settings import (
+    LimitSettings,
     OntologySettings,
     RuleSettings,
     ServerSettings,
@@ -91,7 +94,10 @@ class Running:
 
 @contextmanager
 def running(
-    deployment: Deployment, store: MemoryStore, reopen: Callable[[], Store] | None = None
+    deployment: Deployment,
+    store: MemoryStore,
+    reopen: Callable[[], Store] | None = None,
+    limits: LimitSettings | None = None,
 ) -> Iterator[Running]:
     clock = ManualClock()
     machine = build_machine(deployment, clock.counter)
@@ -106,6 +112,7 @@ def running(
         clock=clock,
         metrics=Metrics(),
         checkpoint_every=7,
+        limits=limits or LimitSettings(),
         on_commit=ListSink[None]().items.clear,
         publish=reports.extend,
         reopen=reopen or (lambda: store),
@@ -409,3 +416,54 @@ def test_a_message_that_takes_too_long_to_map_is_skipped_and_never_tried_again(
 
 def _too_slow(*_: object) -> None:
     raise Overrun("far too slow")
+
+
+class Held(MemoryStore):
+    """The journal takes nothing until it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tried, self.let = Event(), Event()
+
+    def append(self, records: Sequence[Record]) -> None:
+        self.tried.set()
+        assert self.let.wait(30)
+        super().append(records)
+
+
+def test_a_lone_sender_does_not_wait_for_the_crowds_that_came_before(
+    deployment: Deployment,
+) -> None:
+    contents = [bytes(each) for each in tracker_messages(901)]
+    store = Held()
+    with running(deployment, store) as run:
+        taken = [run.pipeline.submit(contents[0], "hall")]
+        assert store.tried.wait(30)
+        for place, content in enumerate(contents[1:900]):
+            sender = Sender("10.0.0.1", str(place % 3))
+            taken.append(run.pipeline.submit(content, "hall", sender))
+        lone = run.pipeline.submit(contents[900], "hall", Sender("10.0.0.2", "1"))
+        change = run.pipeline.change(ReportAudit("nothing is wrong"))
+        store.let.set()
+        for each in (*taken, lone, change):
+            each.result(60)
+    places = {each.message.content: each.seq for each in store.records}
+    assert places[contents[900]] == 3
+    # The entry goes alone: those before it have been a group.
+    assert next(each.seq for each in store.records if each.kind == "audit") == 4
+    for connection in range(3):
+        mine = [places[each] for each in contents[1 + connection : 900 : 3]]
+        assert mine == sorted(mine)
+
+
+def test_who_sends_too_much_is_refused_and_the_others_are_not(deployment: Deployment) -> None:
+    content = bytes(next(iter(tracker_messages(1))))
+    store = Held()
+    with running(deployment, store, limits=LimitSettings(waiting_messages=10)) as run:
+        first = run.pipeline.submit(content, "hall")
+        assert store.tried.wait(30)
+        many = [run.pipeline.submit(content, "hall", Sender("10.0.0.1")) for _ in range(7)]
+        few = run.pipeline.submit(content, "hall", Sender("10.0.0.2"))
+        store.let.set()
+        assert sum(isinstance(each.exception(30), Busy) for each in many) == 2
+        assert first.result(30).status is few.result(30).status is Status.ACCEPTED

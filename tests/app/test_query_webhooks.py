@@ -23,6 +23,8 @@ SELECT ?human WHERE { ?human a :Human }"""
 def send(application: Application, count: int, start: int) -> None:
     for content in tracker_messages(count, start=start):
         application.submit(content, "test").result(30)
+    # Reports are published after the sender is answered.
+    application._pipeline.settled(lambda: None).result(30)
 
 
 def outbox(url: str) -> list[tuple[str, str, str]]:
@@ -52,7 +54,7 @@ def told(application: Application, name: str) -> list[str]:
 
 def test_only_what_a_webhook_asks_for_is_stored(settings: Settings, open_application: Open) -> None:
     application = open_application(settings)
-    webhook = application.register_webhook(NOBODY, queries=["asked", "later", "asked"])
+    webhook = application.webhooks.register(NOBODY, queries=["asked", "later", "asked"])
     assert webhook.queries == ("asked", "later")
     for name in ("asked", "other"):
         application.queries.register(HUMANS, name)
@@ -70,7 +72,7 @@ def test_reports_of_messages_that_are_processed_again_are_not_queued_again(
     settings: Settings, open_application: Open
 ) -> None:
     application = open_application(settings)
-    application.register_webhook(NOBODY, queries=["humans"])
+    application.webhooks.register(NOBODY, queries=["humans"])
     application.queries.register(HUMANS, "humans")
     send(application, 12, 1)
     before, reports = outbox(settings.history.url), told(application, "humans")
@@ -88,7 +90,7 @@ def test_reports_that_were_lost_are_queued_again_under_the_same_ids(
 ) -> None:
     """As after a crash of the machine: the journal is on disk, the last effects are not."""
     application = open_application(settings)
-    application.register_webhook(NOBODY, queries=["humans"])
+    application.webhooks.register(NOBODY, queries=["humans"])
     application.queries.register(HUMANS, "humans")
     send(application, 12, 1)
     before = outbox(settings.history.url)
@@ -111,5 +113,5 @@ def test_a_name_that_no_query_can_have_is_refused(
 ) -> None:
     application = open_application(settings)
     with pytest.raises(QueryError, match="not a name of a query"):
-        application.register_webhook(NOBODY, queries=["good", name])
-    assert application.webhooks() == []
+        application.webhooks.register(NOBODY, queries=["good", name])
+    assert application.webhooks.all() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,7 @@ def new_workspace(
             "reasoning": {"profile": "plain"},
             "window": {"size": str(WINDOW)},
             "history": {"url": new_database()},
+            "webhooks": {"allow": ["127.0.0.1/32"]},
         }
         folder = tmp_path_factory.mktemp("deployment")
         return make_workspace(folder, TEMPLATES["tracking"], overrides)
@@ -66,3 +68,16 @@ def another(new_workspace: Callable[[], Path]) -> Iterator[Served]:
     config = new_workspace()
     with ServerProcess(config) as process:
         yield Served(config.parent, config, process.url())
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], object]], None]:
+    """Poll a condition until it holds; fail when it does not within the deadline."""
+
+    def wait(condition: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 60
+        while not condition():
+            assert time.monotonic() < deadline, "did not happen in time"
+            time.sleep(0.05)
+
+    return wait

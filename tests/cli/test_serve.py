@@ -6,13 +6,17 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import pytest
 from click.testing import Result
 
-from sensorstream.cli.serve import bind
+from sensorstream.cli.serve import bind, check_reach
+from sensorstream.errors import SettingsError
+from sensorstream.settings import HttpSettings
+from tests.server.certificates import write_certificate
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +77,75 @@ def test_answers_are_not_held_back_by_nagles_algorithm(host: str) -> None:
     # asyncio switches it off only for sockets that say they are TCP; connections inherit that.
     with bind(host, 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "no-such-host.invalid"])
+def test_others_may_reach_a_server_only_if_it_needs_keys(host: str) -> None:
+    with pytest.raises(SettingsError, match=r"set http\.keys = true and make a key"):
+        check_reach(host, HttpSettings())
+    check_reach(host, HttpSettings(keys=True))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "localhost"])
+def test_without_keys_this_machine_reaches_the_server(host: str) -> None:
+    check_reach(host, HttpSettings())
+
+
+def test_a_server_for_others_without_keys_does_not_start(config: Path) -> None:
+    with serve(config, "--host", "0.0.0.0") as server:
+        stdout, stderr = server.communicate(timeout=60)
+    assert (server.returncode, stdout) == (1, "")
+    assert stderr.startswith("error[settings]: others can reach the address '0.0.0.0'")
+
+
+def test_commands_reach_a_server_with_tls(
+    config: Path, tmp_path: Path, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
+    write_certificate(chain, key, "server")
+    monkeypatch.setenv("SENSORSTREAM_HTTP_CERTIFICATE", str(chain))
+    monkeypatch.setenv("SENSORSTREAM_HTTP_PRIVATE_KEY", str(key))
+    with serve(config, "--port", "0") as server:
+        assert server.stdout is not None
+        url = server.stdout.readline().removeprefix("listening on ").strip()
+        assert url.startswith("https://127.0.0.1:")
+        unknown = run("health", "--url", url)
+        assert unknown.exit_code == 3
+        assert "CERTIFICATE_VERIFY_FAILED" in unknown.stderr
+        monkeypatch.setenv("SENSORSTREAM_CA", str(chain))
+        assert run("health", "--url", url).exit_code == 0
+        plain = run("health", "--url", url.replace("https", "http"))
+        assert plain.exit_code == 3
+        server.terminate()
+        server.communicate(timeout=30)
+    monkeypatch.setenv("SENSORSTREAM_CA", str(key))
+    assert "error[settings]: cannot read certificates from" in run("health", "--url", url).stderr
+
+
+def test_idle_connections_keep_nobody_out_and_fill_no_log(config: Path) -> None:
+    serve_with_few_files = (
+        'ulimit -Sn 256; exec "$0" -m sensorstream serve -c "$1" --port 0',
+        sys.executable,
+        str(config),
+    )
+    with (
+        subprocess.Popen(
+            ["sh", "-c", *serve_with_few_files],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as server,
+        ExitStack() as idle,
+    ):
+        assert server.stdout is not None
+        url = httpx.URL(server.stdout.readline().removeprefix("listening on ").strip())
+        assert url.port is not None
+        for _ in range(300):
+            idle.enter_context(socket.create_connection((url.host, url.port), timeout=30))
+        for path in ("/readyz", "/rules"):
+            answer = httpx.get(url.join(path), trust_env=False, timeout=30)
+            assert answer.status_code == 200, answer.text
+        server.terminate()
+        _, stderr = server.communicate(timeout=30)
+    assert server.returncode == 0
+    assert all(re.fullmatch(r"[a-z].* … \d+ s", line) for line in stderr.splitlines())

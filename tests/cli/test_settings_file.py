@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from ipaddress import ip_network
 from pathlib import Path
 
 from sensorstream.cli.settings_file import Given, settings_text
@@ -29,13 +30,13 @@ def test_given_settings_are_set(tmp_path: Path) -> None:
     path = tmp_path / "sensorstream.toml"
     given: Given = {
         "window": {"kind": "filling", "size": "191"},
-        "webhooks": {"allow_private": True},
+        "webhooks": {"allow": ["127.0.0.0/8", "fd00::/8"]},
         "server": {"port": 0},
     }
     path.write_text(settings_text("Some.", given))
     settings = load_settings(path, {})
     assert (settings.window.kind, settings.window.size) == ("filling", "191")
-    assert settings.webhooks.allow_private is True
+    assert settings.webhooks.allow == (ip_network("127.0.0.0/8"), ip_network("fd00::/8"))
     assert settings.server.port == 0
 
 

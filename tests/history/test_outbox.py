@@ -4,17 +4,27 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Engine, select, text
 
-from sensorstream.alerts.records import Delivery, KeptReport, RaisedAlert, Webhook
+from sensorstream.alerts.poster import Attempt
+from sensorstream.alerts.records import (
+    Backlog,
+    Delivery,
+    KeptReport,
+    RaisedAlert,
+    Webhook,
+    WebhookState,
+)
+from sensorstream.alerts.sender import DeliveryFailure
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
-from sensorstream.errors import HistoryError
+from sensorstream.errors import HistoryError, UnknownDelivery, UnknownWebhook, WebhookError
 from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tables import deliveries
+from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Message
 from sensorstream.streams.report import Operation, Report
@@ -45,10 +55,28 @@ def report(store: PostgresStore, number: int, query: str, alerts: tuple[Alert, .
 
 
 @pytest.fixture
-def outbox(store: PostgresStore) -> Iterator[PostgresOutbox]:
+def database(store: PostgresStore) -> Iterator[Engine]:
     database = engine(store.url)
-    yield PostgresOutbox(database)
+    yield database
     database.dispose()
+
+
+@pytest.fixture
+def outbox(database: Engine) -> PostgresOutbox:
+    return PostgresOutbox(database)
+
+
+@pytest.fixture
+def registered(database: Engine) -> PostgresWebhooks:
+    return PostgresWebhooks(database)
+
+
+def came(status: int = 204, answer: str = "") -> Attempt:
+    return Attempt(NOW, 0.25, None, status, answer)
+
+
+def failing(reason: str, at: datetime = NOW, status: int | None = None) -> Attempt:
+    return Attempt(at, 0.5, DeliveryFailure(reason), status, "no")
 
 
 def ids(deliveries: list[Delivery]) -> list[tuple[str, str]]:
@@ -56,60 +84,70 @@ def ids(deliveries: list[Delivery]) -> list[tuple[str, str]]:
 
 
 def test_every_webhook_gets_the_alerts_that_come_after_it(
-    store: PostgresStore, outbox: PostgresOutbox
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
     raise_alert(store, 1)
-    outbox.register(webhook("a"))
+    registered.register(webhook("a"))
     raise_alert(store, 2)
-    outbox.register(webhook("b"))
+    registered.register(webhook("b"))
     raise_alert(store, 3)
-    assert ids(outbox.due(NOW, 10)) == [("m2-1", "a"), ("m3-1", "a"), ("m3-1", "b")]
+    # Some of each: who has few waits for nobody who has many.
+    assert ids(outbox.due(NOW, 10)) == [("m2-1", "a"), ("m3-1", "b"), ("m3-1", "a")]
     assert ids(outbox.due(NOW, 1)) == [("m2-1", "a")]
     assert outbox.due(NOW, 1)[0] == Delivery(1, RaisedAlert(2, alert(2), NOW), webhook("a"), 0)
 
 
-def test_what_was_delivered_is_not_due_again(store: PostgresStore, outbox: PostgresOutbox) -> None:
-    outbox.register(webhook("a"))
+def test_what_was_delivered_is_not_due_again(
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
+) -> None:
+    registered.register(webhook("a"))
     raise_alert(store, 1)
-    outbox.delivered(outbox.due(NOW, 1)[0].id)
+    outbox.delivered(outbox.due(NOW, 1)[0].id, came())
     assert outbox.due(LATER, 1) == []
 
 
-def test_what_failed_is_due_at_its_next_time(store: PostgresStore, outbox: PostgresOutbox) -> None:
-    outbox.register(webhook("a"))
+def test_what_failed_is_due_at_its_next_time(
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
+) -> None:
+    registered.register(webhook("a"))
     raise_alert(store, 1)
-    outbox.failed(outbox.due(NOW, 1)[0].id, "503", LATER)
+    outbox.failed(outbox.due(NOW, 1)[0].id, failing("503"), LATER)
     assert outbox.due(NOW, 1) == []
     assert [each.attempts for each in outbox.due(LATER, 1)] == [1]
 
 
-def test_what_was_given_up_is_set_aside(store: PostgresStore, outbox: PostgresOutbox) -> None:
-    outbox.register(webhook("a"))
+def test_what_was_given_up_is_set_aside(
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
+) -> None:
+    registered.register(webhook("a"))
     raise_alert(store, 1)
-    outbox.failed(outbox.due(NOW, 1)[0].id, "410 Gone", None)
+    outbox.failed(outbox.due(NOW, 1)[0].id, failing("410 Gone"), None)
     assert outbox.due(LATER, 1) == []
     with outbox._database.connect() as connection:
         told = connection.execute(select(deliveries.c.status, deliveries.c.last_error)).all()
     assert told == [("dead", "410 Gone")]
 
 
-def test_a_deleted_webhook_gets_nothing_more(store: PostgresStore, outbox: PostgresOutbox) -> None:
-    outbox.register(webhook("a"))
+def test_a_deleted_webhook_gets_nothing_more(
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
+) -> None:
+    registered.register(webhook("a"))
     raise_alert(store, 1)
-    assert outbox.delete("a")
-    assert not outbox.delete("a")
+    registered.delete("a")
+    with pytest.raises(UnknownWebhook):
+        registered.delete("a")
     assert outbox.due(LATER, 1) == []
-    assert outbox.webhooks() == []
+    assert registered.all() == []
 
 
 def test_webhooks_are_listed_as_registered_and_keep_their_secret_to_themselves(
-    outbox: PostgresOutbox,
+    registered: PostgresWebhooks,
 ) -> None:
-    outbox.register(webhook("a"))
-    assert outbox.webhooks() == [webhook("a")]
-    assert "whsec" not in repr(outbox.webhooks())
+    registered.register(webhook("a"))
+    assert registered.all() == [WebhookState(webhook("a"))]
+    assert "whsec" not in repr(registered.all())
     with pytest.raises(HistoryError, match="cannot store the webhook"):
-        outbox.register(webhook("a"))
+        registered.register(webhook("a"))
 
 
 def test_alerts_are_listed_newest_first_page_by_page(
@@ -137,10 +175,10 @@ def test_alerts_are_followed_from_where_a_reader_stands(
 
 
 def test_webhooks_that_are_busy_can_be_left_out(
-    store: PostgresStore, outbox: PostgresOutbox
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    outbox.register(webhook("a"))
-    outbox.register(webhook("b"))
+    registered.register(webhook("a"))
+    registered.register(webhook("b"))
     raise_alert(store, 1)
     assert ids(outbox.due(NOW, 10, ["a"])) == [("m1-1", "b")]
 
@@ -151,11 +189,11 @@ def stored(outbox: PostgresOutbox) -> int:
 
 
 def test_a_webhook_gets_the_reports_of_the_queries_it_names(
-    store: PostgresStore, outbox: PostgresOutbox
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    outbox.register(webhook("a", "crowd", "it's, {odd}"))
-    outbox.register(webhook("b", "crowd"))
-    outbox.register(webhook("c"))
+    registered.register(webhook("a", "crowd", "it's, {odd}"))
+    registered.register(webhook("b", "crowd"))
+    registered.register(webhook("c"))
     assert report(store, 1, "crowd")
     assert report(store, 2, "it's, {odd}")
     assert not report(store, 3, "other")
@@ -169,34 +207,17 @@ def test_a_webhook_gets_the_reports_of_the_queries_it_names(
 
 
 def test_reports_are_queued_with_the_alerts_of_their_commit(
-    store: PostgresStore, outbox: PostgresOutbox
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    outbox.register(webhook("a", "crowd"))
+    registered.register(webhook("a", "crowd"))
     report(store, 1, "crowd", (alert(1),))
     assert ids(outbox.due(NOW, 10)) == [("m1-1", "a"), ("crowd-1", "a")]
 
 
-def test_a_delivered_report_is_kept_no_longer_but_one_that_was_given_up_is(
-    store: PostgresStore, outbox: PostgresOutbox
-) -> None:
-    outbox.register(webhook("a", "crowd"))
-    outbox.register(webhook("b", "crowd"))
-    report(store, 1, "crowd")
-    first, second = outbox.due(NOW, 10)
-    outbox.failed(first.id, "503", LATER)
-    outbox.delivered(second.id)
-    assert stored(outbox) == 1
-    (again,) = outbox.due(LATER, 10)
-    assert (again.event, again.attempts) == (first.event, 1)
-    outbox.failed(first.id, "410 Gone", None)
-    assert outbox.due(LATER, 10) == []
-    assert stored(outbox) == 1
-
-
 def test_a_report_that_is_not_committed_is_not_queued(
-    store: PostgresStore, outbox: PostgresOutbox
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    outbox.register(webhook("a", "crowd"))
+    registered.register(webhook("a", "crowd"))
     told = QueryReport("crowd", 1, Report("crowd", 1, Operation.RESULT, answer=True))
     status = MessageStatus(1, Status.ACCEPTED)
     effects = Effects(1, (), (), (), (status,), NOW, reports=(told,))
@@ -210,11 +231,11 @@ def test_a_report_that_is_not_committed_is_not_queued(
 
 
 def test_a_deleted_webhook_takes_its_reports_along(
-    store: PostgresStore, outbox: PostgresOutbox
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    outbox.register(webhook("a", "crowd"))
+    registered.register(webhook("a", "crowd"))
     report(store, 1, "crowd")
-    assert outbox.delete("a")
+    registered.delete("a")
     assert stored(outbox) == 0
 
 
@@ -223,17 +244,160 @@ def output(name: str, *queries: str) -> Webhook:
 
 
 def test_outputs_are_those_of_the_settings_and_no_webhooks(
-    store: PostgresStore, outbox: PostgresOutbox
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    assert outbox.set_outputs([output("a"), output("b", "people")]) == {}
-    outbox.register(webhook("w"))
+    assert registered.set_outputs([output("a"), output("b", "people")]) == {}
+    registered.register(webhook("w"))
     assert report(store, 1, "people", (alert(1),))
     told = [(each.webhook.id, each.webhook.output) for each in outbox.due(NOW, 10)]
-    assert told == [("out_a", True), ("out_b", True), ("w", False), ("out_b", True)]
-    assert [each.id for each in outbox.webhooks()] == ["w"]
-    assert not outbox.delete("out_a")
+    assert sorted(told) == [("out_a", True), ("out_b", True), ("out_b", True), ("w", False)]
+    assert [each.webhook.id for each in registered.all()] == ["w"]
+    for refused in (registered.delete, registered.enable, registered.one):
+        with pytest.raises(UnknownWebhook):
+            refused("out_a")
     # A restart changes nothing; one that is gone takes what waits for it along.
-    assert outbox.set_outputs([output("a", "people"), output("b", "people")]) == {}
+    assert registered.set_outputs([output("a", "people"), output("b", "people")]) == {}
     assert len(outbox.due(NOW, 10)) == 4
-    assert outbox.set_outputs([output("a")]) == {"out_b": 2}
+    assert registered.set_outputs([output("a")]) == {"out_b": 2}
     assert [each.webhook.id for each in outbox.due(NOW, 10)] == ["out_a", "w"]
+
+
+def test_no_receiver_takes_the_place_of_another_however_much_waits_for_it(
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
+) -> None:
+    registered.register(webhook("many"))
+    for number in range(1, 31):
+        raise_alert(store, number)
+    registered.register(webhook("few"))
+    raise_alert(store, 31)
+    taken = outbox.due(NOW, 4)
+    assert ids(taken) == [("m1-1", "many"), ("m31-1", "few"), ("m2-1", "many"), ("m3-1", "many")]
+    assert [each.webhook.id for each in outbox.due(NOW, 100)].count("many") == 20
+
+
+def test_the_log_tells_the_last_attempt_of_each_delivery_by_state(
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
+) -> None:
+    registered.register(webhook("a", "crowd"))
+    for number in (1, 2, 3):
+        raise_alert(store, number)
+    report(store, 4, "crowd")
+    one, two, three, four = outbox.due(NOW, 10)
+    outbox.delivered(one.id, came(200, "thanks \x00"))
+    outbox.failed(two.id, failing("answered 500", status=500), LATER)
+    outbox.failed(three.id, failing("answered 410"), None)
+    outbox.delivered(four.id, came())
+    log = registered.log("a", None, 10)
+    assert [(each.event_id, each.query, each.state) for each in log] == [
+        ("crowd-4", "crowd", "delivered"),
+        ("m3-1", None, "dead"),
+        ("m2-1", None, "pending"),
+        ("m1-1", None, "delivered"),
+    ]
+    assert [each.event_id for each in registered.log("a", "delivered", 10)] == ["crowd-4", "m1-1"]
+    assert [each.event_id for each in registered.log("a", None, 1, log[0].id)] == ["m3-1"]
+    failed, thanked = log[2], log[3]
+    assert (failed.attempts, failed.next_attempt_at, failed.attempted_at) == (1, LATER, NOW)
+    assert (failed.seconds, failed.status, failed.answer) == (0.5, 500, "no")
+    assert failed.error == "answered 500"
+    assert (thanked.status, thanked.answer, thanked.error) == (200, "thanks \ufffd", None)
+    with pytest.raises(UnknownWebhook):
+        registered.log("b", None, 10)
+
+
+def test_a_webhook_fails_from_the_first_failure_to_the_next_success(
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
+) -> None:
+    registered.register(webhook("a"))
+    raise_alert(store, 1)
+    (delivery,) = outbox.due(NOW, 10)
+    assert outbox.failed(delivery.id, failing("500"), NOW) == NOW
+    assert outbox.put_off(delivery.id, failing("503", LATER)) == NOW
+    state = registered.one("a")
+    assert state.failing_since == NOW
+    assert state.last is not None
+    assert (state.last.error, state.last.attempts) == ("503", 1)
+    outbox.delivered(delivery.id, came())
+    assert registered.one("a").failing_since is None
+    assert outbox.backlog() == [Backlog("a", True, None, 0, None)]
+
+
+def test_what_comes_for_a_disabled_webhook_is_set_aside_and_can_be_recovered(
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
+) -> None:
+    registered.register(webhook("a", "crowd"))
+    raise_alert(store, 1)
+    outbox.disable("a", NOW)
+    raise_alert(store, 2)
+    assert not report(store, 3, "crowd")
+    assert outbox.due(LATER, 10) == []
+    assert registered.one("a").disabled_at == NOW
+    assert outbox.backlog() == [Backlog("a", False, None, 1, NOW)]
+    registered.enable("a")
+    assert registered.one("a") == WebhookState(webhook("a", "crowd"))
+    assert ids(outbox.due(LATER, 10)) == [("m1-1", "a")]
+    assert registered.recover("a", LATER, LATER, LATER) == 0
+    assert registered.recover("a", NOW, LATER, LATER) == 1
+    assert ids(outbox.due(LATER, 10)) == [("m1-1", "a"), ("m2-1", "a")]
+
+
+def test_a_delivery_can_be_sent_again_whatever_became_of_it(
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
+) -> None:
+    registered.register(webhook("a", "crowd"))
+    raise_alert(store, 1)
+    report(store, 2, "crowd")
+    first, second = outbox.due(NOW, 10)
+    outbox.delivered(first.id, came())
+    outbox.delivered(second.id, came())
+    assert outbox.due(LATER, 10) == []
+    assert registered.resend(second.id, LATER).state == "pending"
+    assert outbox.due(LATER, 10) == [second]
+    with pytest.raises(UnknownDelivery):
+        registered.resend(99, LATER)
+
+
+def test_a_rotated_secret_signs_beside_the_new_one_for_a_time(
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
+) -> None:
+    registered.register(webhook("a"))
+    raise_alert(store, 1)
+    registered.rotate("a", "whsec_y", LATER)
+    (delivery,) = outbox.due(NOW, 10)
+    assert delivery.webhook.secrets(NOW) == ("whsec_y", "whsec_x")
+    assert delivery.webhook.secrets(LATER) == ("whsec_y",)
+    assert "whsec" not in repr(registered.all())
+
+
+def test_the_log_keeps_the_newest_thousand_of_a_week(
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
+) -> None:
+    registered.register(webhook("a"))
+    registered.register(webhook("b"))
+    with outbox._database.begin() as connection:
+        connection.execute(
+            text(
+                "insert into store.deliveries (webhook_id, report_id, report_query, report_data, "
+                "reported_at, status, attempted_at) select 'a', n, 'q', '', :now, "
+                "case when n % 10 = 0 then 'dead' else 'delivered' end, "
+                "cast(:now as timestamptz) - n * interval '1 minute' "
+                "from generate_series(0, 2000) n union all "
+                "select 'b', n, 'q', '', :now, 'delivered', "
+                "cast(:now as timestamptz) - n * interval '1 day' from generate_series(0, 9) n"
+            ),
+            {"now": NOW},
+        )
+    outbox.prune(NOW)
+    kept = registered.log("a", None, 5000)
+    assert [each.state for each in kept].count("delivered") == 1000
+    assert [each.state for each in kept].count("dead") == 201
+    assert len(registered.log("b", None, 100)) == 7
+
+
+def test_there_is_a_bound_to_the_number_of_webhooks(
+    registered: PostgresWebhooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sensorstream.history.webhooks._MOST", 1)
+    registered.register(webhook("a"))
+    with pytest.raises(WebhookError, match="1 webhooks already"):
+        registered.register(webhook("b"))

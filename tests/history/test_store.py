@@ -19,6 +19,7 @@ from sensorstream.history.database import engine
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
 from sensorstream.history.store import PostgresStore
+from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record
 from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import (
@@ -394,7 +395,7 @@ def test_the_watermark_never_passes_a_message_without_effects(store: PostgresSto
 def test_an_alert_and_its_deliveries_are_stored_together(store: PostgresStore, url: str) -> None:
     database = engine(url)
     outbox = PostgresOutbox(database)
-    outbox.register(Webhook("w1", "http://localhost/a", "secret", NOW))
+    PostgresWebhooks(database).register(Webhook("w1", "http://localhost/a", "secret", NOW))
     store.append([entry(1), entry(2)])
     with pytest.raises(HistoryError):
         store.commit(effects(2, 2, alerts=[alert("m2-1")]))

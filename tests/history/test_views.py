@@ -334,7 +334,8 @@ def test_conditions_on_views_reach_an_index(url: str) -> None:
         url,
         "insert into store.terms (id, kind, text) "
         "select n, 0, 'urn:' || n from generate_series(1001, 21000) n; "
-        "insert into store.stays select n, n, n * second, n * second, n * second, 1 "
+        "insert into store.stays select n, n, n * second, n * second, n * second, 1, "
+        f"(select min(class_set) from store.stays) "
         "from generate_series(1001, 21000) n, (values (1000000::bigint)) v (second); "
         "insert into store.statements "
         "select n, p, o, n * second - 1, n * second, n, 1, x, false "

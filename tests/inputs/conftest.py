@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
+from sensorstream.app.waiting import HERE, Sender
 from sensorstream.endpoints import Input
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import MalformedMessage, RepeatedMessage, Unavailable
@@ -40,7 +41,13 @@ class Journal:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(
-        self, content: bytes, source: str, origin: str = "", *, repeated: bool = True
+        self,
+        content: bytes,
+        source: str,
+        origin: str = "",
+        *,
+        repeated: bool = True,
+        sender: Sender = HERE,
     ) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         with self.lock:

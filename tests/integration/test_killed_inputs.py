@@ -111,7 +111,7 @@ def survive(
     told = {name: count for name, count in people.items() if "#human-" in name}
     assert (len(told), set(told.values())) == (len(expected), {1})
     assert [each for name, each in ready.items() if name.startswith("input")] == [
-        {"ready": True, "detail": ""}
+        {"ready": True, "detail": "", "age": 0.0}
     ]
     return sorted(bytes.fromhex(row[0]) for row in journal)
 

@@ -20,19 +20,32 @@ import httpx
 import pyarrow
 import pyarrow.parquet
 import pytest
-import uvicorn
 from prometheus_client import CollectorRegistry, Counter
 
+from sensorstream.access.audit import Change
+from sensorstream.access.keys import Key
 from sensorstream.alerts.feed import AlertFeed
-from sensorstream.alerts.records import RaisedAlert, Webhook
+from sensorstream.alerts.poster import Attempt
+from sensorstream.alerts.records import (
+    CLOUD_EVENTS,
+    LoggedDelivery,
+    RaisedAlert,
+    Webhook,
+    WebhookState,
+)
 from sensorstream.alerts.signing import check_secret, new_secret
-from sensorstream.alerts.targets import check_target
-from sensorstream.app.application import Application, InForce, Part, ServedOntology
+from sensorstream.alerts.targets import read_url
+from sensorstream.app.access import Access, AuditLog, Keys
+from sensorstream.app.application import Application, InForce, ServedOntology
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
+from sensorstream.app.rates import Rates
+from sensorstream.app.readiness import Part
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.waiting import HERE, Sender
+from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import IndividualView, WindowView
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status, Timings
@@ -47,9 +60,11 @@ from sensorstream.errors import (
     TooManyJobs,
     Unavailable,
     UnknownAlert,
+    UnknownDelivery,
     UnknownIndividual,
     UnknownJob,
     UnknownQuery,
+    UnknownWebhook,
 )
 from sensorstream.history.alerts import Behind
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
@@ -63,10 +78,11 @@ from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Alert, Message, Provenance
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
-from sensorstream.server.main import create_app
+from sensorstream.server.listening import Server
 from sensorstream.settings import ServerSettings, Settings
 from sensorstream.spark.jobs.protocol import JobText
 from sensorstream.sparql.algebra import Ask, Select
+from sensorstream.testing import ManualClock
 
 EX = "http://example.org/"
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -110,6 +126,41 @@ class NoQueries(Queries):
 
     def end_record(self, name: str) -> None:
         self.view(name)
+
+
+class MemoryKeys(Keys):
+    """Keys in a list."""
+
+    def __init__(self) -> None:
+        self.kept: list[Key] = []
+        self.uses: dict[str, datetime] = {}
+
+    def all(self) -> Sequence[Key]:
+        return list(self.kept)
+
+    def used(self, when: dict[str, datetime]) -> None:
+        self.uses.update(when)
+
+
+class MemoryAuditLog(AuditLog):
+    """Changes in a list."""
+
+    def __init__(self) -> None:
+        self.kept: list[Change] = []
+
+    def add(self, change: Change) -> None:
+        self.kept.append(replace(change, seq=len(self.kept) + 1))
+
+    def before(self, seq: int | None, limit: int) -> Sequence[Change]:
+        older = (each for each in reversed(self.kept) if seq is None or each.seq < seq)
+        return list(itertools.islice(older, limit))
+
+    def forget(self, before: datetime) -> None:
+        self.kept = [each for each in self.kept if each.at >= before]
+
+
+def open_to_all() -> Access:
+    return Access(MemoryKeys(), MemoryAuditLog(), ManualClock(NOW), needed=False, audit_days=1)
 
 
 class OneIndividual(Individuals):
@@ -159,6 +210,85 @@ class OneJob(Jobs):
         self.job(job_id)
 
 
+class ListedWebhooks(Webhooks):
+    """Webhooks in a list; each has one dead delivery, and answers a test with 204."""
+
+    def __init__(self) -> None:
+        self.listed: dict[str, WebhookState] = {}
+
+    def register(
+        self,
+        url: str,
+        secret: str | None = None,
+        queries: Sequence[str] = (),
+        format: str = CLOUD_EVENTS,
+    ) -> Webhook:
+        read_url(url)
+        secret = new_secret() if secret is None else check_secret(secret)
+        webhook = Webhook(
+            f"wh_{len(self.listed) + 1}", url, secret, NOW, tuple(queries), format=format
+        )
+        self.listed[webhook.id] = WebhookState(webhook)
+        return webhook
+
+    def all(self) -> Sequence[WebhookState]:
+        return list(self.listed.values())
+
+    def one(self, webhook_id: str) -> WebhookState:
+        if webhook_id not in self.listed:
+            raise UnknownWebhook(f"there is no webhook '{webhook_id}'")
+        return self.listed[webhook_id]
+
+    def delete(self, webhook_id: str) -> None:
+        del self.listed[self.one(webhook_id).webhook.id]
+
+    def enable(self, webhook_id: str) -> WebhookState:
+        return self.one(webhook_id)
+
+    def rotate(self, webhook_id: str, secret: str | None = None) -> tuple[str, datetime]:
+        self.one(webhook_id)
+        return new_secret() if secret is None else check_secret(secret), NOW
+
+    def test(self, webhook_id: str) -> Future[Attempt]:
+        self.one(webhook_id)
+        answered: Future[Attempt] = Future()
+        answered.set_result(Attempt(NOW, 0.25, None, 204, ""))
+        return answered
+
+    def log(
+        self, webhook_id: str, state: str | None, limit: int, before: int | None = None
+    ) -> Sequence[LoggedDelivery]:
+        self.one(webhook_id)
+        if state not in (None, "dead") or (before is not None and before <= 7):
+            return []
+        return [replace(DEAD, webhook_id=webhook_id)]
+
+    def resend(self, delivery_id: int) -> LoggedDelivery:
+        if delivery_id != DEAD.id:
+            raise UnknownDelivery(f"there is no delivery {delivery_id}")
+        return replace(DEAD, state="pending", attempts=0)
+
+    def recover(self, webhook_id: str, since: datetime, until: datetime | None = None) -> int:
+        return len([each for each in self.log(webhook_id, "dead", 1) if each.raised_at >= since])
+
+
+DEAD = LoggedDelivery(
+    id=7,
+    webhook_id="wh_1",
+    event_id="m3-1",
+    query=None,
+    raised_at=NOW,
+    state="dead",
+    attempts=8,
+    next_attempt_at=None,
+    attempted_at=NOW,
+    seconds=0.5,
+    status=500,
+    answer="why",
+    error="answered 500",
+)
+
+
 class MemoryApplication(Application):
     """An application over lists and a knowledge base: every method that the server calls.
 
@@ -171,6 +301,8 @@ class MemoryApplication(Application):
             Path("sensorstream.toml"), server=ServerSettings(max_message_bytes=4096)
         )
         self.alert_feed = AlertFeed()
+        self.rates = Rates(0)
+        self.access = open_to_all()
         self.queries = NoQueries()
         self._elsewhere = False
         self._individuals = OneIndividual()
@@ -180,12 +312,14 @@ class MemoryApplication(Application):
         self.asked: list[tuple[Question, bool | str]] = []
         self.rows = 1
         self.kept: list[RaisedAlert] = []
-        self.hooks: list[Webhook] = []
+        self.webhooks = ListedWebhooks()
         self.table = SqlResult(("n",), ((1,),))
         self.streams_closed = 0
+        self.ended = threading.Event()
+        self.endless = 0
         self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
         self.alive = True
-        self.parts = (Part("pipeline", True), Part("history", True))
+        self.parts = (Part("pipeline", True), Part("history", True, age=0.31))
         self.registry = CollectorRegistry()
         messages = Counter("sensorstream_messages", "Messages.", registry=self.registry)
         self._count = messages.inc
@@ -201,7 +335,7 @@ class MemoryApplication(Application):
     def metrics(self) -> CollectorRegistry:
         return self.registry
 
-    def submit(self, content: bytes, source: str) -> Future[Outcome]:
+    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         try:
             future.set_result(self._process(content, source))
@@ -259,6 +393,9 @@ class MemoryApplication(Application):
         return replace(self.sql(text), columns=("archived",))
 
     def sql(self, text: str) -> SqlResult:
+        if "endless" in text:
+            self.endless += 1
+            self.ended.wait(60)
         if "broken" in text:
             raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
         if "away" in text:
@@ -303,23 +440,6 @@ class MemoryApplication(Application):
         found = [Behind(3, None, None, None), Behind(42, "rest", NOW, b"<\xffA/>")]
         return RaisedAlert(1, kept, NOW), [each for each in found if each.seq > after][:limit]
 
-    def register_webhook(
-        self, url: str, secret: str | None = None, queries: Sequence[str] = ()
-    ) -> Webhook:
-        check_target(url, allow_private=True)
-        secret = new_secret() if secret is None else check_secret(secret)
-        webhook = Webhook(f"wh_{len(self.hooks) + 1}", url, secret, NOW, tuple(queries))
-        self.hooks.append(webhook)
-        return webhook
-
-    def webhooks(self) -> Sequence[Webhook]:
-        return list(self.hooks)
-
-    def delete_webhook(self, webhook_id: str) -> bool:
-        before = len(self.hooks)
-        self.hooks = [each for each in self.hooks if each.id != webhook_id]
-        return len(self.hooks) < before
-
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
         people = tuple(
             IndividualView(IRI(f"{EX}human-{n}"), (f"{EX}Human",), n, n + 1, 5, f"m{n}")
@@ -362,8 +482,8 @@ class MemoryApplication(Application):
         self.text = ServedOntology(content, media_type, "m9")
         return "m9"
 
-    def healthy(self) -> bool:
-        return self.alive
+    def ailment(self) -> str:
+        return "" if self.alive else "the pipeline has stopped"
 
     def ready(self) -> Sequence[Part]:
         return self.parts
@@ -383,10 +503,7 @@ def listen() -> Callable[[Application], Iterator[str]]:
     """Serve an application from a thread by uvicorn, on a free port."""
 
     def run(application: Application) -> Iterator[str]:
-        config = uvicorn.Config(
-            create_app(application), log_level="critical", timeout_graceful_shutdown=5
-        )
-        server = uvicorn.Server(config)
+        server = Server(application)
         with socket.create_server(("127.0.0.1", 0)) as listener:
             thread = threading.Thread(target=server.run, args=([listener],))
             thread.start()
@@ -395,12 +512,16 @@ def listen() -> Callable[[Application], Iterator[str]]:
                 assert time.monotonic() < deadline, "the server did not start"
                 time.sleep(0.005)
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-            application.alert_feed.close()
-            application.queries.feed.close()
             server.should_exit = True
             thread.join()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def in_memory() -> Callable[[], Application]:
+    """Makes applications in memory."""
+    return MemoryApplication
 
 
 @pytest.fixture(scope="session")

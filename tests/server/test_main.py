@@ -14,6 +14,7 @@ PATHS = {
     "/jobs/{job_id}": {"get", "delete"},
     "/jobs/{job_id}/result": {"get"},
     "/alerts": {"get"},
+    "/audit": {"get"},
     "/alerts/stream": {"get"},
     "/alerts/{id}/messages": {"get"},
     "/webhooks": {"get", "post"},

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import queue
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +52,7 @@ def url(
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
         window=WindowSettings(size="10"),
         history=HistorySettings(url=new_database()),
-        webhooks=WebhookSettings(allow_private=True),
+        webhooks=WebhookSettings(allow=(ip_network("127.0.0.1/32"),)),
     )
     with Application.open(settings) as application:
         yield from listen(application)
@@ -234,3 +237,26 @@ def test_every_part_is_ready_and_the_phases_are_counted(web: httpx.Client) -> No
     metrics = web.get("/metrics").text
     for phase in ("t_i", "t_w", "t_m", "t_s"):
         assert f'sensorstream_phase_seconds_count{{phase="{phase}"}}' in metrics
+
+
+def test_who_sends_one_message_does_not_wait_for_those_who_send_a_thousand(
+    web: httpx.Client,
+) -> None:
+    """All have one address, and name no source of their own."""
+    messages = (each.decode() for each in tracker_messages(start=1_000_000))
+    batches = [[next(messages) for _ in range(400)] for _ in range(3)]
+    number = itertools.count(2_000_000)
+
+    def seq() -> int:
+        moment = next(number)
+        answer = web.post("/messages", content=UNSURE % (moment, moment), headers=XML)
+        return int(answer.json()["message_id"].removeprefix("m"))
+
+    first = seq()
+    with ThreadPoolExecutor(3) as pool:
+        sent = [pool.submit(web.post, "/messages/batch", json=each) for each in batches]
+        between = 0
+        while not all(each.done() for each in sent):
+            between += first < seq() < first + 1000
+        assert [each.result().json()["failed"] for each in sent] == [0, 0, 0]
+    assert between > 1

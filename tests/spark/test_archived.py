@@ -144,6 +144,10 @@ def test_a_span_of_time_is_read_from_its_partitions_and_files_only(
     asked(spark, place, f"select count(*) from x where valid_to >= '{THIRD}'")
     assert sorted(read["statements"]) == sorted([left, files[1]])
     read.clear()
+    # What an individual had at its end, ended with it.
+    asked(spark, place, f"select max(x), count(*) from human where expired_at < '{SECOND}'")
+    assert set(read["statements"]) == {files[0]}
+    read.clear()
     asked(spark, place, "select count(*) from x where false")
     assert not read
 

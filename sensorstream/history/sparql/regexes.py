@@ -18,6 +18,7 @@ from sensorstream.history.sparql.fragments import sql
 from sensorstream.history.sparql.frames import Frame
 from sensorstream.history.sparql.values import Constant, Text, Truth, Value
 from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
+from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import Literal
 from sensorstream.network.expressions.functions import fault_of_pattern
 
@@ -53,7 +54,7 @@ def replace(arguments: list[Value], frame: Frame) -> Value:
     made = translation.text()
     if translation.quantifiers > 1 or translation.alternatives:
         raise _refused("REPLACE", written, "alternatives, or more than one quantifier")
-    if re.search(written if "q" not in flags else re.escape(written), ""):
+    if xpath_regex(written, flags).search(""):
         # An error of the function (XPath and XQuery Functions 3.1, section 5.6.4).
         return Text(exp.cast(exp.null(), "TEXT"))
     return Text(

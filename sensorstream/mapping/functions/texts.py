@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import LanguageError, Position, TermError
+from sensorstream.model.regex import Regex, re2_regex
 
 EachText: TypeAlias = Callable[[str], tuple[str, ...]]
 
@@ -65,7 +66,7 @@ def replace(written: str, by: str, position: Position) -> EachText:
 
         return _REFERENCE.sub(one, by)
 
-    return lambda text: (expression.sub(written_out, text),)
+    return lambda text: (expression.replaced(text, written_out),)
 
 
 def extract(written: str, position: Position) -> EachText:
@@ -131,17 +132,8 @@ def lookup(table: Mapping[str, str]) -> EachText:
     return found
 
 
-def _expression(written: str, position: Position) -> Any:
-    # Only deployments that use expressions load the library.
-    import re2
-
-    options = re2.Options()
-    options.log_errors = False
+def _expression(written: str, position: Position) -> Regex:
     try:
-        return re2.compile(written, options)
-    except re2.error as error:
-        reason = error.args[0]
-        reason = reason.decode() if isinstance(reason, bytes) else str(reason)
-        raise LanguageError(
-            f"not a regular expression of RE2: {reason}", position=position
-        ) from None
+        return re2_regex(written)
+    except TermError as error:
+        raise LanguageError(str(error), position=position) from None

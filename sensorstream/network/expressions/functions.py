@@ -10,8 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 from sensorstream.errors import TermError
@@ -29,6 +28,7 @@ from sensorstream.model.datatypes import (
     XSD_INTEGER,
     XSD_STRING,
 )
+from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.network.expressions.values import (
     TIMES,
@@ -47,6 +47,7 @@ from sensorstream.sparql.iris import resolve
 Function: TypeAlias = Callable[..., Term | None]
 
 _NO_FLAGS: Final = Literal("")
+_REFERENCE: Final = re.compile(r"\\(.)|\$(\d+)|(\\)", re.S)
 UNREPEATABLE: Final = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE"})
 """Functions with a new value at each call: results that use them cannot be retracted."""
 
@@ -167,25 +168,11 @@ def _rounded(value: Number) -> float:
 
 def fault_of_pattern(written: str, flags: str) -> str:
     """The fault of a regular expression or its flags; empty if they are valid."""
-    if not set(flags) <= set("qimsx"):
-        return f"has the flags '{flags}': expected some of i, m, q, s and x"
-    return "" if _pattern(written, flags) is not None else "is not a valid regular expression"
-
-
-@lru_cache(maxsize=512)
-def _pattern(written: str, flags: str) -> re.Pattern[str] | None:
-    options = 0
-    for flag in flags:
-        if flag == "q":
-            written = re.escape(written)
-        elif flag in "imsx":
-            options |= {"i": re.I, "m": re.M, "s": re.S, "x": re.X}[flag]
-        else:
-            return None
     try:
-        return re.compile(written, options)
-    except re.error:
-        return None
+        xpath_regex(written, flags)
+    except TermError as error:
+        return str(error)
+    return ""
 
 
 def _regex(
@@ -194,8 +181,10 @@ def _regex(
     found, written, options = text(source), text(pattern), text(flags)
     if found is None or written is None or options is None:
         return None
-    made = _pattern(written, options)
-    return None if made is None else boolean(made.search(found) is not None)
+    try:
+        return boolean(xpath_regex(written, options).search(found) is not None)
+    except TermError:
+        return None
 
 
 def _replace(
@@ -207,22 +196,30 @@ def _replace(
     found, written, new, options = text(source), text(pattern), text(replacement), text(flags)
     if found is None or written is None or new is None or options is None:
         return None
-    made = _pattern(written, options)
-    if made is None or made.search("") is not None:
+    try:
+        made = xpath_regex(written, options)
+        if made.search("") is not None:
+            return None
+        return _like(source, made.replaced(found, _written_out(new, made.groups)))  # type: ignore[arg-type]
+    except TermError:
         return None
-    groups = made.groups
-    template = re.sub(
-        r"\\(.)|\$(\d+)|(\\)",
-        lambda m: (
-            m[1].replace("\\", r"\\")
-            if m[1]
-            else (f"\\g<{m[2]}>" if int(m[2]) <= groups else "")
-            if m[2]
-            else r"\\"
-        ),
-        new,
-    )
-    return _like(source, made.sub(template, found))  # type: ignore[arg-type]
+
+
+def _written_out(new: str, groups: int) -> Callable[[Any], str]:
+    """What stands for a match: ``$1`` is a group, ``\\$`` a dollar."""
+    if _REFERENCE.search(new) is None:
+        return lambda match: new
+
+    def written_out(match: Any) -> str:
+        def one(reference: re.Match[str]) -> str:
+            if reference[2] is None:
+                return reference[1] or "\\"
+            number = int(reference[2])
+            return match.group(number) or "" if number <= groups else ""
+
+        return _REFERENCE.sub(one, new)
+
+    return written_out
 
 
 def _rounding(change: Callable[[Number], Number]) -> Function:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
+import anyio
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client.exposition import choose_encoder
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from sensorstream.app.application import Application
+from sensorstream.server.access import user_of
 from sensorstream.server.problems import http_problem, respond
+
+_AT_ONCE: Final = 2
 
 
 class PartBody(BaseModel):
@@ -18,6 +23,7 @@ class PartBody(BaseModel):
 
     ready: bool
     detail: str
+    age: float = Field(description="seconds since that was found out")
 
 
 class ReadyBody(BaseModel):
@@ -37,19 +43,31 @@ class AliveBody(BaseModel):
 def router(application: Application) -> APIRouter:
     """The operators' resources."""
     routes = APIRouter(tags=["operation"])
+    # Threads that no other request can take. Only those, and the event loop, may be needed here.
+    own = anyio.CapacityLimiter(_AT_ONCE)
 
     @routes.get("/healthz", summary="Is it alive?", responses={200: {"model": AliveBody}})
-    def healthz() -> JSONResponse:
+    async def healthz() -> JSONResponse:
         """503 means: restart me."""
         if ailment := application.ailment():
             return respond(http_problem(503, ailment))
         return JSONResponse({"status": "alive", "held": application.held()})
 
     @routes.get("/readyz", summary="Can it work?", responses={200: {"model": ReadyBody}})
-    def readyz() -> JSONResponse:
-        """503 means: send me no messages now; the problem's `parts` say which part and why."""
-        states = application.ready()
-        parts = {each.name: {"ready": each.ready, "detail": each.detail} for each in states}
+    async def readyz(request: Request) -> JSONResponse:
+        """503 means: send me no messages now; the problem's `parts` say which part and why.
+
+        Where keys are needed, `parts` is empty for who shows none.
+        """
+        states = await run_sync(application.ready, limiter=own)
+        if not user_of(request).roles:
+            if all(each.ready for each in states):
+                return JSONResponse({"status": "ready", "parts": {}})
+            return respond(http_problem(503, "not ready"), more={"parts": {}})
+        parts = {
+            each.name: {"ready": each.ready, "detail": each.detail, "age": round(each.age, 1)}
+            for each in states
+        }
         waiting = [each.name for each in states if not each.ready]
         if not waiting:
             return JSONResponse({"status": "ready", "parts": parts})
@@ -62,9 +80,10 @@ def router(application: Application) -> APIRouter:
         response_class=Response,
         responses={200: {"content": {"text/plain": {}}}},
     )
-    def metrics(request: Request) -> Response:
+    async def metrics(request: Request) -> Response:
         """Counters, and the phases t_i, t_w, t_m, t_s as `sensorstream_phase_seconds`."""
         encode, content_type = choose_encoder(request.headers.get("accept", ""))
-        return Response(encode(application.metrics), headers={"Content-Type": content_type})
+        text = await run_sync(encode, application.metrics, limiter=own)
+        return Response(text, headers={"Content-Type": content_type})
 
     return routes

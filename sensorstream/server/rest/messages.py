@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
@@ -12,17 +16,24 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
+from sensorstream.app.pipeline import failed
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import MessageTooLarge, SensorStreamError
+from sensorstream.errors import Busy, MessageTooLarge, SensorStreamError
 from sensorstream.model.timeline import Timeline
+from sensorstream.server.access import check_source
 from sensorstream.server.answers import OutcomeBody, outcome_answer
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.problems import ProblemBody, problem_of
+from sensorstream.server.senders import admitted
 
 _JSON: Final = "application/json"
 _LINES: Final = "application/x-ndjson"
 _XML_TYPES: Final = ("application/xml", "text/xml")
 _MAX_BATCH: Final = 10_000
+_AT_ONCE: Final = 500
+"""Messages of a batch that may wait at a time: enough that the engine never waits for them."""
+_FULL: Final = 0.05
+"""Seconds between two attempts while there is no room."""
 
 Source = Annotated[str, Query(max_length=200, description="Where the message comes from.")]
 
@@ -62,8 +73,11 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
 
         Where the engines run on Spark: answers 202 when the message is in the journal.
         """
+        check_source(request, source)
         _check_xml(request.headers.get("content-type", ""))
-        outcome = await asyncio.wrap_future(application.submit(await request.body(), source))
+        sender = admitted(application, request.scope)
+        content = await request.body()
+        outcome = await asyncio.wrap_future(application.submit(content, source, sender))
         return JSONResponse(
             outcome_answer(outcome, application.timeline),
             202 if outcome.status is Status.JOURNALLED else 200,
@@ -80,14 +94,24 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
     async def post_batch(request: Request, source: Source = "rest") -> JSONResponse:
         """Take XML documents in, in order; each succeeds or fails independently.
 
-        The body is a JSON array of strings, or one JSON string a line (NDJSON).
+        The body is a JSON array of strings, or one JSON string a line (NDJSON). They are let in
+        piece by piece, in turn with the messages of others.
         """
+        check_source(request, source)
         texts = _batch(await request.body(), request.headers.get("content-type", ""))
-        entered = [_enter(application, text, source, max_message_bytes) for text in texts]
-        results = [await _entry(each, application.timeline) for each in entered]
-        failed = sum("problem" in each for each in results)
+        sender = admitted(application, request.scope, len(texts))
+
+        def enter(text: str) -> Future[Outcome]:
+            content = text.encode(errors="replace")
+            if len(content) > max_message_bytes:
+                told = f"the message holds {len(content)} bytes, the limit is {max_message_bytes}"
+                return failed(MessageTooLarge(told))
+            return application.submit(content, source, sender)
+
+        results = [_entry(each, application.timeline) async for each in _in_pieces(enter, texts)]
+        refused = sum("problem" in each for each in results)
         return JSONResponse(
-            {"accepted": len(results) - failed, "failed": failed, "results": results}
+            {"accepted": len(results) - refused, "failed": refused, "results": results}
         )
 
     return routes
@@ -124,18 +148,42 @@ def _batch(body: bytes, content_type: str) -> list[str]:
     return texts
 
 
-def _enter(application: Application, text: str, source: str, limit: int) -> asyncio.Future[Outcome]:
-    content = text.encode(errors="replace")
-    if len(content) > limit:
-        refused: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        told = f"the message holds {len(content)} bytes, the limit is {limit}"
-        refused.set_exception(MessageTooLarge(told))
-        return refused
-    return asyncio.wrap_future(application.submit(content, source))
+async def _in_pieces(
+    enter: Callable[[str], Future[Outcome]], texts: Sequence[str]
+) -> AsyncIterator[Future[Outcome]]:
+    """Enter messages, some at a time; their futures in order, each done.
+
+    Raises:
+        Busy: there is no room for the first; for the others it is waited for.
+    """
+    under_way: deque[Future[Outcome]] = deque()
+    for position, text in enumerate(texts):
+        while True:
+            if len(under_way) >= _AT_ONCE:
+                yield await _done(under_way.popleft())
+            entered = enter(text)
+            if not (entered.done() and isinstance(busy := entered.exception(), Busy)):
+                break
+            if not position:
+                raise busy
+            if under_way:
+                yield await _done(under_way.popleft())
+            else:
+                await asyncio.sleep(_FULL)
+        under_way.append(entered)
+    for each in under_way:
+        yield await _done(each)
 
 
-async def _entry(entered: asyncio.Future[Outcome], timeline: Timeline) -> dict[str, Any]:
+async def _done(future: Future[Outcome]) -> Future[Outcome]:
+    if not future.done():
+        with suppress(SensorStreamError):
+            await asyncio.wrap_future(future)
+    return future
+
+
+def _entry(entered: Future[Outcome], timeline: Timeline) -> dict[str, Any]:
     try:
-        return {"outcome": outcome_answer(await entered, timeline)}
+        return {"outcome": outcome_answer(entered.result(), timeline)}
     except SensorStreamError as error:
         return {"problem": problem_of(error).document()}

@@ -1,39 +1,72 @@
-"""``/webhooks``: receivers of alerts and of reports of continuous queries."""
+"""``/webhooks``: receivers of alerts and of reports of continuous queries; their deliveries."""
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field
 
-from sensorstream.alerts.records import Webhook
+from sensorstream.access.roles import Role
+from sensorstream.alerts.records import DeliveryState, LoggedDelivery, Webhook, WebhookState
+from sensorstream.alerts.targets import place_of
 from sensorstream.app.application import Application
-from sensorstream.errors import UnknownWebhook
+from sensorstream.server.access import user_of
+
+_SECRET = "`whsec_` and base64 of 24 to 64 random bytes"
+_LARGEST = 2**63 - 1
 
 
 class NewWebhookBody(BaseModel):
     """A receiver to register; without a secret one is made."""
 
     url: str = Field(max_length=2000, examples=["https://hooks.example.org/sensorstream"])
-    secret: str | None = Field(
-        default=None, description="`whsec_` and base64 of 24 to 64 random bytes"
-    )
+    secret: str | None = Field(default=None, description=_SECRET)
     queries: list[str] = Field(
         default=[],
         max_length=1000,
         description="names of continuous queries whose reports are delivered too",
     )
+    format: Literal["cloudevents", "alertmanager"] = Field(
+        default="cloudevents",
+        description="CloudEvents 1.0, or what an Alertmanager sends (version 4): alerts only",
+    )
+
+
+class DeliveryBody(BaseModel):
+    """A delivery and its last attempt: its seconds, HTTP status, error, start of the answer."""
+
+    id: int
+    webhook_id: str
+    event_id: str
+    query: str | None
+    raised_at: datetime
+    state: DeliveryState
+    attempts: int = Field(description="attempts that failed and count")
+    next_attempt_at: datetime | None
+    attempted_at: datetime | None
+    seconds: float | None
+    status: int | None
+    answer: str | None
+    error: str | None
 
 
 class WebhookBody(BaseModel):
-    """A registered webhook."""
+    """A registered webhook; all attempts have failed since ``failing_since``."""
 
     id: str
-    url: str
+    url: str = Field(description="scheme and host alone for who may not register webhooks")
     created_at: datetime
     queries: list[str]
+    format: str
+    enabled: bool
+    disabled_at: datetime | None
+    failing_since: datetime | None
+    last_delivery: DeliveryBody | None
 
 
 class RegisteredBody(WebhookBody):
@@ -48,54 +81,179 @@ class WebhooksBody(BaseModel):
     webhooks: list[WebhookBody]
 
 
+class NewSecretBody(BaseModel):
+    """Another secret; without one it is made."""
+
+    secret: str | None = Field(default=None, description=_SECRET)
+
+
+class SecretBody(BaseModel):
+    """The new secret, told only once; until ``old_until`` the old one signs, too."""
+
+    secret: str
+    old_until: datetime
+
+
+class TestedBody(BaseModel):
+    """What came of a test event; ``delivered`` if the receiver took it."""
+
+    delivered: bool
+    seconds: float
+    status: int | None
+    answer: str
+    error: str | None
+
+
+class DeliveriesBody(BaseModel):
+    """A page of deliveries, newest first; ``next`` is the path of the page before, if any."""
+
+    deliveries: list[DeliveryBody]
+    next: str | None
+
+
+class RecoveredBody(BaseModel):
+    """How many dead deliveries are sent again."""
+
+    recovered: int
+
+
 def router(application: Application) -> APIRouter:
-    """The webhooks resource."""
-    routes = APIRouter(prefix="/webhooks", tags=["webhooks"])
+    """The webhooks resource, and that of deliveries."""
+    routes = APIRouter(tags=["webhooks"])
 
     @routes.post(
-        "",
+        "/webhooks",
         summary="Register a webhook",
         status_code=201,
         responses={201: {"model": RegisteredBody}},
     )
-    def register(body: NewWebhookBody) -> JSONResponse:
+    def register(body: NewWebhookBody, request: Request) -> JSONResponse:
         """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
-        webhook = application.register_webhook(body.url, body.secret, body.queries)
-        told = {**_body(webhook).model_dump(mode="json"), "secret": webhook.secret}
+        webhook = application.webhooks.register(body.url, body.secret, body.queries, body.format)
+        told = {**_new(webhook, request).model_dump(mode="json"), "secret": webhook.secret}
         headers = {"Location": f"/webhooks/{webhook.id}", "Cache-Control": "no-store"}
         return JSONResponse(told, status_code=201, headers=headers)
 
-    @routes.get("", summary="List webhooks")
-    def list_webhooks() -> WebhooksBody:
+    @routes.get("/webhooks", summary="List webhooks")
+    def list_webhooks(request: Request) -> WebhooksBody:
         """All registered webhooks, without their secrets."""
-        return WebhooksBody(webhooks=[_body(each) for each in application.webhooks()])
+        return WebhooksBody(webhooks=[_body(each, request) for each in application.webhooks.all()])
 
-    @routes.get("/{webhook_id}", summary="Look up a webhook")
-    def get_webhook(webhook_id: str) -> WebhookBody:
+    @routes.get("/webhooks/{webhook_id}", summary="Look up a webhook")
+    def get_webhook(webhook_id: str, request: Request) -> WebhookBody:
         """One registered webhook."""
-        for webhook in application.webhooks():
-            if webhook.id == webhook_id:
-                return _body(webhook)
-        raise _unknown(webhook_id)
+        return _body(application.webhooks.one(webhook_id), request)
 
-    @routes.delete("/{webhook_id}", summary="Remove a webhook", status_code=204)
+    @routes.delete("/webhooks/{webhook_id}", summary="Remove a webhook", status_code=204)
     def delete_webhook(webhook_id: str) -> Response:
-        """Stop delivering to a webhook; pending deliveries are dropped."""
-        if not application.delete_webhook(webhook_id):
-            raise _unknown(webhook_id)
+        """Stop delivering to a webhook; its deliveries are dropped."""
+        application.webhooks.delete(webhook_id)
         return Response(status_code=204)
+
+    @routes.post("/webhooks/{webhook_id}/enable", summary="Enable a webhook")
+    def enable_webhook(webhook_id: str, request: Request) -> WebhookBody:
+        """Deliver again to a webhook that was disabled, and what waits for it first."""
+        return _body(application.webhooks.enable(webhook_id), request)
+
+    @routes.post(
+        "/webhooks/{webhook_id}/secret",
+        summary="Rotate a webhook's secret",
+        responses={200: {"model": SecretBody}},
+    )
+    def rotate_secret(webhook_id: str, body: NewSecretBody | None = None) -> JSONResponse:
+        """Sign with another secret; for a day the old one signs too."""
+        secret, until = application.webhooks.rotate(
+            webhook_id, None if body is None else body.secret
+        )
+        told = SecretBody(secret=secret, old_until=until).model_dump(mode="json")
+        return JSONResponse(told, headers={"Cache-Control": "no-store"})
+
+    @routes.post("/webhooks/{webhook_id}/test", summary="Test a webhook")
+    async def test_webhook(webhook_id: str) -> TestedBody:
+        """Send a test event now, once, and tell what came; also to a disabled webhook."""
+        sent = await run_in_threadpool(application.webhooks.test, webhook_id)
+        attempt = await asyncio.wrap_future(sent)
+        return TestedBody(
+            delivered=attempt.failure is None,
+            seconds=attempt.seconds,
+            status=attempt.status,
+            answer=attempt.answer,
+            error=None if attempt.failure is None else attempt.failure.reason,
+        )
+
+    @routes.get("/webhooks/{webhook_id}/deliveries", summary="List deliveries")
+    def list_deliveries(
+        webhook_id: str,
+        state: DeliveryState | None = None,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        before: Annotated[
+            int | None, Query(ge=0, le=_LARGEST, description="`id` of the page's last one")
+        ] = None,
+    ) -> DeliveriesBody:
+        """The deliveries of a webhook, newest first; of the delivered, the newest of a week."""
+        found = application.webhooks.log(webhook_id, state, limit, before)
+        following = None
+        if len(found) == limit:
+            chosen = "" if state is None else f"&state={state}"
+            following = (
+                f"/webhooks/{webhook_id}/deliveries?limit={limit}&before={found[-1].id}{chosen}"
+            )
+        return DeliveriesBody(deliveries=[_delivery(each) for each in found], next=following)
+
+    @routes.post("/webhooks/{webhook_id}/recover", summary="Send dead deliveries again")
+    def recover(
+        webhook_id: str,
+        since: Annotated[AwareDatetime, Query(description="what was raised from then on")],
+        until: Annotated[AwareDatetime | None, Query(description="and before; or now")] = None,
+    ) -> RecoveredBody:
+        """Send all dead deliveries of a webhook again whose alert or report is of a span."""
+        return RecoveredBody(recovered=application.webhooks.recover(webhook_id, since, until))
+
+    @routes.post(
+        "/deliveries/{delivery_id}/resend", summary="Send a delivery again", status_code=202
+    )
+    def resend(
+        delivery_id: Annotated[int, Path(ge=0, le=_LARGEST)],
+    ) -> DeliveryBody:
+        """Send one delivery as soon as possible, whatever became of it before."""
+        return _delivery(application.webhooks.resend(delivery_id))
 
     return routes
 
 
-def _body(webhook: Webhook) -> WebhookBody:
+def _new(webhook: Webhook, request: Request) -> WebhookBody:
+    return _body(WebhookState(webhook), request)
+
+
+def _body(state: WebhookState, request: Request) -> WebhookBody:
+    webhook = state.webhook
+    whole = Role.ADMIN in user_of(request).roles
     return WebhookBody(
         id=webhook.id,
-        url=webhook.url,
+        url=webhook.url if whole else place_of(webhook.url),
         created_at=webhook.created_at,
         queries=list(webhook.queries),
+        format=webhook.format,
+        enabled=state.disabled_at is None,
+        disabled_at=state.disabled_at,
+        failing_since=state.failing_since,
+        last_delivery=None if state.last is None else _delivery(state.last),
     )
 
 
-def _unknown(webhook_id: str) -> UnknownWebhook:
-    return UnknownWebhook(f"there is no webhook '{webhook_id}'")
+def _delivery(logged: LoggedDelivery) -> DeliveryBody:
+    return DeliveryBody(
+        id=logged.id,
+        webhook_id=logged.webhook_id,
+        event_id=logged.event_id,
+        query=logged.query,
+        raised_at=logged.raised_at,
+        state=logged.state,
+        attempts=logged.attempts,
+        next_attempt_at=logged.next_attempt_at,
+        attempted_at=logged.attempted_at,
+        seconds=logged.seconds,
+        status=logged.status,
+        answer=logged.answer,
+        error=logged.error,
+    )

@@ -13,11 +13,14 @@ from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
+from sensorstream.app.waiting import Sender
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import MessageTooLarge, SensorStreamError
+from sensorstream.server.access import check_source
 from sensorstream.server.answers import outcome_answer
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.problems import problem_of, unexpected
+from sensorstream.server.senders import admitted
 from sensorstream.server.soap.envelope import (
     Fault,
     Version,
@@ -71,9 +74,10 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         if media_type not in _TYPES:
             raise HTTPException(415, f"expected {' or '.join(_TYPES)}, not '{media_type}'")
         version = _TYPES[media_type]
+        check_source(request, "soap")
         try:
             version, text = read_message(await request.body(), version)
-            outcome = await _take(text)
+            outcome = await _take(text, admitted(application, request.scope))
         except Fault as told:
             return _fault_response(told)
         except SensorStreamError as error:
@@ -88,13 +92,13 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         told_as = element_of("postMessageResponse", outcome_answer(outcome, application.timeline))
         return Response(answer(version, told_as), media_type=version.media_type)
 
-    async def _take(text: str) -> Outcome:
+    async def _take(text: str, sender: Sender) -> Outcome:
         content = _DECLARATION.sub("", text, count=1).strip().encode()
         if len(content) > max_message_bytes:
             raise MessageTooLarge(
                 f"the message holds {len(content)} bytes, the limit is {max_message_bytes}"
             )
-        return await asyncio.wrap_future(application.submit(content, "soap"))
+        return await asyncio.wrap_future(application.submit(content, "soap", sender))
 
     return routes
 

@@ -34,8 +34,20 @@ def view_query(view: View) -> exp.Select:
     """The query of a view over the base tables."""
     query = view.query.copy()
     look_up_all(query)
+    _join_tests(query)
     _group(query)
     return query
+
+
+def _join_tests(query: exp.Select) -> None:
+    """Turn EXISTS into a join: into one that it made itself, Spark moves no conditions."""
+    where = query.args.get("where")
+    if where is not None and isinstance(where.this, exp.Exists):
+        looked_up = where.this.this
+        table, test = looked_up.args["from_"].this, looked_up.args["where"].this
+        join = exp.Join(this=table, side="LEFT", kind="SEMI", on=test)
+        query.set("joins", [join, *query.args["joins"]])
+        query.set("where", None)
 
 
 def _group(query: exp.Expr) -> None:

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import socket
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import httpx
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 
@@ -19,8 +23,8 @@ def test_readiness_names_every_part(client: httpx.Client, application: Any) -> N
     assert client.get("/readyz").json() == {
         "status": "ready",
         "parts": {
-            "pipeline": {"ready": True, "detail": ""},
-            "history": {"ready": True, "detail": ""},
+            "pipeline": {"ready": True, "detail": "", "age": 0.0},
+            "history": {"ready": True, "detail": "", "age": 0.3},
         },
     }
 
@@ -34,7 +38,11 @@ def test_one_part_that_is_not_ready_makes_the_whole_unready(
     assert answer.status_code == 503
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["detail"] == "not ready: history"
-    assert answer.json()["parts"]["history"] == {"ready": False, "detail": "refused"}
+    assert answer.json()["parts"]["history"] == {
+        "ready": False,
+        "detail": "refused",
+        "age": 0.3,
+    }
 
 
 def test_metrics_can_be_scraped(client: httpx.Client) -> None:
@@ -50,3 +58,30 @@ def test_metrics_come_as_openmetrics_when_asked(client: httpx.Client) -> None:
     answer = client.get("/metrics", headers=accept)
     assert answer.headers["content-type"].startswith("application/openmetrics-text")
     assert answer.text.endswith("# EOF\n")
+
+
+def test_health_is_told_while_questions_take_all_threads(
+    client: httpx.Client,
+    application: Any,
+    served: Any,
+    eventually: Callable[[Callable[[], object]], None],
+) -> None:
+    application.ended = threading.Event()
+    url = httpx.URL(served.url)
+    assert url.port is not None
+    body = b'{"query": "endless"}'
+    head = b"POST /sql HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    asking = [socket.create_connection((url.host, url.port)) for _ in range(60)]
+    try:
+        for each in asking:
+            each.sendall(head + b"content-length: %d\r\n\r\n%b" % (len(body), body))
+        eventually(lambda: application.endless == 40)
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert client.get(path).status_code == 200
+        # Others wait for a thread.
+        with pytest.raises(httpx.ReadTimeout):
+            client.get("/rules", timeout=0.2)
+    finally:
+        application.ended.set()
+        for each in asking:
+            each.close()

@@ -1,11 +1,19 @@
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import Any
 
 import httpx
 import pytest
+
+from sensorstream.app.pipeline import failed
+from sensorstream.app.rates import Rates
+from sensorstream.engine.outcome import Outcome
+from sensorstream.errors import Busy
+from sensorstream.server.senders import admitted
 
 XML = {"content-type": "application/xml"}
 MESSAGE = b"<Message><Event/></Message>"
@@ -194,3 +202,69 @@ def test_what_is_no_batch_is_refused_as_a_whole(
     answer = client.post("/messages/batch", content=content, headers=headers)
     assert answer.status_code == status
     assert len(application.received) == before
+
+
+def test_who_sends_faster_than_the_limit_is_told_when_to_send_again(
+    client: httpx.Client, application: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = len(application.received)
+    monkeypatch.setattr(application, "rates", Rates(0.1))
+    batch = client.post("/messages/batch", json=["<A/>"] * 20)
+    assert batch.json()["accepted"] == 20
+    ways: dict[str, dict[str, Any]] = {
+        "/messages": {"content": b"<A/>", "headers": XML},
+        "/messages/batch": {"json": ["<A/>"]},
+    }
+    for path, options in ways.items():
+        answer = client.post(path, **options)
+        assert answer.status_code == 429
+        assert answer.json()["type"] == "urn:sensorstream:error:too-fast"
+        assert 180 < int(answer.headers["retry-after"]) <= 200
+    assert len(application.received) == before + 20
+
+
+@pytest.mark.parametrize(("room", "taken"), [(0, 0), (3, 600)])
+def test_a_batch_waits_for_room_once_it_has_begun(
+    client: httpx.Client,
+    application: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    room: int,
+    taken: int,
+) -> None:
+    submit, refusals = application.submit, itertools.count()
+    before = len(application.received)
+
+    def sometimes(*arguments: Any) -> Future[Outcome]:
+        if len(application.received) >= before + room and next(refusals) % 3 == 0:
+            return failed(Busy("10000 messages wait already", retry_after=7))
+        future: Future[Outcome] = submit(*arguments)
+        return future
+
+    monkeypatch.setattr(application, "submit", sometimes)
+    answer = client.post("/messages/batch", json=[f"<A n='{n}'/>" for n in range(taken or 5)])
+    received = application.received[before:]
+    assert len(received) == taken
+    if taken:
+        assert answer.json()["accepted"] == taken
+        assert [each.content for each in received] == [
+            f"<A n='{n}'/>".encode() for n in range(taken)
+        ]
+    else:
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::", "2001:db8:1:2::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("a socket", "a socket"),
+    ],
+)
+def test_an_address_is_what_one_client_has(application: Any, host: str, address: str) -> None:
+    sender = admitted(application, {"client": (host, 4711)})
+    assert (sender.address, sender.connection) == (address, "4711")

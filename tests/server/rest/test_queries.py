@@ -84,6 +84,21 @@ def say(web: httpx.Client, number: int, time: int, value: object, source: str = 
     assert answer.status_code == 200, answer.text
 
 
+def test_an_expression_of_exponential_time_does_not_hold_the_server(web: httpx.Client) -> None:
+    register(web, f'{PREFIX}SELECT ?r {{ ?r :room ?n FILTER REGEX(STR(?n), "^(a+)+$") }}', name="q")
+    content = f"<r id='1' t='10' v='1' room='{'a' * 60}!'/>"
+    assert web.post("/messages", content=content, headers=XML).status_code == 200
+    say(web, 2, 11, 2)
+    assert rows(web, "/queries/q/results") == []
+    refused = web.post(
+        "/queries",
+        content=f"{PREFIX}SELECT ?r {{ ?r :room ?n FILTER REGEX(?n, '(a)\\\\1') }}",
+        headers=SPARQL,
+    )
+    assert refused.status_code == 422
+    assert "no back-references" in refused.json()["detail"]
+
+
 def rows(web: httpx.Client, path: str) -> list[dict[str, str]]:
     found = web.get(path).json()
     return [{k: v["value"] for k, v in each.items()} for each in found["results"]["bindings"]]

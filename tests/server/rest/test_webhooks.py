@@ -21,6 +21,11 @@ def test_a_secret_is_told_once_when_a_webhook_is_registered(client: httpx.Client
         "url": URL,
         "created_at": "2026-03-01T12:00:00Z",
         "queries": [],
+        "format": "cloudevents",
+        "enabled": True,
+        "disabled_at": None,
+        "failing_since": None,
+        "last_delivery": None,
     }
     listed = client.get("/webhooks")
     assert made["id"] in [each["id"] for each in listed.json()["webhooks"]]
@@ -47,6 +52,7 @@ def test_a_webhook_may_name_queries(client: httpx.Client) -> None:
         ({}, "body.url"),
         ({"url": URL, "queries": "crowd"}, "body.queries"),
         ({"url": URL, "queries": [7]}, "body.queries.0"),
+        ({"url": URL, "format": "telegram"}, "body.format"),
         ({"url": "http://x/" + "y" * 2000}, "body.url"),
     ],
 )
@@ -63,3 +69,72 @@ def test_a_deleted_webhook_is_gone(client: httpx.Client) -> None:
     assert client.delete(place).status_code == 204
     assert client.get(place).status_code == 404
     assert client.delete(place).status_code == 404
+
+
+@pytest.fixture
+def place(client: httpx.Client) -> str:
+    """The path of a webhook."""
+    return str(client.post("/webhooks", json={"url": URL}).headers["location"])
+
+
+def test_a_secret_can_be_rotated_and_is_told_once(client: httpx.Client, place: str) -> None:
+    answer = client.post(f"{place}/secret")
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.json()["secret"].startswith("whsec_")
+    assert answer.json()["old_until"] == "2026-03-01T12:00:00Z"
+    own = "whsec_" + base64.b64encode(b"0123456789abcdef01234567").decode()
+    assert client.post(f"{place}/secret", json={"secret": own}).json()["secret"] == own
+    assert client.post(f"{place}/secret", json={"secret": "short"}).status_code == 422
+
+
+def test_a_test_tells_what_came(client: httpx.Client, place: str) -> None:
+    assert client.post(f"{place}/test").json() == {
+        "delivered": True,
+        "seconds": 0.25,
+        "status": 204,
+        "answer": "",
+        "error": None,
+    }
+
+
+def test_deliveries_are_listed_by_state_and_page(client: httpx.Client, place: str) -> None:
+    page = client.get(f"{place}/deliveries", params={"state": "dead", "limit": 1}).json()
+    (told,) = page["deliveries"]
+    assert (told["id"], told["state"], told["status"], told["answer"]) == (7, "dead", 500, "why")
+    assert page["next"] == f"{place}/deliveries?limit=1&before=7&state=dead"
+    assert client.get(page["next"]).json() == {"deliveries": [], "next": None}
+    assert client.get(f"{place}/deliveries").json()["next"] is None
+
+
+def test_dead_deliveries_are_sent_again_one_or_all_of_a_span(
+    client: httpx.Client, place: str
+) -> None:
+    answer = client.post("/deliveries/7/resend")
+    assert (answer.status_code, answer.json()["state"]) == (202, "pending")
+    since = {"since": "2026-03-01T00:00:00Z"}
+    assert client.post(f"{place}/recover", params=since).json() == {"recovered": 1}
+    assert client.post(f"{place}/enable").json()["enabled"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("POST", "/webhooks/none/enable", 404),
+        ("POST", "/webhooks/none/secret", 404),
+        ("POST", "/webhooks/none/test", 404),
+        ("GET", "/webhooks/none/deliveries", 404),
+        ("POST", "/webhooks/none/recover?since=2026-01-01T00:00:00Z", 404),
+        ("POST", "/webhooks/none/recover", 422),
+        ("POST", "/webhooks/none/recover?since=yesterday", 422),
+        ("POST", "/webhooks/none/recover?since=2026-01-01T00:00:00", 422),
+        ("GET", "/webhooks/none/deliveries?state=odd", 422),
+        ("GET", "/webhooks/none/deliveries?before=" + "9" * 5000, 422),
+        ("POST", "/deliveries/8/resend", 404),
+        ("POST", "/deliveries/" + "9" * 5000 + "/resend", 422),
+        ("POST", "/deliveries/x/resend", 422),
+    ],
+)
+def test_what_is_not_there_or_not_understood_is_said(
+    client: httpx.Client, method: str, path: str, status: int
+) -> None:
+    assert client.request(method, path).status_code == status

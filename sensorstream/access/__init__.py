@@ -1,0 +1,1 @@
+"""Who a client is, and which roles it has: keys, tokens, roles."""

@@ -1,0 +1,88 @@
+"""Roles, and who has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final, Literal
+
+from sensorstream.errors import SettingsError
+
+
+class Role(StrEnum):
+    """What somebody may do; docs/security.md lists it by operation."""
+
+    INGEST = "ingest"
+    """Send messages."""
+    QUERY = "query"
+    """Read all there is, and ask questions."""
+    OPERATOR = "operator"
+    """Register and remove continuous queries, look into webhooks; and all of QUERY."""
+    ADMIN = "admin"
+    """Change the ontology and the webhooks, read the audit log; and all of OPERATOR."""
+
+
+_IMPLIED: Final[Mapping[Role, frozenset[Role]]] = MappingProxyType(
+    {
+        Role.INGEST: frozenset({Role.INGEST}),
+        Role.QUERY: frozenset({Role.QUERY}),
+        Role.OPERATOR: frozenset({Role.OPERATOR, Role.QUERY}),
+        Role.ADMIN: frozenset({Role.ADMIN, Role.OPERATOR, Role.QUERY}),
+    }
+)
+
+
+def all_of(roles: Iterable[Role]) -> frozenset[Role]:
+    """The roles, with those that they include. A sender needs no more than INGEST, and nobody has
+    it who was not given it.
+    """
+    return frozenset().union(*(_IMPLIED[each] for each in roles))
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who makes a request; ``roles`` holds the included ones too.
+
+    ``kind`` says what ``name`` is: the name of a key, or the subject of a token. ``sources`` are
+    those that its messages may come from; None: any. ``key`` is the visible beginning of a key,
+    ``until`` the time when a token expires.
+    """
+
+    kind: Literal["anonymous", "key", "token", "command"]
+    name: str
+    roles: frozenset[Role] = frozenset()
+    sources: frozenset[str] | None = None
+    key: str = ""
+    until: datetime | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.kind == "anonymous" else f"{self.kind} {self.name}"
+
+
+NOBODY: Final = Identity("anonymous", "anonymous")
+"""Who shows nothing, where a key is needed."""
+ANYBODY: Final = Identity("anonymous", "anonymous", frozenset(Role))
+"""Who shows nothing, where no key is needed."""
+
+
+def role_mapping(texts: Iterable[str]) -> Mapping[str, Role]:
+    """The role of each value of a token's claim, from texts such as ``sensor-team = operator``.
+
+    Without texts, the values are the names of the roles.
+
+    Raises:
+        SettingsError: a text is not a value, "=" and a role.
+    """
+    found: dict[str, Role] = {}
+    for text in texts:
+        value, sign, role = (each.strip() for each in text.rpartition("="))
+        if not sign or not value or role not in list(Role):
+            raise SettingsError(
+                f"http.roles: expected a value of the claim, '=' and one of {', '.join(Role)}, "
+                f"not '{text}'"
+            )
+        found[value] = Role(role)
+    return found or {each.value: each for each in Role}

@@ -1,0 +1,240 @@
+"""One attempt to send an event to a webhook by HTTP, with one deadline for all of it."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+import httpx
+
+from sensorstream.alerts.lookups import Lookups
+from sensorstream.alerts.sender import DeliveryFailure
+from sensorstream.alerts.targets import Address, Place, Resolver, check_addresses, read_url
+from sensorstream.clock import Clock
+from sensorstream.errors import WebhookError
+from sensorstream.settings import Network
+
+_AT_ONCE: Final = 256
+"""Attempts at a time; each has a connection."""
+_OF_ONE_HOST: Final = 4
+_ANSWER: Final = 1024
+"""Bytes of an answer's body that are read, for the log."""
+_ANSWER_SECONDS: Final = 1.0
+_LONGEST_WAIT: Final = timedelta(hours=1)
+"""The longest Retry-After that is honoured."""
+_GONE, _TOO_MANY, _UNAVAILABLE = 410, 429, 503
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What came of one attempt, begun at ``at`` (aware); no ``failure``: the receiver has it.
+
+    ``status`` is that of HTTP, if there was an answer; ``answer`` the start of its body.
+    """
+
+    at: datetime
+    seconds: float
+    failure: DeliveryFailure | None = None
+    status: int | None = None
+    answer: str = ""
+
+
+class _Slots:
+    """How many attempts go to each host at a time."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[str, tuple[asyncio.Semaphore, int]] = {}
+        self._all = asyncio.Semaphore(_AT_ONCE)
+
+    @asynccontextmanager
+    async def of(self, host: str) -> AsyncIterator[None]:
+        """Hold one; the host's own first, so that who waits for a host holds nothing else."""
+        slots, users = self._hosts.get(host) or (asyncio.Semaphore(_OF_ONE_HOST), 0)
+        self._hosts[host] = (slots, users + 1)
+        try:
+            async with slots, self._all:
+                yield
+        finally:
+            slots, users = self._hosts.pop(host)
+            if users > 1:
+                self._hosts[host] = (slots, users - 1)
+
+
+class Poster:
+    """Sends to webhooks, from within one event loop.
+
+    ``timeout`` is the number of seconds for a whole attempt, from the look-up of the name to the
+    head of the answer; to wait for a slot does not count. ``allowed`` are the networks that may be
+    reached though they are not public.
+    """
+
+    def __init__(
+        self, timeout: float, allowed: Sequence[Network], clock: Clock, resolver: Resolver
+    ) -> None:
+        self._timeout = timeout
+        self._allowed = allowed
+        self._clock = clock
+        self._lookups = Lookups(resolver)
+        self._slots = _Slots()
+        self._certificates = httpx.create_ssl_context(trust_env=False)
+
+    def client(self) -> AbstractAsyncContextManager[httpx.AsyncClient]:
+        """Connections to one webhook: another's may not be used, though the address is the same."""
+        return httpx.AsyncClient(
+            verify=self._certificates,
+            timeout=None,
+            follow_redirects=False,  # a redirect could avoid the check of the target
+            trust_env=False,  # so could a proxy
+            headers={"accept-encoding": "identity", "user-agent": "SensorStream"},
+        )
+
+    async def check(self, url: str) -> None:
+        """Check that a webhook may have this URL now.
+
+        Raises:
+            WebhookError: it may not, or its host was not found in time.
+        """
+        place = read_url(url)
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._find(place)
+        except TimeoutError:
+            raise WebhookError(
+                f"the webhook's host '{place.host}' was not found within {self._timeout:g} seconds"
+            ) from None
+
+    async def post(
+        self, client: httpx.AsyncClient, url: str, body: bytes, headers: Mapping[str, str]
+    ) -> Attempt:
+        """Send a body; whatever the receiver does is told in the attempt."""
+        try:
+            place = read_url(url)
+        except WebhookError as error:
+            return Attempt(self._clock.now(), 0.0, DeliveryFailure(error.message))
+        async with self._slots.of(place.host):
+            at, begun = self._clock.now(), self._clock.counter()
+            exchange = _Exchange(client, place, body, headers)
+            try:
+                async with asyncio.timeout(self._timeout):
+                    addresses = await self._find(place)
+                    exchange.doing = "connecting"
+                    await exchange.run(addresses, self._timeout / len(addresses))
+            except TimeoutError:
+                reason = f"{exchange.doing} took more than {self._timeout:g} seconds in all"
+                failure: DeliveryFailure | None = DeliveryFailure(reason)
+            except WebhookError as error:
+                failure = DeliveryFailure(error.message)
+            except (httpx.HTTPError, ssl.SSLError) as error:
+                failure = DeliveryFailure(f"{type(error).__name__}: {error}")
+            else:
+                failure = None
+            if exchange.status is not None:  # then it has answered, whatever became of the rest
+                failure = _judge(exchange.status, exchange.retry_after, at)
+            seconds = self._clock.counter() - begun
+            text = bytes(exchange.answer).decode(errors="replace")
+            return Attempt(at, seconds, failure, exchange.status, text)
+
+    async def _find(self, place: Place) -> Sequence[Address]:
+        try:
+            found = await self._lookups.find(place.host, place.port)
+        except (OSError, UnicodeError) as error:
+            told = f"the webhook's host '{place.host}' cannot be resolved: {error}"
+            raise WebhookError(told) from None
+        return check_addresses(place, found, self._allowed)
+
+
+class _Exchange:
+    """A request and as much of its answer as has come."""
+
+    def __init__(
+        self, client: httpx.AsyncClient, place: Place, body: bytes, headers: Mapping[str, str]
+    ) -> None:
+        self._client = client
+        self._place = place
+        self._body = body
+        self._headers = {**headers, "host": place.authority}
+        self._connection: Any = None  # the stream of the library below
+        self.doing = "looking up the name"
+        self.status: int | None = None
+        self.retry_after = ""
+        self.answer = bytearray()
+
+    async def run(self, addresses: Sequence[Address], each: float) -> None:
+        """Send to the first address that can be connected to; ``each`` has so many seconds."""
+        *others, last = addresses
+        try:
+            for address in others:
+                with suppress(httpx.ConnectError, httpx.ConnectTimeout):
+                    return await self._send(address, each)
+            await self._send(last, None)
+        except BaseException:
+            # httpx leaves a connection open whose handshake is interrupted.
+            if self._connection is not None:
+                await self._connection.aclose()
+            raise
+
+    async def _send(self, address: Address, seconds: float | None) -> None:
+        extensions: dict[str, object] = {"trace": self._trace}
+        if self._place.secure:
+            extensions["sni_hostname"] = self._place.host
+        async with self._client.stream(
+            "POST",
+            self._place.at(address),
+            content=self._body,
+            headers=self._headers,
+            timeout=httpx.Timeout(None, connect=seconds),
+            extensions=extensions,
+        ) as response:
+            self.retry_after = response.headers.get("retry-after", "")
+            self.status = response.status_code
+            with suppress(TimeoutError, httpx.HTTPError):
+                async with asyncio.timeout(_ANSWER_SECONDS):
+                    async for piece in response.aiter_raw():
+                        self.answer += piece[: _ANSWER - len(self.answer)]
+                        if len(self.answer) >= _ANSWER:
+                            break
+
+    async def _trace(self, name: str, told: Mapping[str, Any]) -> None:
+        if name == "connection.connect_tcp.complete":
+            self._connection = told["return_value"]
+        step = _STEPS.get(name)
+        if step is not None:
+            self.doing = step
+
+
+_STEPS: Final[Mapping[str, str]] = {
+    "connection.start_tls.started": "the TLS handshake",
+    "http11.send_request_headers.started": "sending",
+    "http11.receive_response_headers.started": "waiting for the answer",
+}
+
+
+def _judge(status: int, retry_after: str, now: datetime) -> DeliveryFailure | None:
+    """What an answer means for its delivery."""
+    if 200 <= status < 300:
+        return None
+    if status in (_TOO_MANY, _UNAVAILABLE):
+        wait = _wait(retry_after, now)
+        return DeliveryFailure(f"answered {status}", away=True, wait=wait)
+    told = " (redirects are not followed)" if 300 <= status < 400 else ""
+    return DeliveryFailure(f"answered {status}{told}", final=status == _GONE)
+
+
+def _wait(retry_after: str, now: datetime) -> timedelta | None:
+    """The wait of a Retry-After (RFC 9110, section 10.2.3), bounded; None: it says none."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdigit():
+        return min(timedelta(seconds=min(int(text[:9]), 10**6)), _LONGEST_WAIT)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return min(max(moment - now, timedelta()), _LONGEST_WAIT)

@@ -1,0 +1,258 @@
+"""``sensorstream keys``: the API keys of a deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from sensorstream.access.roles import Role
+from sensorstream.cli.options import config_option, json_option
+from sensorstream.clock import SystemClock
+from sensorstream.errors import TermError, UnknownKey
+from sensorstream.settings import load_settings
+
+if TYPE_CHECKING:
+    from sensorstream.access.keys import Key
+    from sensorstream.history.audit_log import PostgresAuditLog
+    from sensorstream.history.keys import PostgresKeys
+
+_COLUMNS: Final = ("prefix", "name", "roles", "sources", "state", "created", "expires", "last used")
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    keys: PostgresKeys
+    log: PostgresAuditLog
+    now: datetime
+
+    def note(self, doing: str, name: str) -> None:
+        """Write into the audit log what a command did."""
+        import getpass
+
+        from sensorstream.access.audit import Change
+
+        try:
+            user = getpass.getuser()
+        except (OSError, KeyError):  # a user without a name, as in some containers
+            user = "unknown"
+        self.log.add(Change(self.now, "command", user, "", "command", f"keys {doing} {name}", 0))
+
+
+@click.group("keys")
+def command() -> None:
+    """Make, list, revoke and replace the API keys of a deployment.
+
+    These commands work on the deployment's database, with and without its running server, which
+    heeds them within two seconds.
+    """
+
+
+@command.command("create")
+@click.option("--name", required=True, help="Who or what the key is for.")
+@click.option(
+    "--role",
+    "roles",
+    type=click.Choice([each.value for each in Role]),
+    multiple=True,
+    required=True,
+    help="May be given several times; admin includes operator, operator includes query.",
+)
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="NAME",
+    help="The only source its messages may name; may be given several times.",
+)
+@click.option(
+    "--expires",
+    default="P365D",
+    show_default=True,
+    metavar="D",
+    help="After this length of time it is not valid any more (P90D); or never.",
+)
+@config_option
+@json_option
+def create(
+    name: str,
+    roles: tuple[str, ...],
+    sources: tuple[str, ...],
+    expires: str,
+    config: Path,
+    as_json: bool,
+) -> None:
+    """Make a key. It is shown only once."""
+    from sensorstream.access.keys import Key, digest_of, new_secret, prefix_of
+
+    if not name.strip() or not name.isprintable() or len(name) > 100:
+        raise click.BadParameter("expected 1 to 100 printable characters", param_hint="--name")
+    if sources and Role.INGEST.value not in roles:
+        raise click.BadParameter("only --role ingest sends messages", param_hint="--source")
+    length = None if expires == "never" else _length(expires, "--expires")
+    with _store(config) as store:
+        if any(
+            each.name == name and each.state(store.now) == "active" for each in store.keys.all()
+        ):
+            raise click.BadParameter(
+                f"there is a key '{name}': revoke it first, or use 'keys rotate'",
+                param_hint="--name",
+            )
+        secret = new_secret()
+        key = Key(
+            prefix_of(secret),
+            name,
+            digest_of(secret),
+            tuple(dict.fromkeys(map(Role, roles))),
+            tuple(dict.fromkeys(sources)) or None,
+            store.now,
+            None if length is None else _after(store.now, length, "--expires"),
+        )
+        store.keys.add(key)
+        store.note("create", name)
+        _show(key, secret, store.now, as_json)
+
+
+@command.command("list")
+@config_option
+@json_option
+def list_(config: Path, as_json: bool) -> None:
+    """All keys, oldest first; of each only its beginning."""
+    from sensorstream.cli.console import print_json, print_table
+
+    with _store(config) as store:
+        found = [_facts(each, store.now) for each in store.keys.all()]
+    if as_json:
+        print_json(found)
+    else:
+        print_table(_COLUMNS, [list(map(_cell, each.values())) for each in found])
+
+
+@command.command("revoke")
+@click.argument("named", metavar="NAME|PREFIX")
+@config_option
+def revoke(named: str, config: Path) -> None:
+    """End the keys with a name, or the one that begins with PREFIX, now."""
+    with _store(config) as store:
+        ended = store.keys.revoke(named, store.now)
+        if not ended:
+            raise UnknownKey(f"no key that is not revoked has the name or beginning '{named}'")
+        store.note("revoke", named)
+    click.echo(f"revoked {', '.join(ended)}")
+
+
+@command.command("rotate")
+@click.argument("name", metavar="NAME")
+@click.option(
+    "--overlap",
+    default="PT1H",
+    show_default=True,
+    metavar="D",
+    help="How long the present key stays valid beside the new one; PT0S ends it now.",
+)
+@config_option
+@json_option
+def rotate(name: str, overlap: str, config: Path, as_json: bool) -> None:
+    """Make a new key with the name, roles, sources and length of life of the present one."""
+    from dataclasses import replace
+
+    from sensorstream.access.keys import digest_of, new_secret, prefix_of
+
+    length = _length(overlap, "--overlap", least=timedelta(0))
+    with _store(config) as store:
+        present = [
+            each
+            for each in store.keys.all()
+            if each.name == name and each.state(store.now) != "revoked"
+        ]
+        if not present:
+            raise UnknownKey(f"no key that is not revoked has the name '{name}'")
+        old, secret = present[-1], new_secret()
+        life = None if old.expires_at is None else old.expires_at - old.created_at
+        new = replace(
+            old,
+            prefix=prefix_of(secret),
+            digest=digest_of(secret),
+            created_at=store.now,
+            expires_at=None if life is None else store.now + life,
+            used_at=None,
+        )
+        store.keys.add(new, replaced_from=_after(store.now, length, "--overlap"))
+        store.note("rotate", name)
+        _show(new, secret, store.now, as_json)
+
+
+@contextmanager
+def _store(config: Path) -> Iterator[_Store]:
+    from sensorstream.history.audit_log import PostgresAuditLog
+    from sensorstream.history.database import engine
+    from sensorstream.history.keys import PostgresKeys
+    from sensorstream.history.opening import open_prepared
+
+    settings = load_settings(config)
+    with ExitStack() as stack:
+        database = engine(open_prepared(settings.history, settings.time.timeline, stack))
+        stack.callback(database.dispose)
+        yield _Store(PostgresKeys(database), PostgresAuditLog(database), SystemClock().now())
+    if not settings.http.keys:
+        click.echo(
+            "the server does not ask for keys: set http.keys = true in its settings", err=True
+        )
+
+
+def _length(text: str, option: str, least: timedelta = timedelta(seconds=1)) -> timedelta:
+    from sensorstream.model.datatypes import parse_duration
+
+    try:
+        length = parse_duration(text)
+    except (TermError, OverflowError):
+        length = None
+    if length is None or length < least:
+        raise click.BadParameter(
+            f"'{text}' is not a length of time: expected e.g. P90D or PT1H", param_hint=option
+        )
+    return length
+
+
+def _after(now: datetime, length: timedelta, option: str) -> datetime:
+    try:
+        return now + length
+    except OverflowError:
+        raise click.BadParameter(
+            "is too far away: expected fewer days", param_hint=option
+        ) from None
+
+
+def _facts(key: Key, now: datetime) -> dict[str, Any]:
+    return {
+        "prefix": key.prefix,
+        "name": key.name,
+        "roles": [each.value for each in key.roles],
+        "sources": None if key.sources is None else list(key.sources),
+        "state": key.state(now),
+        "created_at": key.created_at.isoformat(),
+        "expires_at": key.expires_at and key.expires_at.isoformat(),
+        "used_at": key.used_at and key.used_at.isoformat(),
+    }
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
+    return "" if value is None else str(value)
+
+
+def _show(key: Key, secret: str, now: datetime, as_json: bool) -> None:
+    from sensorstream.cli.console import print_json
+
+    if as_json:
+        print_json({**_facts(key, now), "key": secret})
+        return
+    end = "never" if key.expires_at is None else f"{key.expires_at:%Y-%m-%d %H:%M} UTC"
+    click.echo(f"made {key.prefix}… for {key.name}, which expires {end}; shown only now:", err=True)
+    click.echo(secret)

@@ -1,0 +1,296 @@
+"""Who may do what: the roles of every operation, and the middleware that sees to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, Final
+
+from anyio import CancelScope
+from anyio.to_thread import run_sync
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sensorstream.access.audit import Change
+from sensorstream.access.roles import NOBODY, Identity, Role
+from sensorstream.app.access import Access
+from sensorstream.errors import AccessError, Forbidden, Unauthenticated, Unavailable
+from sensorstream.server.problems import http_problem, problem_of, respond
+
+
+class Trace(Enum):
+    """What the audit log keeps of a request."""
+
+    NONE = "none"
+    QUESTION = "question"
+    """One line of the logger ``sensorstream.audit``."""
+    CHANGE = "change"
+    """The same, and a row of the audit log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Who may use an operation: whoever has one of ``roles``; without roles, everybody."""
+
+    roles: tuple[Role, ...]
+    trace: Trace = Trace.NONE
+
+
+_OPEN: Final = Rule(())
+_INGEST: Final = Rule((Role.INGEST,))
+_READ: Final = Rule((Role.QUERY,))
+_ASK: Final = Rule((Role.QUERY,), Trace.QUESTION)
+_START: Final = Rule((Role.QUERY,), Trace.CHANGE)
+_LOOK: Final = Rule((Role.OPERATOR,))
+_OPERATE: Final = Rule((Role.OPERATOR,), Trace.CHANGE)
+_INSPECT: Final = Rule((Role.ADMIN,))
+_ADMINISTER: Final = Rule((Role.ADMIN,), Trace.CHANGE)
+
+RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
+    {
+        ("GET", "/"): _OPEN,
+        ("GET", "/docs"): _OPEN,
+        ("GET", "/openapi.json"): _OPEN,
+        ("GET", "/assets/{path:path}"): _OPEN,
+        ("GET", "/healthz"): _OPEN,
+        ("GET", "/readyz"): _OPEN,
+        ("GET", "/metrics"): _READ,
+        ("POST", "/messages"): _INGEST,
+        ("POST", "/messages/batch"): _INGEST,
+        ("GET", "/soap"): _OPEN,
+        ("POST", "/soap"): _INGEST,
+        ("GET", "/sparql"): _ASK,
+        ("POST", "/sparql"): _ASK,
+        ("POST", "/sql"): _ASK,
+        ("GET", "/jobs"): _READ,
+        ("POST", "/jobs"): _START,
+        ("GET", "/jobs/{job_id}"): _READ,
+        ("DELETE", "/jobs/{job_id}"): _START,
+        ("GET", "/jobs/{job_id}/result"): _READ,
+        ("GET", "/alerts"): _READ,
+        ("GET", "/alerts/stream"): _READ,
+        ("GET", "/alerts/{id}/messages"): _READ,
+        ("GET", "/window"): _READ,
+        ("GET", "/individuals"): _READ,
+        ("GET", "/individuals/{iri}"): _READ,
+        ("GET", "/latest"): _READ,
+        ("GET", "/rules"): _READ,
+        ("GET", "/quarantine"): _READ,
+        ("GET", "/queries"): _READ,
+        ("POST", "/queries"): _OPERATE,
+        ("GET", "/queries/{name}"): _READ,
+        ("DELETE", "/queries/{name}"): _OPERATE,
+        ("GET", "/queries/{name}/results"): _READ,
+        ("GET", "/queries/{name}/graph"): _READ,
+        # The first request begins a record, which costs something at every instant.
+        ("GET", "/queries/{name}/step"): _LOOK,
+        ("DELETE", "/queries/{name}/step"): _OPERATE,
+        ("GET", "/webhooks"): _LOOK,
+        ("POST", "/webhooks"): _ADMINISTER,
+        ("GET", "/webhooks/{webhook_id}"): _LOOK,
+        ("DELETE", "/webhooks/{webhook_id}"): _ADMINISTER,
+        ("POST", "/webhooks/{webhook_id}/secret"): _ADMINISTER,
+        ("POST", "/webhooks/{webhook_id}/enable"): _OPERATE,
+        ("POST", "/webhooks/{webhook_id}/test"): _OPERATE,
+        ("GET", "/webhooks/{webhook_id}/deliveries"): _LOOK,
+        ("POST", "/webhooks/{webhook_id}/recover"): _OPERATE,
+        ("POST", "/deliveries/{delivery_id}/resend"): _OPERATE,
+        ("GET", "/ontology"): _READ,
+        ("PUT", "/ontology"): _ADMINISTER,
+        ("GET", "/audit"): _INSPECT,
+    }
+)
+"""The rule of each operation; what is not here, nobody can reach where keys are needed."""
+
+
+class Guard:
+    """ASGI middleware: who makes the request is in ``scope["user"]``, an :class:`.Identity`.
+
+    401 without valid credentials, 403 without the role; what has no rule is answered by 404. It
+    must see the paths as the routes see them.
+    """
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+        self._exact: dict[str, dict[str, Rule]] = {}
+        patterns: dict[str, dict[str, Rule]] = {}
+        for (method, path), rule in RULES.items():
+            (patterns if "{" in path else self._exact).setdefault(path, {})[method] = rule
+        self._patterns = [(_pattern(path), rules) for path, rules in patterns.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        rules = self._rules(scope["path"])
+        rule = rules.get("GET" if scope["method"] == "HEAD" else scope["method"])
+        try:
+            user = await self._user(scope, rule)
+        except Unauthenticated as error:
+            self._access.note(self._change(scope, NOBODY, 401))
+            await refusal(error)(scope, receive, send)
+            return
+        except Unavailable as error:
+            await respond(problem_of(error), {"Retry-After": "30"})(scope, receive, send)
+            return
+        trace = Trace.NONE if rule is None else rule.trace
+        app: ASGIApp = self._app
+        if not rules and self._access.needed:
+            app = respond(http_problem(404))
+        elif rule is not None and rule.roles and not user.roles.intersection(rule.roles):
+            has = ", ".join(sorted(user.roles)) or "none"
+            needed = " or ".join(rule.roles)
+            app = refusal(Forbidden(f"this needs the role {needed}; {user} has: {has}"))
+            trace = trace if trace is Trace.CHANGE else Trace.QUESTION
+        answer = _Answer(send, self._access, user, trace, self._change(scope, user))
+        try:
+            await app({**scope, "user": user}, receive, answer)
+        except Exception:
+            if not answer.broken_off:
+                raise
+        finally:
+            await answer.end()
+
+    def _change(self, scope: Scope, user: Identity, status: int = 500) -> Change:
+        """What the audit log keeps; the status is that of an answer that never began."""
+        client = scope.get("client")
+        told = (user.kind, user.name, client[0] if client else "", scope["method"], scope["path"])
+        return Change(self._access.now(), *told, status)
+
+    def _rules(self, path: str) -> Mapping[str, Rule]:
+        """The rules of a path by method; none: there is no such path."""
+        found = self._exact.get(path)
+        if found is not None:
+            return found
+        return next((rules for each, rules in self._patterns if each.fullmatch(path)), {})
+
+    async def _user(self, scope: Scope, rule: Rule | None) -> Identity:
+        try:
+            return await self._access.identify(credentials(scope))
+        except (Unauthenticated, Unavailable):
+            if rule is None or rule.roles:
+                raise
+            return NOBODY
+
+
+class _Answer:
+    """Sends an answer, writes down what is to be kept of it, and breaks off what lasts too long."""
+
+    def __init__(
+        self, send: Send, access: Access, user: Identity, trace: Trace, change: Change
+    ) -> None:
+        self._send = send
+        self._access = access
+        self._user = user
+        self._trace = trace
+        self._change = change
+        self.broken_off = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._change = replace(self._change, status=message["status"])
+        elif not message.get("more_body"):
+            # First the log: a client that has its answer finds the change there.
+            await self.end()
+        elif not self._access.admits(self._user):
+            # The client of an event stream would listen for ever. An OSError is what a response
+            # gets from a connection that is closed.
+            self.broken_off = True
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+            raise OSError("the key is not valid any more")
+        await self._send(message)
+
+    async def end(self) -> None:
+        """Write down what is to be kept; a second call does nothing."""
+        trace, self._trace = self._trace, Trace.NONE
+        if trace is Trace.QUESTION:
+            self._access.note(self._change)
+        elif trace is Trace.CHANGE:
+            with CancelScope(shield=True):
+                await run_sync(self._access.record, self._change)
+
+
+def credentials(scope: Scope) -> str:
+    """What follows ``Bearer`` in a request; "" if it has no header ``Authorization``.
+
+    Raises:
+        Unauthenticated: the header is there twice, or says something else.
+    """
+    found = [value for name, value in scope["headers"] if name == b"authorization"]
+    if not found:
+        return ""
+    header: str = found[0].decode("latin-1")
+    scheme, _, value = header.strip().partition(" ")
+    if len(found) > 1 or scheme.lower() != "bearer" or not value.strip():
+        raise Unauthenticated("expected one header 'Authorization: Bearer <key>'")
+    return value.strip()
+
+
+def refusal(error: AccessError) -> Response:
+    """The answer to who may not do something (RFC 6750, section 3)."""
+    problem = problem_of(error)
+    told = 'Bearer realm="sensorstream"'
+    if isinstance(error, Forbidden):
+        told += ', error="insufficient_scope"'
+    return respond(problem, {"WWW-Authenticate": told})
+
+
+def user_of(request: Request) -> Identity:
+    """Who makes a request."""
+    user = request.scope["user"]
+    assert isinstance(user, Identity)
+    return user
+
+
+def check_source(request: Request, source: str) -> None:
+    """Whether messages may come from this source.
+
+    Raises:
+        Forbidden: the key is limited to other sources.
+    """
+    user = user_of(request)
+    if user.sources is not None and source not in user.sources:
+        raise Forbidden(
+            f"{user} may send as {', '.join(sorted(user.sources))}, not as '{source}': name the "
+            "source in the request (?source=…)"
+        )
+
+
+def security_of(document: dict[str, Any], issuer: str) -> None:
+    """Write into an OpenAPI document how to show who one is, and the roles of each operation."""
+    schemes: dict[str, Any] = {
+        "key": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A key of `sensorstream keys create`; needed where `http.keys` is true.",
+        }
+    }
+    if issuer:
+        schemes["token"] = {
+            "type": "openIdConnect",
+            "openIdConnectUrl": f"{issuer}/.well-known/openid-configuration",
+        }
+    document["components"]["securitySchemes"] = schemes
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            rule = RULES[method.upper(), path]
+            operation["security"] = [
+                {scheme: [role.value]} for role in rule.roles for scheme in schemes
+            ]
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    """What a path of a route matches: a parameter is one part of it, or the rest."""
+    parts = re.split(r"(\{[^}]*\})", path)
+    return re.compile(
+        "".join(
+            (".*" if each.endswith(":path}") else "[^/]+") if each[:1] == "{" else re.escape(each)
+            for each in parts
+        ),
+        re.DOTALL,
+    )

@@ -1,0 +1,166 @@
+"""The commands that make keys, and a server that needs them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import Result
+
+from sensorstream.demo.server_process import ServerProcess
+
+Run = Callable[..., Result]
+
+
+@dataclass(frozen=True)
+class Keyed:
+    config: Path
+    url: str
+    first: str
+    """A key that was made before the server ran."""
+
+
+@pytest.fixture(scope="module")
+def keyed(run: Run, new_workspace: Callable[[], Path]) -> Iterator[Keyed]:
+    config = new_workspace()
+    config.write_text(config.read_text().replace("[http]\n", "[http]\nkeys = true\n"))
+    made = run("keys", "create", "-c", config, "--name", "first", "--role", "admin")
+    assert made.exit_code == 0, made.output
+    with ServerProcess(config) as process:
+        yield Keyed(config, process.url(), made.stdout.strip())
+
+
+def status(keyed: Keyed, key: str, path: str = "/window") -> int:
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx.get(f"{keyed.url}{path}", headers=headers, trust_env=False).status_code
+
+
+def create(run: Run, keyed: Keyed, name: str, *more: str) -> str:
+    made = run("keys", "create", "-c", keyed.config, "--name", name, *more)
+    assert made.exit_code == 0, made.output
+    return made.stdout.strip()
+
+
+def test_the_first_key_is_made_before_the_server_runs(keyed: Keyed) -> None:
+    assert keyed.first.startswith("ssk_")
+    assert status(keyed, keyed.first) == 200
+    assert status(keyed, "ssk_nonsense") == 401
+
+
+def test_a_running_server_heeds_new_revoked_and_replaced_keys(
+    run: Run, keyed: Keyed, eventually: Callable[[Callable[[], object]], None]
+) -> None:
+    key = create(run, keyed, "reader", "--role", "query")
+    eventually(lambda: status(keyed, key) == 200)
+    assert status(keyed, key, "/webhooks") == 403
+
+    rotated = run("keys", "rotate", "reader", "-c", keyed.config)
+    new = rotated.stdout.strip()
+    eventually(lambda: status(keyed, new) == 200)
+    assert status(keyed, key) == 200
+    last = json.loads(
+        run("keys", "rotate", "reader", "-c", keyed.config, "--overlap", "PT0S", "--json").stdout
+    )
+    eventually(lambda: status(keyed, new) == 401)
+    assert status(keyed, key) == 401
+    assert status(keyed, last["key"]) == 200
+
+    gone = run("keys", "revoke", last["prefix"], "-c", keyed.config)
+    assert gone.stdout == f"revoked {last['prefix']}\n"
+    eventually(lambda: status(keyed, last["key"]) == 401)
+    again = run("keys", "revoke", last["prefix"], "-c", keyed.config)
+    assert again.exit_code == 1
+    assert "error[unknown-key]" in again.stderr
+
+
+def test_keys_are_listed_without_their_secrets(run: Run, keyed: Keyed) -> None:
+    key = create(
+        run,
+        keyed,
+        "camera",
+        "--role",
+        "ingest",
+        "--source",
+        "c1",
+        "--source",
+        "c2",
+        "--expires",
+        "never",
+    )
+    listed = run("keys", "list", "-c", keyed.config)
+    assert key[:12] in listed.stdout
+    assert key[12:] not in listed.stdout
+    told = json.loads(run("keys", "list", "-c", keyed.config, "--json").stdout)
+    camera = next(each for each in told if each["name"] == "camera")
+    assert (camera["roles"], camera["sources"]) == (["ingest"], ["c1", "c2"])
+    assert (camera["state"], camera["expires_at"], camera["used_at"]) == ("active", None, None)
+    first = next(each for each in told if each["name"] == "first")
+    assert first["expires_at"] > first["created_at"]
+
+
+def test_what_makes_no_key_is_refused(run: Run, keyed: Keyed) -> None:
+    def refused(*options: str) -> str:
+        found = run("keys", "create", "-c", keyed.config, *options)
+        assert found.exit_code == 2, found.output
+        return found.stderr
+
+    assert "there is a key 'first'" in refused("--name", "first", "--role", "query")
+    assert "only --role ingest" in refused("--name", "x", "--role", "query", "--source", "c")
+    assert "printable" in refused("--name", "a\nb", "--role", "query")
+    for never in ("tomorrow", "-P1D", "PT0S", "P999999999999D", "P3650000D"):
+        assert "--expires" in refused("--name", "x", "--role", "query", "--expires", never)
+    assert "chief" in refused("--name", "x", "--role", "chief")
+    gone = run("keys", "rotate", "nobody", "-c", keyed.config)
+    assert "error[unknown-key]: no key that is not revoked has the name 'nobody'" in gone.stderr
+
+
+def test_the_making_of_keys_is_in_the_audit_log(run: Run, keyed: Keyed) -> None:
+    create(run, keyed, "noted", "--role", "query")
+    headers = {"Authorization": f"Bearer {keyed.first}"}
+    answer = httpx.get(f"{keyed.url}/audit?limit=1", headers=headers, trust_env=False)
+    newest = answer.json()["changes"][0]
+    assert (newest["kind"], newest["method"], newest["path"]) == (
+        "command",
+        "command",
+        "keys create noted",
+    )
+
+
+def test_the_commands_show_a_key(
+    run: Run, keyed: Keyed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = run("window", "--url", keyed.url)
+    assert refused.exit_code == 1
+    assert "error[unauthenticated]: no key was shown" in refused.stderr
+    monkeypatch.setenv("SENSORSTREAM_KEY", keyed.first)
+    assert run("window", "--url", keyed.url).exit_code == 0
+    # The file wins over the variable.
+    monkeypatch.setenv("SENSORSTREAM_KEY", "ssk_wrong")
+    file = tmp_path / "key"
+    file.write_text(f"{keyed.first}\n")
+    assert run("window", "--url", keyed.url, "--key-file", file).exit_code == 0
+    file.write_text("two\nlines")
+    assert (
+        "error[settings]: the key is not one line"
+        in run("window", "--url", keyed.url, "--key-file", file).stderr
+    )
+    file.write_text("")
+    assert "is empty" in run("window", "--url", keyed.url, "--key-file", file).stderr
+    assert run("window", "--url", keyed.url, "--key-file", tmp_path / "none").exit_code == 1
+
+
+def test_nobody_reads_the_keys_by_sql(keyed: Keyed) -> None:
+    headers = {"Authorization": f"Bearer {keyed.first}"}
+    for table in ("store.keys", "store.audit"):
+        answer = httpx.post(
+            f"{keyed.url}/sql",
+            json={"query": f"select * from {table}"},
+            headers=headers,
+            trust_env=False,
+        )
+        assert answer.status_code == 400
+        assert "permission denied" in answer.text

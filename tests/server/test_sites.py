@@ -1,0 +1,150 @@
+"""What a page of another web site may not do through the browser of somebody near the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.errors import SettingsError
+from sensorstream.server.sites import KnownSites, check_origins
+from sensorstream.settings import ServerSettings
+
+MAP = "https://map.example.org"
+EVIL = "https://evil.example"
+
+
+@pytest.fixture(scope="module")
+def known(
+    listen: Callable[[Application], Iterator[str]], in_memory: Callable[[], Application]
+) -> Iterator[httpx.Client]:
+    """A server with a name, which lets the pages of one site in."""
+    application = in_memory()
+    told = ServerSettings(names=("plant.example.org",), origins=(MAP,))
+    application.settings = replace(application.settings, server=told)
+    for url in listen(application):
+        with httpx.Client(base_url=url) as client:
+            yield client
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:8080", "a.localhost", "127.0.0.1:1", "127.1.2.3", "[::1]:80"]
+)
+def test_a_server_on_this_machine_answers_to_the_names_of_the_machine(
+    client: httpx.Client, host: str
+) -> None:
+    assert client.get("/rules", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:8080",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "evil.example@localhost",
+        "192.168.1.5",
+        "0.0.0.0",
+        "[::2]",
+        "[",
+        "",
+        "localhost/evil",
+        "xn--localhost-",
+    ],
+)
+def test_it_does_not_answer_to_a_name_that_a_site_gives_it(client: httpx.Client, host: str) -> None:
+    for path in ("/rules", "/", "/healthz"):
+        answer = client.get(path, headers={"host": host})
+        assert answer.status_code == 421, path
+        assert answer.json()["type"] == "urn:sensorstream:error:misdirected-request"
+
+
+def test_a_name_of_the_settings_is_its_own(known: httpx.Client) -> None:
+    for host, status in (
+        ("plant.example.org:8080", 200),
+        ("plant.example.org.", 200),
+        ("localhost", 200),
+        ("example.org", 421),
+    ):
+        assert known.get("/rules", headers={"host": host}).status_code == status
+
+
+def test_a_server_on_a_network_has_all_names_unless_it_is_told_its_own() -> None:
+    async def answers(*_: object) -> None:
+        """Whatever is asked."""
+
+    for names, host, refused in ((), b"any.example", False), (("a.org",), b"b.org", True):
+        sites = KnownSites(answers, "0.0.0.0", names, ())
+        scope = {"headers": [(b"host", host)], "http_version": "1.1", "method": "POST"}
+        assert (sites._problem(scope) is not None) == refused
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type", "body"),
+    [
+        ("/queries", "text/plain", "SELECT"),
+        ("/queries", "application/sparql-query", "SELECT"),
+        ("/messages", "application/xml", "<A/>"),
+        ("/messages/batch", "text/plain", '["<A/>"]'),
+        ("/sparql", "application/x-www-form-urlencoded", "query=ASK{}"),
+        ("/sql", "text/plain", '{"query": "select 1"}'),
+        ("/webhooks", "text/plain", '{"url": "https://evil.example"}'),
+        ("/webhooks", "application/json", '{"url": "https://evil.example"}'),
+        ("/soap", "text/xml", "<A/>"),
+    ],
+)
+@pytest.mark.parametrize("origin", [EVIL, "null", "http://localhost:1", "file://", ""])
+def test_a_page_of_another_site_can_change_nothing(
+    known: httpx.Client, path: str, content_type: str, body: str, origin: str
+) -> None:
+    headers = {"content-type": content_type, "origin": origin}
+    answer = known.post(path, content=body, headers=headers)
+    assert answer.status_code == 403
+    assert answer.json()["type"] == "urn:sensorstream:error:forbidden"
+    assert not [each for each in answer.headers if each.startswith("access-control")]
+
+
+def test_other_methods_are_changes_too(known: httpx.Client) -> None:
+    for method in ("PUT", "DELETE", "PATCH", "OPTIONS"):
+        answer = known.request(method, "/ontology", headers={"origin": EVIL})
+        assert answer.status_code == 403
+
+
+def test_a_page_of_another_site_may_read_but_sees_no_answer(known: httpx.Client) -> None:
+    answer = known.get("/rules", headers={"origin": EVIL})
+    assert answer.status_code == 200
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_the_pages_of_the_server_itself_may_do_all(known: httpx.Client) -> None:
+    headers = {"origin": "http://localhost:8080", "host": "localhost:8080"}
+    query = known.post("/sparql", data={"query": "ASK {}"}, headers=headers)
+    assert query.status_code == 200
+
+
+def test_the_pages_of_a_site_of_the_settings_may_do_all(known: httpx.Client) -> None:
+    asked = {"origin": MAP, "access-control-request-method": "POST"}
+    answer = known.options("/sparql", headers=asked)
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == MAP
+    answer = known.post("/sparql", data={"query": "ASK {}"}, headers={"origin": MAP})
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == MAP
+
+
+def test_json_that_a_form_sends_as_text_is_not_read(client: httpx.Client) -> None:
+    for path in ("/sql", "/webhooks", "/jobs", "/messages/batch"):
+        answer = client.post(path, content="{}", headers={"content-type": "text/plain"})
+        assert answer.status_code == 415, path
+
+
+@pytest.mark.parametrize(
+    "origin", ["*", "https://*.example.org", "map.example.org", "https://a.org/", "https://A.org"]
+)
+def test_what_is_no_origin_is_refused_in_the_settings(origin: str) -> None:
+    with pytest.raises(SettingsError, match=r"server\.origins"):
+        check_origins([origin])
