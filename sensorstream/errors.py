@@ -36,6 +36,8 @@
     │   └── DamagedCheckpoint    a state that was kept and cannot be read
     ├── ArchiveError             a file of the archive, or what is to become one
     ├── InternalFault            a fault of SensorStream itself; the message is kept
+    ├── Overrun                  it was stopped: it took more than its limit
+    ├── Busy                     too many of the same wait already: try again later
     ├── Unavailable              the system is stopping, overloaded or broken: try again later
     ├── WebhookError             a webhook that cannot be registered
     │   └── UnknownWebhook       a webhook that does not exist
@@ -358,6 +360,18 @@ class InternalFault(SensorStreamError):
     """A defect of SensorStream stopped this message; it is kept, the knowledge base unchanged."""
 
     code = "internal"
+
+
+class Overrun(SensorStreamError):
+    """It was stopped because it took more than its limit; the message names the setting."""
+
+    code = "overrun"
+
+
+class Busy(SensorStreamError):
+    """Too many of the same wait already; try again later."""
+
+    code = "busy"
 
 
 class Unavailable(SensorStreamError):

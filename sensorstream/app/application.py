@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from secrets import token_hex
 from types import TracebackType
-from typing import Final
+from typing import IO, Final
 
 from prometheus_client import CollectorRegistry
 
@@ -33,6 +33,7 @@ from sensorstream.app.progress import Progress, silent
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.running import Running
 from sensorstream.app.standing import present
 from sensorstream.app.stream_time import StreamTime
 from sensorstream.app.window_view import WindowView, view_window
@@ -44,6 +45,8 @@ from sensorstream.app.wiring import (
     runner_of,
     version_of,
 )
+from sensorstream.cache.cache import Cache
+from sensorstream.cache.protocol import Answered, CacheLimits, CacheQuestion
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
@@ -54,6 +57,7 @@ from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.live import Present
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.run import Limits, answered, plan_of
+from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.opening import open_history
@@ -67,7 +71,6 @@ from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery, checked_name
 from sensorstream.journal.takeover import PutOntology
-from sensorstream.kb.snapshot import Results
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.reasoning.ontology import parse_ontology
@@ -147,7 +150,6 @@ class Application:
         machine = build_machine(deployment, clock.counter)
         stack.callback(machine.engine.close)
         self._engine = machine.engine
-        self._snapshot = machine.snapshot
         exchange = self._exchange = Exchange(machine.engine, machine.mapper, deployment, put)
         log = ReportLog()
         target = Target(machine.engine, machine.mapper, exchange)
@@ -196,6 +198,14 @@ class Application:
             reopen=self._open_store,
             elsewhere=None if time is None else time.due,
         )
+        limits = settings.limits
+        self.cache = Cache(
+            machine.engine.kb,
+            self._pipeline.lock,
+            CacheLimits(limits.question_seconds, limits.question_memory, limits.question_rows),
+        )
+        stack.callback(self.cache.close)
+        self.running = Running(clock)
         self._sources = set(settings.sources)
         self.queries = Queries(
             machine.engine,
@@ -206,7 +216,7 @@ class Application:
             self._check_here,
         )
         self._individuals = Individuals(
-            machine.engine, self._pipeline.settled, database, settings.history.statement_timeout
+            machine.engine, self._pipeline.settled, database, settings.limits.question_seconds
         )
         self.jobs = Jobs(
             JobFolder(settings.history.folder / "jobs"),
@@ -215,7 +225,7 @@ class Application:
                     Place(self.url, settings.archive.folder),
                     deployment.timeline,
                     settings.spark.master,
-                    settings.history.statement_timeout,
+                    settings.limits.question_seconds,
                 )
             ),
             lambda: self.deployment.ontology.schema,
@@ -318,21 +328,18 @@ class Application:
         """Tell further parts in :meth:`ready`."""
         self._probes.append(probe)
 
-    def query(
-        self, text: str, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()
-    ) -> Results:
-        """One-shot SPARQL over the cache: the union of its graphs, unless graphs are named.
+    def query(self, question: CacheQuestion, out: IO[bytes], stop: Stop) -> Answered:
+        """One-shot SPARQL over the cache; see :meth:`.Cache.ask`.
 
         Raises:
-            QueryError: the text is not a valid query, or cannot be answered.
             RunsOnSpark: the engines are not here.
         """
         self._check_here("the cache")
-        with self._pipeline.lock:
-            self._snapshot.sync()
-        return self._snapshot.read(text, default_graphs=default_graphs, named_graphs=named_graphs)
+        return self.cache.ask(question, out, stop)
 
-    def ask(self, question: Question, *, live: bool) -> AbstractContextManager[Answer]:
+    def ask(
+        self, question: Question, *, live: bool, stop: Stop | None = None
+    ) -> AbstractContextManager[Answer]:
         """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`.
 
         Raises:
@@ -340,10 +347,10 @@ class Application:
         """
         if live:
             self._check_here("what holds now", "ask on=history")
-        return answered(self.url, question, self._limits, self._present if live else None)
+        return answered(self.url, question, self._limits, self._present if live else None, stop)
 
     @contextmanager
-    def ask_archive(self, question: Question) -> Iterator[Answer]:
+    def ask_archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
         """SPARQL over the archive; see :func:`.archive_answered`.
 
         Raises:
@@ -353,8 +360,10 @@ class Application:
         told = self._archive()
         from sensorstream.archive.sparql.asking import Archive, archive_answered
 
-        archive = Archive(self.url, told.folder, self.timeline, told.memory)
-        with archive_answered(archive, question, self._limits) as answer:
+        archive = Archive(
+            self.url, told.folder, self.timeline, self.settings.limits.question_memory
+        )
+        with archive_answered(archive, question, self._limits, stop) as answer:
             yield answer
 
     def _archive(self) -> ArchiveSettings:
@@ -380,8 +389,8 @@ class Application:
 
     @property
     def _limits(self) -> Limits:
-        history = self.settings.history
-        return Limits(history.statement_timeout, history.row_limit)
+        limits = self.settings.limits
+        return Limits(limits.question_seconds, limits.question_rows)
 
     def _present(self, fix: Callable[[], None]) -> Present:
         """What holds now, and the database's snapshot of the same instant."""
@@ -450,16 +459,16 @@ class Application:
         self._install_views()
         return outcome.message.id
 
-    def sql(self, text: str) -> SqlResult:
+    def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
         """One read-only SQL statement over history.
 
         Raises:
             QueryError: the text cannot be run.
         """
-        with self.sql_stream(text) as stream:
-            return stream.result(self.settings.history.row_limit)
+        with self.sql_stream(text, stop) as stream:
+            return stream.result(self.settings.limits.question_rows)
 
-    def sql_stream(self, text: str) -> AbstractContextManager[SqlStream]:
+    def sql_stream(self, text: str, stop: Stop | None = None) -> AbstractContextManager[SqlStream]:
         """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`.
 
         If it names the schema ``live``, that shows the window, at the instant of the history.
@@ -471,9 +480,9 @@ class Application:
         if names_live(text):
             self._check_here("live")
             live = self._present
-        return open_sql(self.url, text, timeout=self.settings.history.statement_timeout, live=live)
+        return open_sql(self.url, text, timeout=self._limits.timeout, live=live, stop=stop)
 
-    def sql_archive(self, text: str) -> SqlResult:
+    def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
         """One SQL statement over the archive; see :func:`.run_archive_sql`.
 
         Raises:
@@ -489,9 +498,10 @@ class Application:
             text,
             schema=self.deployment.ontology.schema,
             timeline=self.timeline,
-            memory=told.memory,
+            memory=self.settings.limits.question_memory,
             timeout=self._limits.timeout,
             row_limit=self._limits.rows,
+            stop=stop,
         )
 
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:

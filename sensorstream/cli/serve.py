@@ -96,13 +96,14 @@ def _run(application: Application, listener: socket.socket, host: str) -> None:
     from sensorstream.server.main import create_app
 
     class Server(uvicorn.Server):
-        """Prints the address when it is ready, and closes event streams when it stops."""
+        """Prints the address when it is ready; ends questions and event streams when it stops."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             click.echo(f"listening on {base_url(host, listener.getsockname()[1])}")
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            application.running.close()
             application.alert_feed.close()
             application.queries.feed.close()
             await super().shutdown(sockets)

@@ -13,6 +13,7 @@ from fastapi.staticfiles import StaticFiles
 from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
 from sensorstream.server.limits import BodyLimit
+from sensorstream.server.questions import Questions
 from sensorstream.server.rest import (
     alerts,
     health,
@@ -80,11 +81,13 @@ def create_app(application: Application) -> FastAPI:
         },
     )
     app.add_middleware(queries.EncodedNames)
+    questions = Questions(application)
+    application.watch(questions.parts)
     for router in (
         messages.router(application, max_message_bytes),
         soap.router(application, max_message_bytes),
-        sparql.router(application),
-        sql.router(application),
+        sparql.router(application, questions),
+        sql.router(application, questions),
         jobs.router(application),
         alerts.router(application),
         webhooks.router(application),

@@ -49,6 +49,8 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.ReasonerError: (503, "The reasoner failed"),
     errors.HistoryError: (503, "The persistent knowledge base failed"),
     errors.ArchiveError: (503, "The archive failed"),
+    errors.Overrun: (422, "It took more than its limit"),
+    errors.Busy: (503, "Too many wait already"),
     errors.Unavailable: (503, "Not now"),
     errors.InternalFault: (500, "A fault of the server"),
     errors.NotIncremental: (422, "The query cannot run continuously"),
