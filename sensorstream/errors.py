@@ -66,11 +66,12 @@
 the fault code in SOAP and the line a command prints; docs/errors.md lists all codes.
 A class without a ``code`` of its own has that of its parent.
 
-Four kinds of exception are not in the tree, because they are not errors for a user to read:
+Five kinds of exception are not in the tree, because they are not errors for a user to read:
 ``mapping.terms.SkipIndividual`` (a rule leaves an individual out),
 ``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
-``server.soap.envelope.Fault`` (carries a problem to the SOAP endpoint), and the exceptions of
-``click`` in the command line.
+``server.soap.envelope.Fault`` (carries a problem to the SOAP endpoint),
+``server.protocol._Refused`` (ends the parsing of a request), and the exceptions of ``click`` in the
+command line.
 """
 
 from __future__ import annotations

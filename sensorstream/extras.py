@@ -16,6 +16,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "archive": ("duckdb", "pyarrow"),
         "mqtt": ("aiomqtt", "paho"),
         "kafka": ("aiokafka",),
+        "oidc": ("cryptography", "jwt"),
         "editor": ("lsprotocol", "pygls"),
     }
 )

@@ -268,6 +268,12 @@ class LimitSettings:
     # Questions.
 
     # The engine.
+    query_rows: int = _setting(
+        2_000_000, "Rows an operator of a continuous query may visit in one instant."
+    )
+    query_seconds: float = _setting(
+        5.0, "Seconds an operator of a continuous query may take in one instant."
+    )
 
     # The journal.
     entry_seconds: float = _setting(

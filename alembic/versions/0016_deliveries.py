@@ -1,14 +1,14 @@
 """Webhooks that are disabled, change their secret or their format; the log of deliveries
 
 Revision: 0016
-After: 0019
+After: 0015
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = '0016'
-down_revision = '0019'
+down_revision = "0015"
 branch_labels = None
 depends_on = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal
@@ -45,8 +46,9 @@ def all_of(roles: Iterable[Role]) -> frozenset[Role]:
 class Identity:
     """Who makes a request; ``roles`` holds the included ones too.
 
-    ``kind`` says what ``name`` is: the name of a key, or the subject of a token. ``key`` is the
-    visible beginning of the key. ``sources`` are those that its messages may come from; None: any.
+    ``kind`` says what ``name`` is: the name of a key, or the subject of a token. ``sources`` are
+    those that its messages may come from; None: any. ``key`` is the visible beginning of a key,
+    ``until`` the time when a token expires.
     """
 
     kind: Literal["anonymous", "key", "token", "command"]
@@ -54,6 +56,7 @@ class Identity:
     roles: frozenset[Role] = frozenset()
     sources: frozenset[str] | None = None
     key: str = ""
+    until: datetime | None = None
 
     def __str__(self) -> str:
         return self.name if self.kind == "anonymous" else f"{self.kind} {self.name}"

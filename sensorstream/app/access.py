@@ -8,17 +8,24 @@ from datetime import datetime, timedelta
 from threading import Event, Thread
 from typing import Final, Protocol
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+
 from sensorstream.access.audit import Change
 from sensorstream.access.keys import MARK, Key, KeyRing
 from sensorstream.access.roles import ANYBODY, Identity
+from sensorstream.access.tokens import Tokens, Trust, admits
 from sensorstream.clock import Clock
-from sensorstream.errors import HistoryError, Unauthenticated
+from sensorstream.errors import HistoryError, SettingsError, Unauthenticated
+from sensorstream.settings import HttpSettings
 
 AUDIT: Final = logging.getLogger("sensorstream.audit")
 """One line for each change and each question."""
 _LOG: Final = logging.getLogger(__name__)
 _REFRESH: Final = 2.0
 """Seconds after which a new key works at the latest, and a revoked one does not any more."""
+_VERIFYING: Final = 4
+"""Tokens that are verified at once."""
 _NOTE_USE: Final = timedelta(minutes=1)
 _SHORTEN: Final = timedelta(hours=1)
 
@@ -56,13 +63,19 @@ class Access:
         *,
         needed: bool,
         audit_days: int,
+        tokens: Tokens | None = None,
     ) -> None:
-        """``needed``: whether who shows no key may do nothing; otherwise anybody may do all."""
+        """``needed``: whether who shows no key may do nothing; otherwise anybody may do all.
+
+        ``tokens`` are accepted beside keys.
+        """
         self.needed = needed
         self._keys = keys
         self._changes = log
         self._clock = clock
         self._audit_days = audit_days
+        self._tokens = tokens
+        self._verifying = CapacityLimiter(_VERIFYING)
         self._ring = KeyRing()
         self._used: dict[str, datetime] = {}
         self._noted = self._shortened = clock.now()
@@ -96,28 +109,36 @@ class Access:
         if self.needed:
             self._ring = KeyRing(self._keys.all())
 
-    def identify(self, credentials: str) -> Identity:
+    async def identify(self, credentials: str) -> Identity:
         """Who shows these credentials: the text after ``Bearer``, or "" if there is none.
 
         Raises:
             Unauthenticated: they are not valid, or there are none and some are needed.
+            Unavailable: the provider of tokens does not answer.
         """
         if not self.needed:
             return ANYBODY
         if not credentials:
             raise Unauthenticated("no key was shown: expected 'Authorization: Bearer <key>'")
-        if not credentials.startswith(MARK):
+        if credentials.startswith(MARK):
+            now = self._clock.now()
+            identity = self._ring.identify(credentials, now)
+            self._used[identity.key] = now
+            return identity
+        tokens = self._tokens
+        if tokens is None:
             raise Unauthenticated(f"not a key: a key begins with {MARK}")
-        now = self._clock.now()
-        identity = self._ring.identify(credentials, now)
-        self._used[identity.key] = now
-        return identity
+        known = tokens.known(credentials)
+        if known is not None:
+            return known
+        # In a thread: it computes for a while, and may ask the provider.
+        return await run_sync(tokens.identify, credentials, limiter=self._verifying)
 
     def admits(self, identity: Identity) -> bool:
         """Whether what was shown at the beginning of a long answer is still valid."""
-        if identity.kind != "key":
-            return True
-        return self._ring.admits(identity, self._clock.now())
+        if identity.kind == "key":
+            return self._ring.admits(identity, self._clock.now())
+        return identity.kind != "token" or admits(identity, self._clock.now())
 
     def now(self) -> datetime:
         """The present moment."""
@@ -162,6 +183,21 @@ class Access:
         if now - self._shortened >= _SHORTEN:
             self._shortened = now
             self._changes.forget(now - timedelta(days=self._audit_days))
+
+
+def tokens_of(settings: HttpSettings, clock: Clock) -> Tokens | None:
+    """The tokens that are accepted beside keys; None: none.
+
+    Raises:
+        SettingsError: the settings do not fit.
+        MissingExtra: the extra for tokens is not installed.
+    """
+    if not settings.issuer:
+        return None
+    if not settings.keys:
+        raise SettingsError("http.issuer is set, but nobody needs a token: set http.keys = true")
+    trust = Trust.of(settings.issuer, settings.audience, settings.roles_claim, settings.roles)
+    return Tokens(trust, clock)
 
 
 def told(change: Change) -> str:

@@ -18,7 +18,7 @@ from sensorstream.alerts.outputs import receiver_of, senders_of
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.analysis import Known
-from sensorstream.app.access import Access
+from sensorstream.app.access import Access, tokens_of
 from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.in_work import InWork
@@ -186,6 +186,7 @@ class Application:
             clock,
             needed=settings.http.keys,
             audit_days=settings.limits.audit_days,
+            tokens=tokens_of(settings.http, clock),
         )
         self.access.start()
         stack.callback(self.access.stop)

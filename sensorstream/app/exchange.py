@@ -106,7 +106,8 @@ class Exchange:
         raises what speaks against the new schema, before anything is journalled.
 
         Raises:
-            OntologyError: it cannot be read, contradicts itself, or cannot be used by the reasoner.
+            OntologyError: it cannot be read, has no class and no property, contradicts itself, or
+                cannot be used by the reasoner.
             OntologyConflict: the window contradicts it, or another change is in progress.
             LanguageError: a mapping or semantic rule does not fit it.
             SettingsError: it does not declare a name in the settings, such as the class of a
@@ -118,7 +119,13 @@ class Exchange:
         try:
             successor = self.with_ontology(content, media_type)
             try:
-                check(successor.deployment.ontology.schema)
+                schema = successor.deployment.ontology.schema
+                if not schema.classes | schema.object_properties | schema.datatype_properties:
+                    raise OntologyError(
+                        "it has no class and no property, so nothing could be said of the messages "
+                        "any more: expected an ontology with owl:Class or a kind of rdf:Property"
+                    )
+                check(schema)
                 successor.aside.follow(self._window(pipeline))
                 return pipeline.change(
                     PutOntology(content, media_type, successor=successor)

@@ -36,6 +36,7 @@ from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import new_record
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
 from sensorstream.journal.tick import Tick
 from sensorstream.model.timeline import Instant
@@ -133,6 +134,8 @@ class Pipeline:
         self._readers: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         # An entry that needs its own group, found while a group was collected: it is next.
         self._next: _Waiting | None = None
+        # Queries that the group at work has stopped; the journal is told of it after the group.
+        self._stops: list[QueryStopped] = []
         self._gate = Condition()
         # Seconds that a message of a group took, lately.
         self._pace = 0.0
@@ -350,6 +353,7 @@ class Pipeline:
                     # A fault leaves it there: the next start then knows what was in work.
                     self._in_work.begin(record)
                     outcomes.append(waiting.entry.apply(self._target, record, _NONE))
+                    self._stops += stops_of(self._target, record.seq)
             self._in_work.end()
             self._commit(records, outcomes)
         except BaseException as error:
@@ -365,6 +369,9 @@ class Pipeline:
             else:
                 waiting.future.set_exception(outcome.rejection)
         self._settle_down(outcomes)
+        if self._stops:
+            stops, self._stops = self._stops, []
+            self._work([_Waiting(each) for each in stops])
 
     def _leave(self, records: Sequence[Record], group: Sequence[_Waiting]) -> None:
         """Answer for entries that another process applies."""

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice, pairwise
 from typing import Final
 
 from sensorstream.app.in_work import InWork
@@ -16,10 +16,11 @@ from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import DamagedCheckpoint, HistoryError
 from sensorstream.journal.effects import effects_of, reports_of
-from sensorstream.journal.entry import Target
+from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import new_record, replay
 from sensorstream.journal.notice import ReportDamage
 from sensorstream.journal.records import Record
+from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
 
 _LOG = logging.getLogger(__name__)
@@ -114,9 +115,19 @@ def recover(
     # Alerts of what is stored already are thrown away: these are new, and wait until then.
     lost, engine.queries.lost = engine.queries.lost, []
     replayed, last, passed = 0, start.seq, False
-    for group in _groups(store.replay(start.seq)):
+    stopped: dict[int, list[QueryStopped]] = {}
+    stops: list[QueryStopped] = []
+    for group, following in pairwise(chain(_groups(store.replay(start.seq)), [[]])):
         fresh: list[tuple[Record, Outcome]] = []
+        for each in (*group, *following):
+            if each.kind == QueryStopped.kind:
+                entry = QueryStopped.decode(each.message.content, each.message.source)
+                stopped.setdefault(entry.at, []).append(entry)
         for record in group:
+            for entry in stopped.pop(record.seq, ()):
+                engine.queries.stop(entry.name, entry.registered, entry.reason)
+            # What was accepted then is accepted now, however long it takes here.
+            engine.queries.lift_limits(record.seq <= watermark)
             if record.seq <= watermark and record.status is Status.REJECTED:
                 refused.add(record.message.id)
             if record.seq <= watermark and record.degraded:
@@ -135,19 +146,25 @@ def recover(
                 lost, engine.queries.lost = [*lost, *engine.queries.lost], []
             else:
                 fresh.append((record, outcome))
+                stops += stops_of(target, record.seq)
         in_work.end()
         if fresh:
             store.commit(effects_of([r for r, _ in fresh], [o for _, o in fresh]))
         progress(replayed)
+    engine.queries.lift_limits(False)
     engine.queries.lost = [*lost, *engine.queries.lost]
     if engine.held:
         # One that is skipped may still wait for its turn.
         engine.refuse(refused)
     if passed:
         _expel_departed(target, store, last)
-    if start.damaged:
+    news: list[Entry] = [*stops, *([_damage(start)] if start.damaged else [])]
+    for own in news:
         last += 1
-        _tell_damage(target, store, start, last, now)
+        _tell(own, target, store, last, now)
+    if start.damaged:
+        # Otherwise they count among the checkpoints to keep.
+        store.drop_checkpoints([seq for seq, _ in start.damaged])
     if replayed or start.damaged:
         # Otherwise a server that crashes repeatedly has more to process at each start.
         store.save_checkpoint(last, dump(engine.state()))
@@ -166,15 +183,17 @@ def _expel_departed(target: Target, store: Store, seq: int) -> None:
     store.save_checkpoint(seq, dump(engine.state()))
 
 
-def _tell_damage(target: Target, store: Store, start: Start, seq: int, now: datetime) -> None:
+def _damage(start: Start) -> ReportDamage:
     told = "; ".join(f"the one at entry {each}: {why}" for each, why in start.damaged)
     since = f"the one at entry {start.seq}" if start.seq else "the beginning of the journal"
-    entry = ReportDamage(f"checkpoints could not be read, {since} was used instead: {told}")
+    return ReportDamage(f"checkpoints could not be read, {since} was used instead: {told}")
+
+
+def _tell(entry: Entry, target: Target, store: Store, seq: int, now: datetime) -> None:
+    """Write an entry of the recovery itself to the journal, and apply it."""
     record = new_record(entry, seq, now, store.timeline)
     store.append([record])
     store.commit(effects_of([record], [entry.apply(target, record, ())]))
-    # Otherwise they count among the checkpoints to keep.
-    store.drop_checkpoints([each for each, _ in start.damaged])
 
 
 def _groups(records: Iterable[Record]) -> Iterator[list[Record]]:

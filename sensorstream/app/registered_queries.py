@@ -14,14 +14,14 @@ from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.report_log import ReportLog
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.live_queries import QueryReport, Stopped
 from sensorstream.errors import Position, UnknownQuery
 from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Ask, Construct
-from sensorstream.sparql.parser import read_query
+from sensorstream.sparql.parser import parse_query, read_query
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.operator_graph import graph_data
 
@@ -47,6 +47,8 @@ class QueryView:
     last_report: Instant | None
     next_report: Instant | None
     """When it reports next if no message arrives; None if that is not known."""
+    stopped: str = ""
+    """Why it was stopped; "" while it runs."""
     notes: tuple[Note, ...] = ()
     """Notes on its text; only in the answer to its registration."""
 
@@ -99,6 +101,7 @@ class Queries:
         Raises:
             QueryError: the text is not a valid query, or the name is not a valid name of a query.
             UnsupportedQuery: it cannot be a continuous query.
+            Overrun: it would take more than the limits to begin.
             QueryConflict: the name is taken, or too many queries run.
             Unavailable: the server is stopping or broken.
         """
@@ -129,9 +132,13 @@ class Queries:
             self.log.keep(self._engine.queries.entries())
 
     def views(self) -> list[QueryView]:
-        """All queries, in the order they were registered."""
+        """All queries that run, in the order they were registered, then those that were stopped."""
         with self._pipeline.lock:
-            return [self._view(each) for each in self._engine.queries.processor.queries.values()]
+            queries = self._engine.queries
+            return [
+                *map(self._view, queries.processor.queries.values()),
+                *map(_view_stopped, queries.stopped.values()),
+            ]
 
     def view(self, name: str) -> QueryView:
         """One query.
@@ -139,8 +146,9 @@ class Queries:
         Raises:
             UnknownQuery: there is no query of this name.
         """
-        with self.locked(name) as running:
-            return self._view(running)
+        with self._pipeline.lock:
+            stopped = self._engine.queries.stopped.get(name)
+            return self._view(self._find(name)) if stopped is None else _view_stopped(stopped)
 
     def check_followed(self) -> None:
         """Check that reports can be followed here.
@@ -155,10 +163,11 @@ class Queries:
 
         Raises:
             UnknownQuery: there is no query of this name.
+            Overrun: it is larger than the limits allow.
             RunsOnSpark: other engines run the queries.
         """
         self.check_followed()
-        with self.locked(name) as running:
+        with self.locked(name) as running, self._engine.queries.processor.network.budget.alone():
             match running.query.form:
                 case Ask():
                     return ResultSet(answer=next(iter(running.root.rows()), None) is not None)
@@ -219,7 +228,9 @@ class Queries:
     def _find(self, name: str) -> ContinuousQuery:
         running = self._engine.queries.processor.queries.get(name)
         if running is None:
-            raise UnknownQuery(f"there is no query '{name}'")
+            stopped = self._engine.queries.stopped.get(name)
+            told = f": it was stopped: {stopped.reason}" if stopped is not None else ""
+            raise UnknownQuery(f"there is no query '{name}'{told}")
         return running
 
     def _view(self, query: ContinuousQuery) -> QueryView:
@@ -237,3 +248,20 @@ class Queries:
             query.last_report,
             query.next_report,
         )
+
+
+def _view_stopped(stopped: Stopped) -> QueryView:
+    return QueryView(
+        name=stopped.name,
+        text=stopped.text,
+        entry=stopped.entry,
+        form=type(parse_query(stopped.text).form).__name__.upper(),
+        relation=None,
+        variables=(),
+        reason="",
+        reports=stopped.reports,
+        reported=stopped.reports,
+        last_report=None,
+        next_report=None,
+        stopped=stopped.reason,
+    )

@@ -14,6 +14,7 @@ from sensorstream.app.window_settings import window_partition, window_spec
 from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.filters import Filter
+from sensorstream.engine.live_queries import QueryTerms
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import Shedding
 from sensorstream.errors import SettingsError, TermError
@@ -28,13 +29,14 @@ from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.network.budget import Limits
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
-from sensorstream.settings import Settings
+from sensorstream.settings import LimitSettings, Settings
 from sensorstream.window.partition import SOURCE
 from sensorstream.window.spec import Partition, WindowSpec
 from sensorstream.window.window import make_window
@@ -184,6 +186,11 @@ def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> 
     return OntologyVersion(seq, valid_from, content, "application/n-triples")
 
 
+def query_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
+    """What a continuous query may take."""
+    return Limits(limits.query_rows, limits.query_seconds, counter, "limits.query")
+
+
 def build_machine(
     deployment: Deployment,
     counter: Callable[[], float],
@@ -218,6 +225,7 @@ def build_machine(
             disorder=deployment.disorder,
             filters=deployment.filters,
             shedding=deployment.shedding,
+            queries=QueryTerms(limits=query_limits(settings.limits, counter)),
         )
     except BaseException:
         reasoner.close()

@@ -8,17 +8,21 @@ import signal
 import socket
 import sys
 from contextlib import ExitStack
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from sensorstream.cli.options import base_url, config_option
-from sensorstream.errors import AddressUnavailable
+from sensorstream.errors import AddressUnavailable, SettingsError
 from sensorstream.settings import load_settings
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from sensorstream.app.application import Application
+    from sensorstream.settings import HttpSettings
 
 _TURN: Final = 0.0005
 """Seconds that a thread may keep the interpreter while another one waits for it."""
@@ -55,6 +59,12 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     sys.setswitchinterval(_TURN)
     settings = load_settings(config)
     host = settings.server.host if host is None else host
+    check_reach(host, settings.http)
+    from sensorstream.server.tls import Certificate
+
+    certificate = Certificate.of(settings.http)
+    if settings.http.keys:
+        logging.getLogger("sensorstream.audit").setLevel(logging.INFO)
     with bind(host, settings.server.port if port is None else port) as listener:
         from sensorstream.app.application import Application
         from sensorstream.app.collector import spare_what_stays
@@ -74,7 +84,32 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
                 say("starting the inputs")
                 stack.enter_context(Inputs(application))
             spare_what_stays()
-            _run(application, listener, host)
+            tls = None if certificate is None else stack.enter_context(certificate).context
+            _run(application, listener, host, tls)
+
+
+def check_reach(host: str, settings: HttpSettings) -> None:
+    """Without keys only this machine may reach the server.
+
+    Raises:
+        SettingsError: others can reach this address, and no key is needed.
+    """
+    if not settings.keys and not _is_loopback(host):
+        raise SettingsError(
+            f"others can reach the address '{host}', and the server needs no keys: set http.keys = "
+            "true and make a key ('sensorstream keys create --name ME --role admin'), or let it "
+            "listen on 127.0.0.1 (server.host)"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether all addresses of a host are of this machine alone; "" is every address."""
+    try:
+        found = socket.getaddrinfo(host or None, None, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError):
+        return False
+    addresses = [ip_address(str(each[4][0]).partition("%")[0]) for each in found]
+    return all(each.is_loopback for each in addresses)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -94,8 +129,11 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _run(application: Application, listener: socket.socket, host: str) -> None:
+def _run(
+    application: Application, listener: socket.socket, host: str, tls: SSLContext | None
+) -> None:
     from sensorstream.server.listening import Server
 
-    url = base_url(host, listener.getsockname()[1])
-    Server(application, host, on_ready=lambda: click.echo(f"listening on {url}")).run([listener])
+    url = base_url(host, listener.getsockname()[1], secure=tls is not None)
+    server = Server(application, host, tls, on_ready=lambda: click.echo(f"listening on {url}"))
+    server.run([listener])

@@ -18,14 +18,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import quote
 
-from sensorstream.errors import QueryError, SensorStreamError, UnknownQuery
+from sensorstream.errors import Overrun, QueryError, SensorStreamError, UnknownQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta, Event, net_delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.continuous_query import ContinuousQuery
@@ -35,6 +36,8 @@ from sensorstream.streams.report import Report
 from sensorstream.streams.state import ProcessorState
 
 _LOG = logging.getLogger(__name__)
+_MOST_STOPPED: Final = 1000
+"""Queries that were stopped and are still known; the oldest are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +62,13 @@ class QueryTerms:
 
     ``longest_gap`` bounds the instants between two events at which queries report, so that a
     wrong time in one message does not stop a server for hours; None: there is no bound.
-    ``graphs`` are those that GRAPH may match; None: queries must name no graph.
+    ``graphs`` are those that GRAPH may match; None: queries must name no graph. What takes more
+    than ``limits`` is stopped.
     """
 
     longest_gap: int | None = 10_000
     graphs: Mapping[IRI, TripleIndex] | None = None
+    limits: Limits = NO_LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,18 @@ class _Counted:
 
     entry: str
     reports: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A query that runs no more though nobody has removed it, and why."""
+
+    name: str
+    text: str
+    entry: str
+    reports: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +116,7 @@ class QueriesState:
     processor: ProcessorState
     registered: tuple[Registration, ...] = ()
     moved: Moved | None = None
+    stopped: tuple[Stopped, ...] = ()
 
 
 Fault: TypeAlias = tuple[str, str, Exception]
@@ -131,6 +149,7 @@ class LiveQueries:
             knowledge,
             instant=partial(_instant, timeline),
             second=timeline.of_wall_time(1),
+            limits=self._terms.limits,
         )
         self._knowledge = knowledge
         self._registered: dict[str, _Counted] = {}
@@ -138,6 +157,9 @@ class LiveQueries:
         self._moved: Moved | None = None
         self.lost: list[Fault] = []
         """Queries of an earlier life that could not be started again, and are not told of yet."""
+        self.stopped: dict[str, Stopped] = {}
+        """Those that were stopped, by name, until another one has the name."""
+        self._overruns: list[Stopped] = []
         # No part of the state: what it leads to stands in the journal, as ticks.
         self._resumed: Instant = 0
 
@@ -158,9 +180,11 @@ class LiveQueries:
 
         Raises:
             QueryError, UnsupportedQuery, InternalFault: see :meth:`check`.
+            Overrun: it takes more than the limits to begin.
         """
         running = self._start(name, text)
-        self._registered[name] = _Counted(entry or name)
+        self._registered[name] = _Counted(entry or name, text=text)
+        self.stopped.pop(name, None)
         return running
 
     def _start(self, name: str, text: str) -> ContinuousQuery:
@@ -190,10 +214,40 @@ class LiveQueries:
         Raises:
             UnknownQuery: no query has that name.
         """
+        if self.stopped.pop(name, None) is not None:
+            return
         if name not in self._registered:
             raise UnknownQuery(f"there is no query '{name}'")
         self.processor.unregister(name)
         del self._registered[name]
+
+    def knows(self, name: str) -> bool:
+        """Whether a query of this name runs, or was stopped."""
+        return name in self._registered or name in self.stopped
+
+    def stop(self, name: str, entry: str, reason: str) -> None:
+        """Stop a query, if that registration still runs, as it was stopped in an earlier life."""
+        counted = self._registered.get(name)
+        if counted is not None and counted.entry == entry:
+            self.processor.unregister(name)
+            self._note_stop(name, reason)
+
+    def take_overruns(self) -> list[Stopped]:
+        """The queries stopped since the last call because they took more than the limits."""
+        overruns, self._overruns = self._overruns, []
+        return overruns
+
+    def lift_limits(self, lifted: bool) -> None:
+        """Let queries take what they take, or not: they took it in an earlier life."""
+        self.processor.network.budget.lifted = lifted
+
+    def _note_stop(self, name: str, reason: str) -> Stopped:
+        counted = self._registered.pop(name)
+        if len(self.stopped) >= _MOST_STOPPED:
+            del self.stopped[next(iter(self.stopped))]
+        stopped = Stopped(name, counted.text, counted.entry, counted.reports, reason)
+        self.stopped[name] = stopped
+        return stopped
 
     def entry(self, name: str) -> str:
         """The journal's id of a query's registration."""
@@ -340,8 +394,13 @@ class LiveQueries:
             return []
         faults, self.lost = self.lost, []
         for name, error in self.processor.faults:
-            faults.append((name, self._registered.pop(name).entry, error))
-            _LOG.error("a fault of our own stopped the query '%s'", name, exc_info=error)
+            stopped = self._note_stop(name, str(error))
+            faults.append((name, stopped.entry, error))
+            if isinstance(error, Overrun):
+                self._overruns.append(stopped)
+                _LOG.warning("the query '%s' was stopped: %s", name, error)
+            else:
+                _LOG.error("a fault of our own stopped the query '%s'", name, exc_info=error)
         self.processor.faults.clear()
         return faults
 
@@ -352,17 +411,23 @@ class LiveQueries:
         registered = tuple(
             Registration(name, each.entry, each.reports) for name, each in self._registered.items()
         )
-        return QueriesState(self.processor.state(), registered, self._moved)
+        stopped = tuple(self.stopped.values())
+        return QueriesState(self.processor.state(), registered, self._moved, stopped)
 
     def restore(self, state: QueriesState) -> None:
         """Go on from a state; call it on new queries, the knowledge base as it was then."""
         self._registered = {
             each.name: _Counted(each.entry, each.reports) for each in state.registered
         }
+        self.stopped = {each.name: each for each in state.stopped}
+        # They took it little by little then, and take it at once now.
+        self.lift_limits(True)
         self.processor.restore(state.processor, self._start_again)
+        self.lift_limits(False)
         self._moved = state.moved
 
     def _start_again(self, name: str, text: str) -> None:
+        self._registered[name].text = text
         try:
             self._start(name, text)
         except SensorStreamError as error:

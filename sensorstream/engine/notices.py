@@ -99,11 +99,14 @@ class Notices:
     def stopped(
         self, message: Message, query: str, entry: str, error: Exception, now: Instant | None
     ) -> Alert:
-        """A fault of ours has stopped a continuous query, registered by ``entry``."""
-        text = (
-            f"the query '{query}' met a fault of the server and was stopped: "
-            f"{type(error).__name__}: {error}"
-        )
+        """A fault of ours or its limits have stopped a continuous query of the ``entry``."""
+        if isinstance(error, Overrun):
+            text = f"the query '{query}' was stopped: {error}"
+        else:
+            text = (
+                f"the query '{query}' met a fault of the server and was stopped: "
+                f"{type(error).__name__}: {error}"
+            )
         return _alert(message, "query-stopped", query, text, now, f"-{entry}")
 
     def told(self, message: Message, kind: str, key: str, now: Instant | None) -> Alert:

@@ -13,7 +13,7 @@ from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportDisabled, ReportSkip
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Record, message_id
-from sensorstream.journal.registration import RegisterQuery, RemoveQuery
+from sensorstream.journal.registration import QueryStopped, RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.journal.tick import Tick
 from sensorstream.model.events import Message
@@ -27,10 +27,11 @@ KINDS: Final[tuple[type[Entry], ...]] = (
     ReadmitReasoner,
     ReportAudit,
     ReportDamage,
-    ReportDisabled,
     ReportSkip,
+    ReportDisabled,
     RegisterQuery,
     RemoveQuery,
+    QueryStopped,
 )
 _BY_NAME: Final[Mapping[str, type[Entry]]] = {each.kind: each for each in KINDS}
 COSTLY: Final = frozenset(each.kind for each in KINDS if each.costly)

@@ -1,13 +1,14 @@
-"""A continuous query starts or stops."""
+"""A continuous query starts, is removed, or was stopped."""
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
-from sensorstream.engine.outcome import Outcome
+from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import QueryConflict, QueryError, SensorStreamError, UnknownQuery
-from sensorstream.journal.entry import Change, Target
+from sensorstream.journal.entry import Change, Entry, Target
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 
@@ -52,6 +53,7 @@ class RegisterQuery(Change):
         Raises:
             QueryError: the text is not a valid query, or no query can have this name.
             UnsupportedQuery: it cannot be a continuous query.
+            Overrun: it would take more than the limits to begin.
             QueryConflict: the name is taken, or too many queries run.
         """
         running = target.engine.queries.processor.queries
@@ -90,8 +92,46 @@ class RemoveQuery(Change):
         Raises:
             UnknownQuery: there is no query of this name.
         """
-        if self.name not in target.engine.queries.processor.queries:
+        if not target.engine.queries.knows(self.name):
             raise UnknownQuery(f"there is no query '{self.name}'")
 
     def make(self, target: Target, message: Message) -> Outcome:
         return target.engine.remove_query(message)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStopped(Entry):
+    """A continuous query took more than its limits while the entry ``at`` was applied.
+
+    It is written after that entry, whose effects tell of it. A replay lifts the limits and obeys
+    this entry instead: how long something takes is never the same. So that it need not take as
+    long again, the query is stopped before ``at`` is applied (:func:`.recovery.recover`).
+    """
+
+    kind: ClassVar[str] = "query-stopped"
+
+    name: str
+    registered: str
+    """The journal's id of its registration."""
+    at: int
+    reason: str
+
+    def encode(self) -> tuple[bytes, str]:
+        return f"{self.registered} {self.at} {self.reason}".encode(), self.name
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        registered, at, reason = content.decode().split(" ", 2)
+        return cls(source, registered, int(at), reason)
+
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        target.engine.queries.stop(self.name, self.registered, self.reason)
+        return Outcome(record.message, Status.ACCEPTED)
+
+
+def stops_of(target: Target, at: int) -> list[QueryStopped]:
+    """The entries for the queries that the entry ``at`` has stopped by their limits."""
+    return [
+        QueryStopped(each.name, each.entry, at, each.reason)
+        for each in target.engine.queries.take_overruns()
+    ]

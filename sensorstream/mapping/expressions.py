@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from lxml import etree
 
@@ -32,6 +32,8 @@ from sensorstream.model.terms import IRI
 
 # The beginning of an IRI, up to somewhere behind its host.
 _IN_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?!//[^/?#]*\Z)")
+
+_Found = TypeVar("_Found")
 
 
 class Expressions:
@@ -63,7 +65,7 @@ class Expressions:
         find = cast(Callable[[Scope], Sequence[Element | str]], self._xpath(hole))
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
-            return find
+            return self._once(hole, find)
 
         def recorded(scope: Scope) -> Sequence[Element | str]:
             found = find(scope)
@@ -79,7 +81,7 @@ class Expressions:
         )
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
-            return test
+            return self._once(hole, test)
 
         def recorded(scope: Scope) -> object:
             held = bool(test(scope))
@@ -98,6 +100,31 @@ class Expressions:
                 raise self._impossible(scope, hole, error) from None
 
         return find
+
+    def _once(
+        self, hole: syntax.Hole, find: Callable[[Scope], _Found]
+    ) -> Callable[[Scope], _Found]:
+        """The same, found once for all turns of the rule's loops where it does not differ.
+
+        Otherwise a rule for thousands of elements looks through all of them in each turn.
+        """
+        if not self._is_fixed(hole):
+            return find
+        key = object()
+
+        def once(scope: Scope) -> _Found:
+            fixed = scope.fixed
+            if key not in fixed:
+                fixed[key] = find(scope)
+            found: _Found = fixed[key]
+            return found
+
+        return once
+
+    def _is_fixed(self, hole: syntax.Hole) -> bool:
+        if not self._rule.for_each or self._recorder is not None or is_attribute(hole):
+            return False
+        return "$" not in hole.text
 
     def _placed(self, expression: str) -> str:
         """The expression that means the same in a message that may be a part of a document."""
@@ -123,13 +150,15 @@ class Expressions:
             except ValueError as error:
                 raise self.error(scope, hole, f"cannot be a value of XPath: {error}") from None
 
-        return bound
+        return self._once(hole, bound)
 
     # Texts
 
     def texts(self, hole: syntax.Hole) -> Texts:
         """The values of a hole, after its value functions."""
         find = self._values(hole)
+        if self._is_fixed(hole):
+            return self._once(hole, find)
         if hole not in self._shared or (self._recorder is None and is_attribute(hole)):
             return find
 

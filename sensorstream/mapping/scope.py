@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.plan import Harvest, Statements
@@ -21,6 +21,8 @@ class Scope:
     variables: dict[str, Bound] = field(default_factory=dict)
     # The results of holes that occur more than once in the rule, for these variables.
     found: dict[str, list[str]] = field(default_factory=dict)
+    # The results of what does not depend on the variables, by what finds them.
+    fixed: dict[object, Any] = field(default_factory=dict)
 
 
 Texts: TypeAlias = Callable[[Scope], list[str]]

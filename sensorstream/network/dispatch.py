@@ -177,6 +177,8 @@ class Dispatcher:
     def _run(self, concerned: _Concerned, triple: Triple, comes: bool) -> None:
         subject, predicate, object_ = triple
         for node, fires in concerned.items():
+            if node.fault is not None:
+                continue
             rows = node.added if comes else node.removed
             try:
                 for fire in fires:

@@ -62,6 +62,11 @@ class Memory:
         bag = self._bags.get(key, _NO_ROWS)
         return _repeated(bag) if self._repeated else bag
 
+    def count(self, key: Any) -> int:
+        """How many rows a key has."""
+        bag = self._bags.get(key, _NO_ROWS)
+        return sum(bag.values()) if self._repeated else len(bag)
+
     def bag(self, key: Any) -> Bag:
         """The rows of a key with their counts."""
         return self._bags.get(key, _NO_ROWS)

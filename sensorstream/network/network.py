@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import count
 
 from sensorstream.network.agenda import Agenda
+from sensorstream.network.budget import NO_LIMITS, Budget, Limits, Meter
 from sensorstream.network.copies import Copies
 from sensorstream.network.dispatch import Dispatcher, Watched
 from sensorstream.network.node import Node
@@ -28,7 +29,8 @@ class Network:
     the operators it concerns make of it, however many others there are.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits = NO_LIMITS) -> None:
+        self.budget = Budget(limits)
         self.agenda = Agenda()
         """What is due at a time; the processor takes entries out of it."""
         self.observers: list[Observer] = []
@@ -62,6 +64,7 @@ class Network:
         node = make()
         node.key = key
         node.number = next(self._numbers)
+        node.meter = Meter(self.budget)
         try:
             node.load()
         except BaseException:
@@ -123,6 +126,7 @@ class Network:
         """End an instant: let every operator concerned take in what has changed below it."""
         queue = self._queue
         if not queue and not self.observers:
+            self.budget.end()
             return
         changed: list[Node] = []
         while queue:
@@ -132,6 +136,7 @@ class Network:
                 if node.fault is not None:
                     raise node.fault
                 node.flush()
+                node.meter.take(len(node.added) + len(node.removed))
                 concerned = node.concerned()
             except Exception as error:
                 self.faults[node] = error
@@ -159,6 +164,7 @@ class Network:
             for node in changed:
                 node.added = []
                 node.removed = []
+            self.budget.end()
 
     def nodes(self) -> Iterable[Node]:
         """All operators, those that read indexes first."""

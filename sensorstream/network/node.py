@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
+from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.rows import Row, cancelled
 
 
@@ -34,6 +35,7 @@ class Node(ABC):
         "fault",
         "inputs",
         "key",
+        "meter",
         "number",
         "queued",
         "removed",
@@ -58,6 +60,8 @@ class Node(ABC):
         self.fault: Exception | None = None
         """What broke a function that a triple fired; the network takes it up."""
         self.key: Hashable = None
+        self.meter = Meter(Budget())
+        """What it takes of the budget; the network gives one of its own."""
 
     @abstractmethod
     def flush(self) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from ssl import SSLContext
 from typing import Final
 
 import uvicorn
@@ -32,13 +33,15 @@ class _Config(uvicorn.Config):
 class Server(uvicorn.Server):
     """Serves one application; closes its event streams when it stops.
 
-    ``host`` is the address of the socket; by default server.host of the settings.
+    ``host`` is the address of the socket; by default server.host of the settings. With ``tls`` it
+    serves HTTPS alone.
     """
 
     def __init__(
         self,
         application: Application,
         host: str | None = None,
+        tls: SSLContext | None = None,
         *,
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
@@ -53,6 +56,7 @@ class Server(uvicorn.Server):
             server_header=False,
             timeout_graceful_shutdown=_FAREWELL,
             timeout_keep_alive=_IDLE,
+            ssl_context_factory=None if tls is None else lambda _config, _default: tls,
         )
         config.connections = Connections(application.settings.limits)
         super().__init__(config)

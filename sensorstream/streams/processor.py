@@ -26,6 +26,7 @@ from sensorstream.kb.occurrences import Scope, StreamElement
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Timed
+from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
@@ -83,7 +84,7 @@ class StreamProcessor:
     ``default`` is the graph that patterns outside WINDOW match.
     ``instant`` reads an instant that a query writes (a number or ``xsd:dateTime``), ``second``
     is the length of a second on the time line. What happens costs what it concerns, however many
-    queries there are.
+    queries there are. A query that takes more than ``limits`` is stopped; the others go on.
     """
 
     def __init__(
@@ -92,14 +93,15 @@ class StreamProcessor:
         *,
         instant: Callable[[Literal], Instant],
         second: int,
+        limits: Limits = NO_LIMITS,
     ) -> None:
-        self.network = Network()
+        self.network = Network(limits)
         self.queries: dict[str, ContinuousQuery] = {}
         self.traces: dict[str, Trace] = {}
         self.counts = Counts()
         self.now: Instant | None = None
         self.faults: list[tuple[str, Exception]] = []
-        """Queries that a fault of ours has stopped, and what it was."""
+        """Queries that a fault of ours or an :class:`.Overrun` has stopped, and what it was."""
         self._default = default
         self._lengths = Lengths(instant, second)
         self._agenda = self.network.agenda
@@ -133,7 +135,8 @@ class StreamProcessor:
         Raises:
             UnsupportedQuery: it asks for something that no stream can answer, or the name is
                 taken.
-            InternalFault: a fault of ours; nothing is left of the query.
+            Overrun: it takes more than the limits to begin; nothing is left of the query.
+            InternalFault: a fault of ours; the same.
         """
         plan, schedule = self.check(name, query, named), self._lengths.schedule(query)
         windows: dict[IRI, StreamWindow] = {}
@@ -145,16 +148,17 @@ class StreamProcessor:
             indexes: dict[Source, TripleIndex | Scope] = {sources.default: self._default}
             indexes |= {sources.named[name]: index for name, index in (named or {}).items()}
             indexes |= {sources.windows[name]: window.graph for name, window in windows.items()}
-            running = ContinuousQuery(
-                name,
-                text,
-                query,
-                build(plan, self.network, indexes),
-                list(windows.values()),
-                schedule,
-                sink,
-                plan,
-            )
+            with self.network.budget.alone():
+                running = ContinuousQuery(
+                    name,
+                    text,
+                    query,
+                    build(plan, self.network, indexes),
+                    list(windows.values()),
+                    schedule,
+                    sink,
+                    plan,
+                )
         except BaseException as error:
             self.network.sweep()
             self._close(windows.values())
@@ -568,6 +572,8 @@ class StreamProcessor:
                 query.report(time)
         except Exception as error:
             self._stop(query, error)
+        # What a report reads has nothing to do with the next instant.
+        self.network.budget.end()
 
     def _stop_broken(self) -> None:
         """Stop the queries over what a fault of ours has broken, and no others."""

@@ -218,11 +218,17 @@ class Content:
         for triple in event.triples:
             if (name := owners[triple[0]]) in late:
                 said.setdefault(name, []).append(triple)
+        # In an order of its own: a set has another one in every process.
+        replaces: dict[Subject, list[tuple[Subject, IRI]]] = {}
+        for pair in sorted(event.replaces):
+            if pair[0] in owners:
+                replaces.setdefault(owners[pair[0]], []).append(pair)
+        graphs = event.named_graphs() if event.graphs else _NO_GRAPHS
         placed: dict[Triple, None] = {}
         for name, its in said.items():
             one = self.individuals[name]
-            latecomer = Latecomer(one, event, self.past, record, self.supersede)
-            placed.update(latecomer.place(its))
+            latecomer = Latecomer(one, event, graphs, self.past, record, self.supersede)
+            placed.update(latecomer.place(its, replaces.get(name, ())))
         return placed
 
     def _replace(self, event: Event, late: Container[Subject], record: Recorder) -> None:
@@ -231,11 +237,12 @@ class Content:
         # In an order of its own: a set has another one in every process.
         for name, predicate in sorted(event.replaces):
             replaced.setdefault(name, set()).add(predicate)
+        # One pass over the event for all names: a message may be about thousands.
+        new = {t for t in event.triples if t[1] in replaced.get(t[0], ())}
         for name, predicates in replaced.items():
             individual = self.individuals.get(self.owner(name))
             if individual is None or individual.name in late:
                 continue
-            new = [t for t in event.triples if t[0] == name and t[1] in predicates]
             for triple in list(individual.statements):
                 if triple[0] == name and triple[1] in predicates and triple not in new:
                     self.supersede(individual, triple, event.time, record)

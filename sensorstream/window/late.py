@@ -13,7 +13,7 @@ nothing, unless an update says it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final, TypeAlias
@@ -31,13 +31,15 @@ _NO_GRAPHS: Final[tuple[IRI, ...]] = ()
 class Latecomer:
     """One individual's part of one event that comes late.
 
-    ``supersede`` takes a statement out of the window at a time.
+    ``graphs`` are the event's named graphs. ``supersede`` takes a statement out of the window at a
+    time.
     """
 
     def __init__(
         self,
         individual: Individual,
         event: Event,
+        graphs: Mapping[Triple, Sequence[IRI]],
         past: Past,
         record: Recorder,
         supersede: Callable[[Individual, Triple, Instant, Recorder], None],
@@ -47,27 +49,25 @@ class Latecomer:
         self._past = past
         self._record = record
         self._supersede = supersede
-        self._graphs = event.named_graphs() if event.graphs else {}
+        self._graphs = graphs
         self._placed: dict[Triple, None] = {}
         # Blank nodes whose reference is over: when.
         self._over: dict[BlankNode, Instant] = {}
 
-    def place(self, said: Sequence[Triple]) -> Mapping[Triple, None]:
+    def place(self, said: Sequence[Triple], replaces: Iterable[Pair]) -> Mapping[Triple, None]:
         """Put what the event says into the past, as far as it is over.
 
-        ``said`` are the triples about the individual and its blank nodes.
+        ``said`` are the triples about the individual and its blank nodes, ``replaces`` the
+        properties of theirs that the event replaces.
 
         Returns:
             Those of them that must not enter the window.
         """
-        values: dict[Pair, list[Triple]] = {}
+        values: dict[Pair, dict[Triple, None]] = {}
         for triple in said:
-            values.setdefault(triple[:2], []).append(triple)
-        own = {triple[0] for triple in said}
-        # In an order of its own: a set has another one in every process.
-        for pair in sorted(self._event.replaces):
-            if pair[0] in own:
-                values.setdefault(pair, [])
+            values.setdefault(triple[:2], {})[triple] = None
+        for pair in replaces:
+            values.setdefault(pair, {})
         for pair, new in values.items():
             following = self._past.next_update(self._individual.stay, pair, self._event.time)
             until = None if following is None else following.time
@@ -78,7 +78,7 @@ class Latecomer:
         self._follow_nodes(said)
         return self._placed
 
-    def _update(self, pair: Pair, new: Sequence[Triple], following: Update | None) -> None:
+    def _update(self, pair: Pair, new: Collection[Triple], following: Update | None) -> None:
         one, time = self._individual, self._event.time
         forgotten = one.settled is not None and time < one.settled
         if forgotten and any(triple[:2] == pair for triple in one.statements):
@@ -105,7 +105,7 @@ class Latecomer:
             newer.append(following.time)
         self._say(new, min(newer, default=None))
 
-    def _say(self, new: Sequence[Triple], until: Instant | None) -> None:
+    def _say(self, new: Collection[Triple], until: Instant | None) -> None:
         """Let values hold from the time of the event until another one; None: they still hold.
 
         What is held since later holds from then on by what was said then.

@@ -23,12 +23,31 @@ def owners_of(event: Event, known: Mapping[BlankNode, Subject]) -> dict[Subject,
     for subject, _, value in event.triples:
         if isinstance(value, BlankNode) and value in owners and value != subject:
             referrer.setdefault(value, subject)
+    places = {subject: place for place, subject in enumerate(owners)}
+    decided: dict[Subject, Subject] = {}
+    circling: set[Subject] = set()
     for node in blank:
+        way: dict[Subject, None] = {}
         owner: Subject = node
-        seen: set[Subject] = set()
-        while isinstance(owner, BlankNode) and owner not in seen:
-            seen.add(owner)
+        while isinstance(owner, BlankNode) and owner not in way and owner not in decided:
+            way[owner] = None
             owner = referrer.get(owner) or known.get(owner, owner)
-        # A cycle of blank nodes that nothing outside refers to belongs to its first member.
-        owners[node] = next(o for o in owners if o in seen) if owner in seen else owner
+        back = list(way)
+        circles = owner in way or owner in circling
+        if owner in way:
+            start = back.index(owner)
+            back, circle = back[:start], back[start:]
+            owner = min(circle, key=lambda each: places.get(each, len(places)))
+            decided.update(dict.fromkeys(circle, owner))
+            circling.update(circle)
+        else:
+            owner = decided.get(owner, owner)
+        # Each blank node is walked over once, however long the chain to its individual is.
+        for each in reversed(back):
+            if circles:
+                # A cycle that nothing outside refers to belongs, with its tails, to the first.
+                owner = min(each, owner, key=lambda one: places.get(one, len(places)))
+                circling.add(each)
+            decided[each] = owner
+        owners[node] = decided[node]
     return owners

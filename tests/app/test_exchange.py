@@ -215,6 +215,10 @@ def test_an_ontology_that_cannot_be_is_refused_and_the_old_one_stays(
             (HEAD + ":x a :Staff , [ a owl:Class ; owl:complementOf :Staff ] .").encode(),
             "text/turtle",
         )
+    # Without any name, every rule would fit, and say nothing that anybody could ask for.
+    for nothing in ("", "# nothing", "<urn:o> a <http://www.w3.org/2002/07/owl#Ontology> ."):
+        with pytest.raises(OntologyError, match="has no class and no property"):
+            application.put_ontology(nothing.encode(), "text/turtle")
     without_level = FIRST.replace(":level a owl:DatatypeProperty .", "")
     with pytest.raises(LanguageError, match="level"):
         application.put_ontology(without_level.encode(), "text/turtle")

@@ -13,7 +13,10 @@ import httpx
 import pytest
 from click.testing import Result
 
-from sensorstream.cli.serve import bind
+from sensorstream.cli.serve import bind, check_reach
+from sensorstream.errors import SettingsError
+from sensorstream.settings import HttpSettings
+from tests.server.certificates import write_certificate
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +77,49 @@ def test_answers_are_not_held_back_by_nagles_algorithm(host: str) -> None:
     # asyncio switches it off only for sockets that say they are TCP; connections inherit that.
     with bind(host, 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "no-such-host.invalid"])
+def test_others_may_reach_a_server_only_if_it_needs_keys(host: str) -> None:
+    with pytest.raises(SettingsError, match=r"set http\.keys = true and make a key"):
+        check_reach(host, HttpSettings())
+    check_reach(host, HttpSettings(keys=True))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "localhost"])
+def test_without_keys_this_machine_reaches_the_server(host: str) -> None:
+    check_reach(host, HttpSettings())
+
+
+def test_a_server_for_others_without_keys_does_not_start(config: Path) -> None:
+    with serve(config, "--host", "0.0.0.0") as server:
+        stdout, stderr = server.communicate(timeout=60)
+    assert (server.returncode, stdout) == (1, "")
+    assert stderr.startswith("error[settings]: others can reach the address '0.0.0.0'")
+
+
+def test_commands_reach_a_server_with_tls(
+    config: Path, tmp_path: Path, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
+    write_certificate(chain, key, "server")
+    monkeypatch.setenv("SENSORSTREAM_HTTP_CERTIFICATE", str(chain))
+    monkeypatch.setenv("SENSORSTREAM_HTTP_PRIVATE_KEY", str(key))
+    with serve(config, "--port", "0") as server:
+        assert server.stdout is not None
+        url = server.stdout.readline().removeprefix("listening on ").strip()
+        assert url.startswith("https://127.0.0.1:")
+        unknown = run("health", "--url", url)
+        assert unknown.exit_code == 3
+        assert "CERTIFICATE_VERIFY_FAILED" in unknown.stderr
+        monkeypatch.setenv("SENSORSTREAM_CA", str(chain))
+        assert run("health", "--url", url).exit_code == 0
+        plain = run("health", "--url", url.replace("https", "http"))
+        assert plain.exit_code == 3
+        server.terminate()
+        server.communicate(timeout=30)
+    monkeypatch.setenv("SENSORSTREAM_CA", str(key))
+    assert "error[settings]: cannot read certificates from" in run("health", "--url", url).stderr
 
 
 def test_idle_connections_keep_nobody_out_and_fill_no_log(config: Path) -> None:

@@ -13,9 +13,11 @@ import httpx
 import pytest
 
 from sensorstream.access.keys import Key, digest_of, new_secret, prefix_of
-from sensorstream.access.roles import Role
+from sensorstream.access.roles import Identity, Role
+from sensorstream.access.tokens import Tokens
 from sensorstream.app.access import Access
 from sensorstream.app.application import Application
+from sensorstream.errors import Unauthenticated, Unavailable
 from sensorstream.server.access import RULES
 from sensorstream.testing import ManualClock
 from tests.server.conftest import NOW, MemoryApplication, MemoryAuditLog, MemoryKeys
@@ -278,6 +280,47 @@ def test_without_keys_everybody_may_do_all_and_changes_are_still_noted(
         "/webhooks/none",
         404,
     )
+
+
+def test_an_operator_sees_of_a_webhook_only_its_host(kept: Kept) -> None:
+    admin = {"Authorization": f"Bearer {kept.key(Role.ADMIN)}"}
+    operator = {"Authorization": f"Bearer {kept.key(Role.OPERATOR)}"}
+    url = "http://127.0.0.1:9/services/T0/secret?token=s3cret"
+    made = kept.client.post("/webhooks", json={"url": url}, headers=admin)
+    where = made.headers["location"]
+    assert kept.client.get(where, headers=admin).json()["url"] == url
+    assert kept.client.get(where, headers=operator).json()["url"] == "http://127.0.0.1:9/…"
+    for path in ("/webhooks", where):
+        assert "s3cret" not in kept.client.get(path, headers=operator).text
+
+
+class OneToken(Tokens):
+    """Knows one token; the provider is away for another one."""
+
+    def __init__(self) -> None:
+        """Without a provider."""
+
+    def known(self, token: str) -> Identity | None:
+        return None
+
+    def identify(self, token: str) -> Identity:
+        if token == "away":
+            raise Unavailable("the keys of the provider cannot be fetched now")
+        if token != "good":
+            raise Unauthenticated("the token is not valid")
+        return Identity("token", "ada", frozenset({Role.QUERY}), until=NOW + timedelta(hours=1))
+
+
+def test_tokens_are_accepted_beside_keys(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert kept.ask("GET", "/window", "good") == 401
+    monkeypatch.setattr(kept.access, "_tokens", OneToken())
+    assert kept.ask("GET", "/window", "good") == 200
+    assert kept.ask("PUT", "/ontology", "good") == 403
+    assert kept.ask("GET", "/window", "bad") == 401
+    away = kept.client.get("/window", headers={"Authorization": "Bearer away"})
+    assert (away.status_code, away.headers["retry-after"]) == (503, "30")
+    assert kept.ask("GET", "/readyz", "away") == 200
+    assert kept.ask("GET", "/window", kept.key(Role.QUERY)) == 200
 
 
 def test_the_description_names_the_roles(client: httpx.Client) -> None:

@@ -63,7 +63,7 @@ class Closure(Node):
             return OneOrigin(self._steps, self._start)
         if self._end is not None:
             return OneOrigin(self._steps, self._end)
-        return AllPairs(self._steps)
+        return AllPairs(self._steps, lambda pairs: self.meter.take(pairs))
 
     def _directed(self, weights: Bag) -> Mapping[Pair, int]:
         """Steps away from the fixed end; the input's rows are pairs."""

@@ -17,6 +17,7 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.network.budget import Meter
 from sensorstream.network.cost import fan_out
 from sensorstream.network.dispatch import Dispatcher, Guard, Watched
 from sensorstream.network.node import Node
@@ -74,16 +75,19 @@ class DeltaJoin(Node):
                 self,
                 None if isinstance(predicate, Variable) else predicate,
                 None if isinstance(object_, Variable) else object_,
-                JoinWriter(self._patterns, self._tests, self.variables).trigger(place),
+                self._writer().trigger(place),
                 guard_of(pattern, self._patterns),
             )
+
+    def _writer(self) -> JoinWriter:
+        return JoinWriter(self._patterns, self._tests, self.variables, self.meter)
 
     def flush(self) -> None:
         """The triggers have done the work already."""
 
     def rows(self) -> Iterator[Row]:
         if self._scan is None:
-            self._scan = JoinWriter(self._patterns, self._tests, self.variables).scan()
+            self._scan = self._writer().scan()
         found: list[Row] = []
         self._scan(found)
         return iter(found)
@@ -144,6 +148,7 @@ def _enters_later(pattern: Pattern, fired: Pattern) -> bool:
 class JoinWriter:
     """Writes the function of one trigger, or of a whole scan.
 
+    Where there is more than one way to go on, ``meter`` counts the ways before they are gone.
     With ``numbers`` each row ends with the least of the numbers of its triples.
     """
 
@@ -152,13 +157,14 @@ class JoinWriter:
         patterns: Sequence[Pattern],
         tests: Sequence[Test],
         output: Sequence[str],
+        meter: Meter,
         numbers: Mapping[Triple, int] | None = None,
     ) -> None:
         self._patterns = patterns
         self._tests = tests
         self._output = output
         self._names: dict[str, str] = {}
-        self._given: dict[str, Any] = {"E": {}}
+        self._given: dict[str, Any] = {"E": {}, "take": meter.take}
         self._constants: dict[Term, str] = {}
         self._lines: list[str] = []
         self._depth = 1
@@ -230,11 +236,12 @@ class JoinWriter:
                 for n, t in enumerate(self._tests)
                 if n not in self._tested
             )
+            ways = self._counted(source)
             if last and not waiting:
-                self._line(f"out += [{self._row()} for {self._names[end.name]} in {source}]")
+                self._line(f"out += [{self._row()} for {self._names[end.name]} in {ways}]")
                 self._closed = True
             else:
-                self._open(f"for {self._names[end.name]} in {source}:")
+                self._open(f"for {self._names[end.name]} in {ways}:")
             return
         if s:
             loops = [(f"{spo()}.get({s}, E)", predicate, object_)]
@@ -243,18 +250,30 @@ class JoinWriter:
         elif o:
             loops = [(f"{osp()}.get({o}, E)", subject, predicate)]
         else:
-            self._open(f"for {self._fresh(subject)}, m in {spo()}.items():")
+            ways = self._counted(spo())
+            self._open(f"for {self._fresh(subject)}, m in {ways}.items():")
             loops = [("m", predicate, object_)]
         source, outer, inner = loops[0]
         if not repeated:
-            self._open(f"for {self._fresh(outer)}, n in {source}.items():")
-            self._open(f"for {self._fresh(inner)} in n:")
+            ways = self._counted(source)
+            self._open(f"for {self._fresh(outer)}, n in {ways}.items():")
+            self._open(f"for {self._fresh(inner)} in {self._counted('n')}:")
             return
         # A variable stands twice: the second place is compared with the first.
-        self._open(f"for x, n in {source}.items():")
+        self._open(f"for x, n in {self._counted(source)}.items():")
         self._agree(outer, "x", give_up=False)
-        self._open("for y in n:")
+        self._open(f"for y in {self._counted('n')}:")
         self._agree(inner, "y", give_up=False)
+
+    def _counted(self, source: str) -> str:
+        """The name of what a loop is to go over, whose members have been counted.
+
+        Where there is one way only, nothing multiplies: it costs no call.
+        """
+        ways = f"w{len(self._lines)}"
+        self._line(f"{ways} = {source}")
+        self._line(f"if len({ways}) > 1: take(len({ways}))")
+        return ways
 
     def _fresh(self, end: End) -> str:
         assert isinstance(end, Variable)
@@ -325,6 +344,7 @@ class JoinWriter:
             if number not in self._tested and set(test.variables) <= self._bound:
                 self._tested.add(number)
                 self._given[f"f{number}"] = test.holds
+                self._line("take(1)")
                 self._open(f"if f{number}({self._values(test.variables)}):")
 
     def _known(self, end: End) -> str | None:
@@ -370,7 +390,7 @@ class JoinWriter:
             (f"def make({given}):", f"  def fire({parameters}):", *self._lines, "  return fire")
         )
         space: dict[str, Any] = {}
-        exec(_code(text), {"__builtins__": {"min": min}}, space)
+        exec(_code(text), {"__builtins__": {"len": len, "min": min}}, space)
         made: Callable[..., None] = space["make"](**self._given)
         return made
 

@@ -77,14 +77,20 @@ class Join(Node):
         return self._apart or not self.added or not self.removed
 
     def _left_changes(self, rows: Iterable[Row], out: list[Row]) -> None:
-        key, memory, forward = self._left_key, self._right, self._forward
+        key, memory, forward, take = self._left_key, self._right, self._forward, self.meter.take
         for row in rows:
-            out += forward(row, memory.at(key(row)))
+            at = key(row)
+            if (ways := memory.count(at)) > 1:
+                take(ways)
+            out += forward(row, memory.at(at))
 
     def _right_changes(self, rows: Iterable[Row], out: list[Row]) -> None:
-        key, memory, backward = self._right_key, self._left, self._backward
+        key, memory, backward, take = self._right_key, self._left, self._backward, self.meter.take
         for row in rows:
-            out += backward(row, memory.at(key(row)))
+            at = key(row)
+            if (ways := memory.count(at)) > 1:
+                take(ways)
+            out += backward(row, memory.at(at))
 
     def load(self) -> None:
         left, right = self.inputs
@@ -92,9 +98,11 @@ class Join(Node):
         self._right.update(right.rows(), ())
 
     def rows(self) -> Iterator[Row]:
-        key, memory, forward = self._left_key, self._right, self._forward
+        key, memory, forward, take = self._left_key, self._right, self._forward, self.meter.take
         for row in self._left.rows():
-            yield from forward(row, memory.at(key(row)))
+            at = key(row)
+            take(1 + memory.count(at))
+            yield from forward(row, memory.at(at))
 
     def size(self) -> int:
         return len(self._left) + len(self._right)

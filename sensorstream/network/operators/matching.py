@@ -68,7 +68,10 @@ class Matching(Node):
 
     def _matching(self, left: Row) -> Bag:
         """The right rows that match a left row, with their counts."""
-        bag = self._right.bag(self._left_key(left))
+        key = self._left_key(left)
+        bag = self._right.bag(key)
+        if (ways := self._right.count(key)) > 1:
+            self.meter.take(ways)
         test = self._test
         if test is None:
             return bag
@@ -106,7 +109,11 @@ class Matching(Node):
 
     def _right_changed(self, right: Row, weight: int) -> None:
         test, matches = self._test, self._matches
-        for left, count in self._left.bag(self._right_key(right)).items():
+        key = self._right_key(right)
+        lefts = self._left.bag(key)
+        if (ways := self._left.count(key)) > 1:
+            self.meter.take(ways)
+        for left, count in lefts.items():
             if test is not None and not test(left, right):
                 continue
             before = matches.get(left, 0)

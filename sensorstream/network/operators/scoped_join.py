@@ -58,11 +58,11 @@ class ScopedJoin(Node):
         self._tests = tuple(tests)
         self._occurrences = occurrences
         self._dispatcher_of = dispatchers
-        self._scan = self._writer().scan()
+        self._scan: Callable[[list[Row]], None] | None = None
 
     def _writer(self) -> JoinWriter:
         output, numbers = self.variables[:-1], self._occurrences.latest
-        return JoinWriter(self._patterns, self._tests, output, numbers)
+        return JoinWriter(self._patterns, self._tests, output, self.meter, numbers)
 
     def load(self) -> None:
         dispatcher = self._dispatcher_of(self._occurrences)
@@ -80,6 +80,8 @@ class ScopedJoin(Node):
         """The triggers have done the work already."""
 
     def rows(self) -> Iterable[Row]:
+        if self._scan is None:
+            self._scan = self._writer().scan()
         found: list[Row] = []
         self._scan(found)
         return found

@@ -48,8 +48,9 @@ class Filter(Node):
 
     def flush(self) -> None:
         (source,) = self.inputs
-        self.added += filter(self._holds, source.added)
-        self.removed += filter(self._holds, source.removed)
+        through = self.meter.through
+        self.added += filter(self._holds, through(source.added))
+        self.removed += filter(self._holds, through(source.removed))
 
     @property
     def apart(self) -> bool:
@@ -76,9 +77,9 @@ class Extend(Node):
 
     def flush(self) -> None:
         (source,) = self.inputs
-        value = self._value
-        self.added += [(*row, value(row)) for row in source.added]
-        self.removed += [(*row, value(row)) for row in source.removed]
+        value, through = self._value, self.meter.through
+        self.added += [(*row, value(row)) for row in through(source.added)]
+        self.removed += [(*row, value(row)) for row in through(source.removed)]
 
     @property
     def apart(self) -> bool:

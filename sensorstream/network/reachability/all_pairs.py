@@ -11,7 +11,7 @@ successors.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 
 from sensorstream.network.components import components
@@ -42,10 +42,13 @@ class AllPairs:
         "_reaching",
         "_removed",
         "_steps",
+        "_take",
     )
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: Steps, take: Callable[[int], None]) -> None:
+        """``take`` counts the pairs that are about to be visited."""
         self._steps = steps
+        self._take = take
         self._at: dict[Vertex, int] = {}
         self._members: dict[int, list[Vertex]] = {}
         # A component reaches itself if it has a cycle: more than one member, or a step to itself.
@@ -71,6 +74,7 @@ class AllPairs:
         members = self._members
         for component, reached in self._reached.items():
             for other in reached:
+                self._take(len(members[component]) * len(members[other]))
                 for one in members[component]:
                     for vertex in members[other]:
                         yield one, vertex
@@ -85,6 +89,7 @@ class AllPairs:
             component = self._new(members)
             reached = set()
             for after in self._after(component):
+                self._take(1 + len(self._reached[after]))
                 reached.add(after)
                 reached |= self._reached[after]
             if self._is_cyclic(component):
@@ -118,6 +123,7 @@ class AllPairs:
         # Within one component this is its first cycle: a step from a vertex to itself.
         targets = reached[other] | {other}
         for before in self._reaching[one] | {one}:
+            self._take(len(targets))
             new = targets - reached[before]
             self._added += self._between(before, new)
             reached[before] |= new
@@ -291,4 +297,5 @@ class AllPairs:
         """The pairs from the members of a component to those of others."""
         members = self._members
         ends = [vertex for other in others for vertex in members[other]]
+        self._take(len(members[component]) * len(ends))
         return [(vertex, end) for vertex in members[component] for end in ends]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 from urllib.parse import quote, unquote
 
 import pyoxigraph as ox
@@ -64,6 +64,8 @@ class QueryBody(BaseModel):
     next_report: int | str | None = Field(
         description="when it may report next though no message comes; null: it waits for one"
     )
+    state: Literal["running", "stopped"]
+    stopped: str | None = Field(description="why it was stopped, or null")
     notes: list[NoteBody] = Field(
         description="in the answer to its registration: what is remarkable in its text"
     )
@@ -115,6 +117,8 @@ def router(application: Application) -> APIRouter:
             reported=query.reported,
             last_report=time(query.last_report),
             next_report=time(query.next_report),
+            state="stopped" if query.stopped else "running",
+            stopped=query.stopped or None,
             notes=[NoteBody.model_validate(asdict(each)) for each in query.notes],
         )
 
@@ -155,7 +159,7 @@ def router(application: Application) -> APIRouter:
 
     @routes.get("", summary="List continuous queries")
     def list_queries() -> QueriesBody:
-        """All queries that run."""
+        """All queries that run, then those that were stopped."""
         return QueriesBody(queries=[told(each) for each in application.queries.views()])
 
     @routes.get("/{name}", summary="Look up a continuous query")

@@ -1,0 +1,141 @@
+"""What the operators of a network may take in one instant: rows, and seconds.
+
+An operator counts the rows it visits where they multiply: in loops over more than one row, before
+it visits them. The count of an instant is from one settling of the network to the next. Beyond the
+limit the operator raises :class:`.Overrun`; that breaks it, as a fault would, and nothing else.
+
+Rows are the same in each replay, seconds are not: who replays what has been stored already lifts
+the limits (:attr:`Budget.lifted`), and is told from outside what was stopped then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from sensorstream.errors import Overrun
+
+_LOOK: Final = 64
+"""Rows between two looks at the clock: one row may have a slow expression."""
+_PAUSE: Final = 0.25
+"""The most of the limit that counts between two looks: something else may have run meanwhile."""
+_Row = TypeVar("_Row")
+
+
+def _no_time() -> float:
+    return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one operator may take in one instant.
+
+    ``rows`` are visited rows; ``seconds`` are wall time by ``counter``; None: no limit.
+    ``settings`` begins the names of the settings that say so.
+    """
+
+    rows: int | None = None
+    seconds: float | None = None
+    counter: Callable[[], float] = field(default=_no_time, compare=False)
+    settings: str = "limits.query"
+
+
+NO_LIMITS: Final = Limits()
+
+
+class Budget:
+    """The limits of a network's operators, and those that have taken something."""
+
+    __slots__ = ("lifted", "limits", "taken")
+
+    def __init__(self, limits: Limits = NO_LIMITS) -> None:
+        self.limits = limits
+        self.lifted = False
+        """Whether the limits are not in force: what comes was accepted before."""
+        self.taken: list[Meter] = []
+        """The meters that are not at zero."""
+
+    def end(self) -> None:
+        """The instant is over: what comes has the whole budget again."""
+        for meter in self.taken:
+            meter.reset()
+        self.taken.clear()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Count what the block takes by itself, as one instant."""
+        self.end()
+        try:
+            yield
+        finally:
+            self.end()
+
+
+class Meter:
+    """What one operator has taken in the instant at work."""
+
+    __slots__ = ("_budget", "_first", "_looked", "_next", "_spent", "rows")
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        rows = budget.limits.rows
+        self._first = _LOOK if rows is None else min(_LOOK, rows + 1)
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin at zero."""
+        self.rows = 0
+        self._next = self._first
+        self._spent = 0.0
+        self._looked: float | None = None
+
+    def take(self, rows: int) -> None:
+        """Count rows that are about to be visited.
+
+        Raises:
+            Overrun: they, or the time they have taken so far, are too many.
+        """
+        if not self.rows:
+            self._budget.taken.append(self)
+        self.rows += rows
+        if self.rows >= self._next:
+            self._look()
+
+    def through(self, rows: Sequence[_Row]) -> Iterator[_Row] | Sequence[_Row]:
+        """Rows, each of which is worked on before the next is asked for.
+
+        Raises:
+            Overrun: as :meth:`take`, while they are gone through.
+        """
+        return rows if len(rows) < _LOOK else self._gone_through(rows)
+
+    def _gone_through(self, rows: Sequence[_Row]) -> Iterator[_Row]:
+        for start in range(0, len(rows), _LOOK):
+            part = rows[start : start + _LOOK]
+            self.take(len(part))
+            yield from part
+
+    def _look(self) -> None:
+        budget = self._budget
+        limits = budget.limits
+        self._next = self.rows + self._first
+        if budget.lifted:
+            return
+        if limits.rows is not None and self.rows > limits.rows:
+            raise Overrun(
+                f"more than {limits.rows:,} rows in one instant; "
+                f"the setting {limits.settings}_rows raises the limit"
+            )
+        if limits.seconds is None:
+            return
+        now = limits.counter()
+        if self._looked is not None:
+            self._spent += min(now - self._looked, limits.seconds * _PAUSE)
+        self._looked = now
+        if self._spent > limits.seconds:
+            raise Overrun(
+                f"more than {limits.seconds:g} s in one instant; "
+                f"the setting {limits.settings}_seconds raises the limit"
+            )

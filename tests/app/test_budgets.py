@@ -1,0 +1,90 @@
+"""What takes more than its budget is stopped, and stays so in each replay; all else goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import psycopg2
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.errors import Overrun, UnknownQuery
+from sensorstream.settings import LimitSettings, Settings, WindowSettings
+from sensorstream.simulation.tracker import tracker_messages
+
+Open = Callable[[Settings], Application]
+PRODUCT = "SELECT ?a ?b ?c WHERE { ?a a ?x . ?b a ?y . ?c a ?z }"
+PLAIN = "SELECT ?a ?x WHERE { ?a a ?x }"
+
+
+def send(application: Application, start: int, count: int) -> None:
+    for content in tracker_messages(count, start=start):
+        application.submit(content, "test").result(30)
+
+
+def stops(application: Application) -> list[str]:
+    told = "select text from store.alerts where kind = 'query-stopped' order by id"
+    return [str(row[0]) for row in application.sql(told).rows]
+
+
+@pytest.fixture
+def limited(settings: Settings) -> Settings:
+    """Few rows for a query, and a window that keeps all."""
+    return replace(
+        settings,
+        window=WindowSettings(size="1000"),
+        limits=LimitSettings(query_rows=20_000),
+    )
+
+
+def test_a_query_over_its_budget_stops_for_good_and_a_replay_obeys(
+    limited: Settings, open_application: Open
+) -> None:
+    application = open_application(limited)
+    plain = application.queries.register(PLAIN, "plain")
+    application.queries.register(PRODUCT, "product")
+    sent = 0
+    while not application.queries.view("product").stopped:
+        sent += 1
+        assert sent < 200, "the query is never stopped"
+        send(application, sent, 1)
+    stopped = application.queries.view("product")
+    assert "more than 20,000 rows in one instant" in stopped.stopped
+    (told,) = stops(application)
+    assert "'product' was stopped" in told
+    before = application.queries.view("plain").reports
+    send(application, sent + 1, 3)
+    rows = application.queries.results("plain").rows
+    assert application.queries.view("plain").reports > before
+    application.close()
+    # All is done again from the beginning, with limits that would not have stopped it.
+    with psycopg2.connect(limited.history.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.checkpoints")
+    connection.close()
+    wider = replace(limited, limits=LimitSettings(query_rows=10_000_000))
+    again = open_application(wider)
+    assert again.queries.view("product") == stopped
+    assert again.queries.view("plain").entry == plain.entry
+    assert sorted(again.queries.results("plain").rows) == sorted(rows)
+    assert len(stops(again)) == 1
+    with pytest.raises(UnknownQuery, match="it was stopped: more than"):
+        again.queries.results("product")
+    # From the checkpoint, with limits that would have stopped it before.
+    again.close()
+    narrow = open_application(replace(limited, limits=LimitSettings(query_rows=1)))
+    assert [each.name for each in narrow.queries.views()] == ["plain", "product"]
+    narrow.queries.remove("product")
+    assert [each.name for each in narrow.queries.views()] == ["plain"]
+
+
+def test_a_registration_over_its_budget_leaves_nothing(
+    limited: Settings, open_application: Open
+) -> None:
+    application = open_application(limited)
+    send(application, 1, 30)
+    with pytest.raises(Overrun, match=r"limits\.query_rows"):
+        application.queries.register(f"SELECT (COUNT(*) AS ?n) {PRODUCT[16:]}", "counted")
+    assert application.queries.views() == []
+    application.queries.register(PLAIN, "counted")
+    assert application.queries.results("counted").rows

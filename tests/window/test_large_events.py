@@ -1,0 +1,52 @@
+"""An event about thousands costs as many passes over it as one about a few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sensorstream.model.events import Event
+from sensorstream.model.terms import IRI, Literal, Subject, Triple
+from sensorstream.window.spec import Kind, Unit, WindowSpec
+from sensorstream.window.window import make_window
+
+AT = IRI("http://example.org/at")
+
+
+class Counted(tuple[Triple, ...]):
+    """Triples that count how often all of them are looked at."""
+
+    passes = 0
+
+    def __iter__(self) -> Iterator[Triple]:
+        self.passes += 1
+        return super().__iter__()
+
+
+class CountedPairs(frozenset[tuple[Subject, IRI]]):
+    passes = 0
+
+    def __iter__(self) -> Iterator[tuple[Subject, IRI]]:
+        self.passes += 1
+        return super().__iter__()
+
+
+def update(people: int, time: int, value: int) -> tuple[Event, Counted, CountedPairs]:
+    names = [IRI(f"http://example.org/{number}") for number in range(people)]
+    triples = Counted((name, AT, Literal(str(value))) for name in names)
+    pairs = CountedPairs((name, AT) for name in names)
+    return Event(triples, time, f"m{time}", pairs), triples, pairs
+
+
+def passes(people: int) -> list[tuple[int, int]]:
+    """Of an update of new individuals, of known ones, and of one that comes late for all."""
+    window = make_window(WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, size=1000))
+    found = []
+    for time, value in ((10, 1), (20, 2), (15, 3)):
+        event, triples, pairs = update(people, time, value)
+        window.insert(event)
+        found.append((triples.passes, pairs.passes))
+    return found
+
+
+def test_the_passes_over_an_event_do_not_depend_on_how_many_it_is_about() -> None:
+    assert passes(300) == passes(3)
