@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sensorstream.access.audit import Change
 from sensorstream.access.roles import NOBODY, Identity, Role
 from sensorstream.app.access import Access
-from sensorstream.errors import AccessError, Forbidden, Unauthenticated, Unavailable
+from sensorstream.errors import AccessError, Forbidden, Unauthenticated
 from sensorstream.server.problems import http_problem, problem_of, respond
 
 
@@ -93,8 +93,8 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("POST", "/webhooks"): _ADMINISTER,
         ("GET", "/webhooks/{webhook_id}"): _LOOK,
         ("DELETE", "/webhooks/{webhook_id}"): _ADMINISTER,
-        ("POST", "/webhooks/{webhook_id}/secret"): _ADMINISTER,
         ("POST", "/webhooks/{webhook_id}/enable"): _OPERATE,
+        ("POST", "/webhooks/{webhook_id}/secret"): _ADMINISTER,
         ("POST", "/webhooks/{webhook_id}/test"): _OPERATE,
         ("GET", "/webhooks/{webhook_id}/deliveries"): _LOOK,
         ("POST", "/webhooks/{webhook_id}/recover"): _OPERATE,
@@ -130,13 +130,10 @@ class Guard:
         rules = self._rules(scope["path"])
         rule = rules.get("GET" if scope["method"] == "HEAD" else scope["method"])
         try:
-            user = await self._user(scope, rule)
+            user = self._user(scope, rule)
         except Unauthenticated as error:
             self._access.note(self._change(scope, NOBODY, 401))
             await refusal(error)(scope, receive, send)
-            return
-        except Unavailable as error:
-            await respond(problem_of(error), {"Retry-After": "30"})(scope, receive, send)
             return
         trace = Trace.NONE if rule is None else rule.trace
         app: ASGIApp = self._app
@@ -169,10 +166,10 @@ class Guard:
             return found
         return next((rules for each, rules in self._patterns if each.fullmatch(path)), {})
 
-    async def _user(self, scope: Scope, rule: Rule | None) -> Identity:
+    def _user(self, scope: Scope, rule: Rule | None) -> Identity:
         try:
-            return await self._access.identify(credentials(scope))
-        except (Unauthenticated, Unavailable):
+            return self._access.identify(credentials(scope))
+        except Unauthenticated:
             if rule is None or rule.roles:
                 raise
             return NOBODY

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from ssl import SSLContext
 from typing import Any
 
 import httpx
@@ -499,11 +500,11 @@ class Served:
 
 
 @pytest.fixture(scope="session")
-def listen() -> Callable[[Application], Iterator[str]]:
-    """Serve an application from a thread by uvicorn, on a free port."""
+def listen() -> Callable[..., Iterator[str]]:
+    """Serve an application from a thread by uvicorn, on a free port; with TLS if there is any."""
 
-    def run(application: Application) -> Iterator[str]:
-        server = Server(application)
+    def run(application: Application, tls: SSLContext | None = None) -> Iterator[str]:
+        server = Server(application, tls=tls)
         with socket.create_server(("127.0.0.1", 0)) as listener:
             thread = threading.Thread(target=server.run, args=([listener],))
             thread.start()
@@ -511,7 +512,8 @@ def listen() -> Callable[[Application], Iterator[str]]:
             while not server.started:
                 assert time.monotonic() < deadline, "the server did not start"
                 time.sleep(0.005)
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            scheme = "http" if tls is None else "https"
+            yield f"{scheme}://127.0.0.1:{listener.getsockname()[1]}"
             server.should_exit = True
             thread.join()
 
