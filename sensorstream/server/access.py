@@ -12,14 +12,13 @@ from typing import Any, Final
 from anyio import CancelScope
 from anyio.to_thread import run_sync
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sensorstream.access.audit import Change
 from sensorstream.access.roles import NOBODY, Identity, Role
 from sensorstream.app.access import Access
-from sensorstream.errors import AccessError, Forbidden, Unauthenticated
-from sensorstream.server.problems import http_problem, problem_of, respond
+from sensorstream.errors import Forbidden, Unauthenticated, Unavailable
+from sensorstream.server.problems import http_problem, refusal, respond
 
 
 class Trace(Enum):
@@ -93,8 +92,8 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("POST", "/webhooks"): _ADMINISTER,
         ("GET", "/webhooks/{webhook_id}"): _LOOK,
         ("DELETE", "/webhooks/{webhook_id}"): _ADMINISTER,
-        ("POST", "/webhooks/{webhook_id}/enable"): _OPERATE,
         ("POST", "/webhooks/{webhook_id}/secret"): _ADMINISTER,
+        ("POST", "/webhooks/{webhook_id}/enable"): _OPERATE,
         ("POST", "/webhooks/{webhook_id}/test"): _OPERATE,
         ("GET", "/webhooks/{webhook_id}/deliveries"): _LOOK,
         ("POST", "/webhooks/{webhook_id}/recover"): _OPERATE,
@@ -130,9 +129,12 @@ class Guard:
         rules = self._rules(scope["path"])
         rule = rules.get("GET" if scope["method"] == "HEAD" else scope["method"])
         try:
-            user = self._user(scope, rule)
+            user = await self._user(scope, rule)
         except Unauthenticated as error:
             self._access.note(self._change(scope, NOBODY, 401))
+            await refusal(error)(scope, receive, send)
+            return
+        except Unavailable as error:
             await refusal(error)(scope, receive, send)
             return
         trace = Trace.NONE if rule is None else rule.trace
@@ -166,10 +168,10 @@ class Guard:
             return found
         return next((rules for each, rules in self._patterns if each.fullmatch(path)), {})
 
-    def _user(self, scope: Scope, rule: Rule | None) -> Identity:
+    async def _user(self, scope: Scope, rule: Rule | None) -> Identity:
         try:
-            return self._access.identify(credentials(scope))
-        except Unauthenticated:
+            return await self._access.identify(credentials(scope))
+        except (Unauthenticated, Unavailable):
             if rule is None or rule.roles:
                 raise
             return NOBODY
@@ -226,15 +228,6 @@ def credentials(scope: Scope) -> str:
     if len(found) > 1 or scheme.lower() != "bearer" or not value.strip():
         raise Unauthenticated("expected one header 'Authorization: Bearer <key>'")
     return value.strip()
-
-
-def refusal(error: AccessError) -> Response:
-    """The answer to who may not do something (RFC 6750, section 3)."""
-    problem = problem_of(error)
-    told = 'Bearer realm="sensorstream"'
-    if isinstance(error, Forbidden):
-        told += ', error="insufficient_scope"'
-    return respond(problem, {"WWW-Authenticate": told})
 
 
 def user_of(request: Request) -> Identity:
