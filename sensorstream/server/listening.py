@@ -92,9 +92,10 @@ def _spoken(tls: SSLContext | None, connections: Connections) -> type[asyncio.Pr
     """
     if tls is None:
         return Guarded
+    context = tls
 
     class Secured(Handshake):
         def __init__(self, **given: Any) -> None:
-            super().__init__(tls, connections, partial(Guarded, **given))
+            super().__init__(context, connections, partial(Guarded, **given))
 
     return Secured
