@@ -11,8 +11,9 @@ from __future__ import annotations
 import multiprocessing
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -20,7 +21,13 @@ from typing import Final
 import psutil
 import uvicorn
 
+from sensorstream.access.audit import Change
+from sensorstream.access.keys import Key
+from sensorstream.app.access import Access, AuditLog, Keys
 from sensorstream.app.application import Application
+from sensorstream.app.rates import Rates
+from sensorstream.app.waiting import HERE, Sender
+from sensorstream.clock import SystemClock
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
@@ -39,18 +46,43 @@ _REQUEST: Final = (
 )
 
 
+class NoKeys(Keys):
+    """Nobody has a key."""
+
+    def all(self) -> Sequence[Key]:
+        return ()
+
+    def used(self, when: dict[str, datetime]) -> None:
+        """Nobody uses one."""
+
+
+class NoLog(AuditLog):
+    """Nothing changes."""
+
+    def add(self, change: Change) -> None:
+        """Nothing is kept."""
+
+    def before(self, seq: int | None, limit: int) -> Sequence[Change]:
+        return ()
+
+    def forget(self, before: datetime) -> None:
+        """Nothing is kept."""
+
+
 class Answering(Application):
     """Takes nothing in, and answers at once."""
 
     def __init__(self) -> None:
         self.settings = Settings(Path("sensorstream.toml"))
+        self.rates = Rates(0)
+        self.access = Access(NoKeys(), NoLog(), SystemClock(), needed=False, audit_days=1)
         self._outcome = Outcome(Message("m1", _BODY, 0, "bench"), Status.ACCEPTED)
 
     @property
     def timeline(self) -> Timeline:
         return Timeline.INTEGER
 
-    def submit(self, content: bytes, source: str) -> Future[Outcome]:
+    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         future.set_result(self._outcome)
         return future
