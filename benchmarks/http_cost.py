@@ -91,7 +91,8 @@ def ours(listener: socket.socket) -> None:
 
 def _uvicorn(listener: socket.socket, *, loop: str, http: str) -> None:
     app = create_app(Answering())
-    app.user_middleware = [each for each in app.user_middleware if each.cls is not Shortcut]
+    shortcut: object = Shortcut
+    app.user_middleware = [each for each in app.user_middleware if each.cls is not shortcut]
     uvicorn.Server(
         uvicorn.Config(app, loop=loop, http=http, lifespan="off", log_config=None, access_log=False)
     ).run([listener])
