@@ -51,6 +51,7 @@ class Everybody(Access):
 
     def __init__(self) -> None:
         self.needed = False
+        self._clock = SystemClock()
 
 
 class Answering(Application):
