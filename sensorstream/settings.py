@@ -302,7 +302,7 @@ class LimitSettings:
     # Messages that wait.
     waiting_messages: int = _setting(10_000, "Messages that may wait for the engine.")
     waiting_bytes: int = _setting(268_435_456, "Bytes of all messages that wait for the engine.")
-    rate: float = _setting(0.0, "Messages a second that an address may send; 0: no limit.")
+    rate: int = _setting(0, "Messages a second that an address may send; 0: no limit.")
 
     # The audit log.
     audit_days: int = _setting(365, "Days that the audit log of changes is kept.")
