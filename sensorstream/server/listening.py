@@ -6,13 +6,15 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from functools import partial
 from ssl import SSLContext
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 
 from sensorstream.app.application import Application
 from sensorstream.server.connections import Connections
+from sensorstream.server.handshakes import Handshake
 from sensorstream.server.main import create_app
 from sensorstream.server.protocol import Guarded
 
@@ -31,7 +33,7 @@ class _Config(uvicorn.Config):
 
 
 class Server(uvicorn.Server):
-    """Serves one application; closes its event streams when it stops.
+    """Serves one application; ends its questions and event streams when it stops.
 
     ``host`` is the address of the socket; by default server.host of the settings. With ``tls`` it
     serves HTTPS alone.
@@ -45,10 +47,12 @@ class Server(uvicorn.Server):
         *,
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
+        connections = Connections(application.settings.limits)
         config = _Config(
             create_app(application, host),
-            loop="uvloop",
-            http=Guarded,
+            # uvloop reads at once what start_tls must read: see :mod:`.handshakes`.
+            loop="uvloop" if tls is None else "asyncio",
+            http=_spoken(tls, connections),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -56,9 +60,8 @@ class Server(uvicorn.Server):
             server_header=False,
             timeout_graceful_shutdown=_FAREWELL,
             timeout_keep_alive=_IDLE,
-            ssl_context_factory=None if tls is None else lambda _config, _default: tls,
         )
-        config.connections = Connections(application.settings.limits)
+        config.connections = connections
         super().__init__(config)
         self._application = application
         self._connections = config.connections
@@ -76,7 +79,24 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close the event streams, let running requests end, stop listening."""
+        """End questions and event streams, let running requests end, stop listening."""
+        self._application.running.close()
         self._application.alert_feed.close()
         self._application.queries.feed.close()
         await super().shutdown(sockets)
+
+
+def _spoken(tls: SSLContext | None, connections: Connections) -> type[asyncio.Protocol]:
+    """What is spoken on a new connection: HTTP, or TLS first.
+
+    uvicorn does not get the context: see :mod:`.handshakes`.
+    """
+    if tls is None:
+        return Guarded
+    context = tls
+
+    class Secured(Handshake):
+        def __init__(self, **given: Any) -> None:
+            super().__init__(context, connections, partial(Guarded, **given))
+
+    return Secured

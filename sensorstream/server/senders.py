@@ -7,18 +7,20 @@ from ipaddress import IPv6Address, IPv6Network, ip_address
 
 from starlette.types import Scope
 
+from sensorstream.access.roles import NOBODY, Identity
 from sensorstream.app.application import Application
 from sensorstream.app.waiting import Sender
 
 
 def admitted(application: Application, scope: Scope, messages: int = 1) -> Sender:
-    """The sender of a request with so many messages.
+    """The sender of a request with so many messages: who shows a key, else an address.
 
     Raises:
         TooFast: it has sent too many.
     """
     host, port = scope.get("client") or ("", 0)
-    sender = Sender(_address(host), str(port))
+    user: Identity = scope.get("user", NOBODY)
+    sender = Sender(_address(host) if user.kind == "anonymous" else str(user), str(port))
     application.rates.charge(sender.address, messages, time.monotonic())
     return sender
 

@@ -19,6 +19,12 @@ PATHS = {
     "/alerts/{id}/messages": {"get"},
     "/webhooks": {"get", "post"},
     "/webhooks/{webhook_id}": {"get", "delete"},
+    "/webhooks/{webhook_id}/deliveries": {"get"},
+    "/webhooks/{webhook_id}/enable": {"post"},
+    "/webhooks/{webhook_id}/recover": {"post"},
+    "/webhooks/{webhook_id}/secret": {"post"},
+    "/webhooks/{webhook_id}/test": {"post"},
+    "/deliveries/{delivery_id}/resend": {"post"},
     "/window": {"get"},
     "/individuals": {"get"},
     "/individuals/{iri}": {"get"},
@@ -35,6 +41,15 @@ PATHS = {
     "/readyz": {"get"},
     "/metrics": {"get"},
 }
+
+WITHOUT_BODY = {
+    "/webhooks/{webhook_id}/enable",
+    "/webhooks/{webhook_id}/recover",
+    "/webhooks/{webhook_id}/secret",
+    "/webhooks/{webhook_id}/test",
+    "/deliveries/{delivery_id}/resend",
+}
+"""What is posted to there says all in its address; a secret may be left out."""
 
 
 def references(node: Any) -> set[str]:
@@ -59,7 +74,7 @@ def test_the_description_names_every_resource_completely(client: httpx.Client) -
             assert problem["schema"]["$ref"].endswith("/ProblemBody"), where
             success = [each for each in operation["responses"] if each.startswith("2")]
             assert success, where
-            if method == "post":
+            if method == "post" and path not in WITHOUT_BODY:
                 assert operation["requestBody"]["required"], where
                 assert operation["requestBody"]["content"], where
             assert "422" not in operation["responses"], where
