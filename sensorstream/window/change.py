@@ -9,6 +9,7 @@ from typing import TypeAlias
 from sensorstream.model.events import Delta, Ended, Individual
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.window.references import References
 
 Undo: TypeAlias = Callable[[], object]
 GraphChange: TypeAlias = tuple[tuple[IRI, ...], tuple[IRI, ...]]
@@ -36,7 +37,7 @@ class WindowChange:
 class Recorder:
     """Collects one change while it happens."""
 
-    __slots__ = ("departures", "ended", "graphs", "revoked", "undo", "weights")
+    __slots__ = ("departures", "ended", "graphs", "references", "revoked", "undo", "weights")
 
     def __init__(self) -> None:
         self.weights: dict[Triple, int] = {}
@@ -45,6 +46,8 @@ class Recorder:
         self.revoked: list[Ended] = []
         self.undo: list[Undo] = []
         self.graphs: dict[Triple, GraphChange] = {}
+        # By stay, while statements are only taken out.
+        self.references: dict[int, References] = {}
 
     def weigh(self, triple: Triple, weight: int) -> None:
         """Count a triple in (1) or out (-1)."""

@@ -18,6 +18,7 @@ from sensorstream.window.change import Recorder
 from sensorstream.window.late import Latecomer
 from sensorstream.window.ownership import owners_of
 from sensorstream.window.past import Past, Update
+from sensorstream.window.references import References
 from sensorstream.window.state import Counters
 
 _NO_GRAPHS: Final[Mapping[Triple, tuple[IRI, ...]]] = {}
@@ -77,6 +78,7 @@ class Content:
                 stay = self.individuals[name].stay
                 update = Update(stay, name, event.time, event.message, event.replaces)
                 self.past.note_update(update, record)
+        record.references.clear()
         provenance = plain = Provenance(event.message, event.time)
         graphs = event.named_graphs() if event.graphs else _NO_GRAPHS
         for triple in event.triples:
@@ -125,29 +127,40 @@ class Content:
             for triple in held:
                 self._take_out(individual, triple, time, record)
             for node in {node for t in held for node in (t[0], t[2])}:
-                if (
-                    isinstance(node, BlankNode)
-                    and node in self.owners
-                    and all(node not in (t[0], t[2]) for t in individual.statements)
-                ):
-                    self._disown(node, record)
+                if isinstance(node, BlankNode) and node in self.owners:
+                    left = self._references(individual, record)
+                    if not left.refer_to(node) and not left.about(node):
+                        self._disown(node, record)
 
     def supersede(
         self, individual: Individual, triple: Triple, time: Instant, record: Recorder
     ) -> None:
         """Take one statement out; a blank node that loses its last reference goes with it."""
-        if triple not in individual.statements:
-            return
-        self._take_out(individual, triple, time, record)
-        node = triple[2]
-        if (
-            isinstance(node, BlankNode)
-            and self.owners.get(node) == individual.name
-            and all(other[2] != node for other in individual.statements)
-        ):
-            for other in [t for t in individual.statements if t[0] == node]:
-                self.supersede(individual, other, time, record)
-            self._disown(node, record)
+        # A chain of blank nodes may be longer than Python's stack.
+        todo: list[Triple | BlankNode] = [triple]
+        while todo:
+            each = todo.pop()
+            if isinstance(each, BlankNode):
+                self._disown(each, record)
+                continue
+            if each not in individual.statements:
+                continue
+            self._take_out(individual, each, time, record)
+            node = each[2]
+            if not isinstance(node, BlankNode) or self.owners.get(node) != individual.name:
+                continue
+            left = self._references(individual, record)
+            if not left.refer_to(node):
+                todo.append(node)
+                todo.extend(reversed(left.about(node)))
+
+    @staticmethod
+    def _references(individual: Individual, record: Recorder) -> References:
+        """The blank nodes of an individual, as its statements are now."""
+        found = record.references.get(individual.stay)
+        if found is None:
+            found = record.references[individual.stay] = References(individual.statements)
+        return found
 
     def depart(self, individual: Individual, record: Recorder) -> None:
         """Let an individual leave with all it has."""
@@ -251,6 +264,8 @@ class Content:
         self, individual: Individual, triple: Triple, time: Instant, record: Recorder
     ) -> None:
         said = individual.statements.pop(triple)
+        if (references := record.references.get(individual.stay)) is not None:
+            references.drop(triple)
         record.undo.append(partial(individual.statements.__setitem__, triple, said))
         record.weigh(triple, -1)
         if said.graphs:

@@ -54,7 +54,7 @@ class Past:
     comes too late to be put into its place. O(1) per update that comes in order.
     """
 
-    __slots__ = ("_ended", "_number", "_stays", "_updates")
+    __slots__ = ("_ended", "_mixed", "_number", "_stays", "_updates")
 
     def __init__(self, state: PastState | None = None) -> None:
         # By numbers that count up: the oldest is the first.
@@ -62,6 +62,8 @@ class Past:
         self._ended: dict[int, Ended] = {}
         self._stays: dict[int, _Stay] = {}
         self._number = 0
+        # The stays whose numbers are out of order since something was put back.
+        self._mixed: set[int] = set()
         if state is not None:
             for update in state.updates:
                 self._add(update)
@@ -70,6 +72,7 @@ class Past:
 
     def state(self) -> PastState:
         """What the constructor needs to make the same again."""
+        self._sort()
         return PastState(tuple(self._updates.values()), tuple(self._ended.values()))
 
     def note_update(self, update: Update, record: Recorder) -> None:
@@ -84,6 +87,7 @@ class Past:
     def revoke(self, ended: Ended, record: Recorder) -> None:
         """Take back what was handed out."""
         record.revoked.append(ended)
+        self._sort()
         every = self._stays[ended.stay].ended
         self._remove(next(n for n, each in every.items() if each == ended), ended, record)
 
@@ -98,6 +102,7 @@ class Past:
 
     def next_update(self, stay: int, pair: tuple[Subject, IRI], time: Instant) -> Update | None:
         """The first update of a property of a stay after a time."""
+        self._sort()
         of_stay = self._stays.get(stay)
         every = () if of_stay is None else of_stay.updates.values()
         later = (each for each in every if each.time > time and pair in each.replaced)
@@ -111,12 +116,14 @@ class Past:
 
     def ended_at(self, stay: int, time: Instant) -> list[Ended]:
         """The intervals of a stay that are over, and that a time lies in."""
+        self._sort()
         of_stay = self._stays.get(stay)
         every = () if of_stay is None else of_stay.ended.values()
         return [each for each in every if each.valid_from <= time < each.valid_to]
 
     def trim(self, individuals: Mapping[Subject, Individual], record: Recorder) -> None:
         """Forget the oldest of what is too much."""
+        self._sort()
         most = min(_MOST, _LEAST + _EACH * len(individuals))
         while len(self._updates) > most:
             number, update = next(iter(self._updates.items()))
@@ -153,13 +160,20 @@ class Past:
 
     def _put_back(self, number: int, each: Update | Ended) -> None:
         self._put(number, each)
-        of_stay = self._stays[each.stay]
-        if isinstance(each, Update):
-            self._updates = dict(sorted(self._updates.items()))
-            of_stay.updates = dict(sorted(of_stay.updates.items()))
-        else:
-            self._ended = dict(sorted(self._ended.items()))
-            of_stay.ended = dict(sorted(of_stay.ended.items()))
+        self._mixed.add(each.stay)
+
+    def _sort(self) -> None:
+        """Put in order what was put back, all of it at once."""
+        if not self._mixed:
+            return
+        self._updates = dict(sorted(self._updates.items()))
+        self._ended = dict(sorted(self._ended.items()))
+        for stay in self._mixed:
+            of_stay = self._stays.get(stay)
+            if of_stay is not None:
+                of_stay.updates = dict(sorted(of_stay.updates.items()))
+                of_stay.ended = dict(sorted(of_stay.ended.items()))
+        self._mixed.clear()
 
     def _drop(self, number: int, each: Update | Ended) -> None:
         of_stay = self._stays[each.stay]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from sensorstream.model.events import Event
-from sensorstream.model.terms import IRI, Literal, Subject, Triple
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.window.spec import Kind, Unit, WindowSpec
 from sensorstream.window.window import make_window
 
@@ -50,3 +51,19 @@ def passes(people: int) -> list[tuple[int, int]]:
 
 def test_the_passes_over_an_event_do_not_depend_on_how_many_it_is_about() -> None:
     assert passes(300) == passes(3)
+
+
+def test_a_chain_of_blank_nodes_longer_than_the_stack_leaves_with_its_reference() -> None:
+    name, value = IRI("http://example.org/0"), Literal("1")
+    nodes: list[IRI | BlankNode] = [name]
+    nodes += (BlankNode(f"_:b{number}") for number in range(5000))
+    chain: list[Triple] = [(one, AT, other) for one, other in pairwise(nodes)]
+    window = make_window(WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, size=10))
+    window.insert(Event(tuple(chain), 10, "m1"))
+    replaced = Event(((name, AT, value),), 20, "m2", frozenset({(name, AT)}))
+    change = window.insert(replaced)
+    assert [each.triple for each in change.ended] == chain
+    window.undo(change)
+    one = window.get(name)
+    assert one is not None
+    assert set(one.statements) == set(chain)
