@@ -281,6 +281,12 @@ class LimitSettings:
     query_seconds: float = _setting(
         5.0, "Seconds an operator of a continuous query may take in one instant."
     )
+    message_rows: int = _setting(
+        2_000_000, "Rows that conditions of semantic rules may visit or find for one message."
+    )
+    message_seconds: float = _setting(
+        10.0, "Seconds that conditions of semantic rules may take for one message."
+    )
 
     # The journal.
     entry_seconds: float = _setting(

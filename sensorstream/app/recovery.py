@@ -127,7 +127,7 @@ def recover(
             for entry in stopped.pop(record.seq, ()):
                 engine.queries.stop(entry.name, entry.registered, entry.reason)
             # What was accepted then is accepted now, however long it takes here.
-            engine.queries.lift_limits(record.seq <= watermark)
+            engine.lift_limits(record.seq <= watermark)
             if record.seq <= watermark and record.status is Status.REJECTED:
                 refused.add(record.message.id)
             if record.seq <= watermark and record.degraded:
@@ -151,7 +151,7 @@ def recover(
         if fresh:
             store.commit(effects_of([r for r, _ in fresh], [o for _, o in fresh]))
         progress(replayed)
-    engine.queries.lift_limits(False)
+    engine.lift_limits(False)
     engine.queries.lost = [*lost, *engine.queries.lost]
     if engine.held:
         # One that is skipped may still wait for its turn.

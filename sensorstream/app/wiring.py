@@ -187,9 +187,12 @@ def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> 
     return OntologyVersion(seq, valid_from, content, "application/n-triples")
 
 
-def query_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
-    """What a continuous query may take."""
+def _query_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
     return Limits(limits.query_rows, limits.query_seconds, counter, "limits.query")
+
+
+def _message_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
+    return Limits(limits.message_rows, limits.message_seconds, counter, "limits.message")
 
 
 def build_machine(
@@ -218,7 +221,11 @@ def build_machine(
             window=make_window(deployment.window, deployment.partition),
             reasoner=reasoner,
             rules=deployment.rules,
-            evaluator=NetworkEvaluator(knowledge, SnapshotEvaluator(snapshot)),
+            evaluator=NetworkEvaluator(
+                knowledge,
+                SnapshotEvaluator(snapshot),
+                _message_limits(settings.limits, counter),
+            ),
             max_rounds=settings.rules.max_rounds,
             timeline=deployment.timeline,
             counter=counter,
@@ -226,7 +233,7 @@ def build_machine(
             disorder=deployment.disorder,
             filters=deployment.filters,
             shedding=deployment.shedding,
-            queries=QueryTerms(limits=query_limits(settings.limits, counter)),
+            queries=QueryTerms(limits=_query_limits(settings.limits, counter)),
         )
     except BaseException:
         reasoner.close()

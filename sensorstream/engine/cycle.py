@@ -38,7 +38,7 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
-from sensorstream.rules.conditions import ConditionEvaluator
+from sensorstream.rules.conditions import ConditionEvaluator, unlimited
 from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import run_rules
@@ -145,7 +145,7 @@ class Cycle:
             result = alone if isinstance(alone, Exception) else self._given_up(alone, result)
         if isinstance(result, Outcome):
             outcome = result
-        elif isinstance(result, MessageError | ReasonerError):
+        elif isinstance(result, MessageError | Overrun | ReasonerError):
             outcome = self.reject(message, result, timings)
         else:
             outcome = self.fault(message, result, timings)
@@ -466,22 +466,23 @@ class Cycle:
         if not gone:
             return
         run = self._run_of(latest_message(self.window), Timings())
-        run.apply(None, gone)
+        with unlimited(self.evaluator):
+            run.apply(None, gone)
         self._tell_queries(run, self.window.now or 0)
         self.inferences.take_ended()
         self.inferences.settle()
-        self.evaluator.settle()
 
     def _exchange(self, aside: Aside, cause: str, left: Iterable[Individual] = ()) -> None:
         now = self.window.now or 0
         changes: dict[Origin, Delta] = {}
-        for origin in (Origin.STATIC, Origin.STATIC_INFERRED, Origin.INFERRED):
-            wanted = dict.fromkeys(aside.kb.triples(origin))
-            held = dict.fromkeys(self.kb.triples(origin))
-            added = tuple(triple for triple in wanted if triple not in held)
-            removed = tuple(triple for triple in held if triple not in wanted)
-            changes[origin] = Delta(now, added, removed)
-            self.kb.apply(origin, changes[origin])
+        with unlimited(self.evaluator):
+            for origin in (Origin.STATIC, Origin.STATIC_INFERRED, Origin.INFERRED):
+                wanted = dict.fromkeys(aside.kb.triples(origin))
+                held = dict.fromkeys(self.kb.triples(origin))
+                added = tuple(triple for triple in wanted if triple not in held)
+                removed = tuple(triple for triple in held if triple not in wanted)
+                changes[origin] = Delta(now, added, removed)
+                self.kb.apply(origin, changes[origin])
         self._follow(changes[Origin.INFERRED], cause, left)
         self.reasoner.close()
         self.reasoner = aside.reasoner

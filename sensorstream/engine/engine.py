@@ -35,7 +35,7 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import Reasoner
-from sensorstream.rules.conditions import ConditionEvaluator
+from sensorstream.rules.conditions import ConditionEvaluator, unlimited
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.streams.continuous_query import ContinuousQuery
@@ -286,6 +286,14 @@ class Engine:
         self.window.number_stays_after(number)
         self._cycle.archived = max(self._cycle.archived, number)
 
+    def lift_limits(self, lifted: bool) -> None:
+        """Let messages and queries take what they take, or not: it was accepted before."""
+        self.queries.lift_limits(lifted)
+        if not lifted and self.evaluator.lifted:
+            # What is left of what came before.
+            self.evaluator.settle()
+        self.evaluator.lifted = lifted
+
     @property
     def now(self) -> Instant | None:
         """Application time: the latest time any event brought; None before the first."""
@@ -527,13 +535,14 @@ class Engine:
         else:
             self._order.restore(state.held)
         held = tuple(t for each in self.window for t in each.statements)
-        delta = self.kb.apply(Origin.WINDOW, Delta(self.window.now or 0, added=held))
-        for each in self.window:
-            for triple, said in each.statements.items():
-                if said.graphs:
-                    self.kb.place(triple, said.graph_names)
-        if delta:
-            self.kb.apply(Origin.INFERRED, self._cycle.reasoner.react(self.kb, delta))
+        with unlimited(self.evaluator):
+            delta = self.kb.apply(Origin.WINDOW, Delta(self.window.now or 0, added=held))
+            for each in self.window:
+                for triple, said in each.statements.items():
+                    if said.graphs:
+                        self.kb.place(triple, said.graph_names)
+            if delta:
+                self.kb.apply(Origin.INFERRED, self._cycle.reasoner.react(self.kb, delta))
         self._cycle.inferences.restore(state.inferred, self.window, self.kb)
         if state.queries is not None:
             self.queries.restore(state.queries)

@@ -21,7 +21,7 @@ from sensorstream.model.events import (
 )
 from sensorstream.model.terms import BlankNode, Triple
 from sensorstream.reasoning.reasoner import Reasoner
-from sensorstream.rules.conditions import ConditionEvaluator
+from sensorstream.rules.conditions import ConditionEvaluator, unlimited
 from sensorstream.window.change import WindowChange
 from sensorstream.window.window import Window
 
@@ -131,6 +131,10 @@ class MessageRun:
 
     def take_back(self) -> None:
         """Leave the knowledge base as it was before the message."""
+        with unlimited(self.evaluator):
+            self._take_back()
+
+    def _take_back(self) -> None:
         self._inferences.take_back()
         inferred: list[Delta] = []
         for step in reversed(self._steps):
@@ -147,7 +151,6 @@ class MessageRun:
         self._steps.clear()
         # Nothing is left of it, unless the reasoner was given up meanwhile.
         self._follow(net_delta(self._window.now or 0, inferred), ())
-        self.evaluator.settle()
 
     def _follow(self, inferred: Delta, changes: Sequence[WindowChange]) -> None:
         self._inferences.follow(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -45,6 +46,12 @@ def condition_query(query: Query, given: Collection[str], *, asks: bool = False)
 class ConditionEvaluator(Protocol):
     """Answers queries over the present union of the static, window and inferred graphs."""
 
+    lifted: bool
+    """Whether what they may take is not limited now; see :func:`unlimited`."""
+
+    def begin(self) -> None:
+        """A message begins: its rules have the whole budget."""
+
     def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         """Prepare for the conditions of these rules instead of those prepared for before.
 
@@ -52,13 +59,18 @@ class ConditionEvaluator(Protocol):
         """
 
     def settle(self) -> None:
-        """Take in what has changed since the last call or answer."""
+        """Take in what has changed since the last call or answer.
+
+        Raises:
+            Overrun: a condition takes more than its limits; it is filled anew at its next use.
+        """
 
     def select(self, query: ConditionQuery, bindings: Solution) -> list[dict[str, Term]]:
         """All solutions that agree with ``bindings`` (of the query's given variables).
 
         Raises:
             RuleError: the query cannot be answered.
+            Overrun: it, or all of the message's, takes more than the limits.
         """
 
     def ask(self, query: ConditionQuery, bindings: Solution) -> bool:
@@ -66,16 +78,32 @@ class ConditionEvaluator(Protocol):
 
         Raises:
             RuleError: the query cannot be answered.
+            Overrun: as :meth:`select`.
         """
+
+
+@contextmanager
+def unlimited(evaluator: ConditionEvaluator) -> Iterator[None]:
+    """Lift the limits for changes that no rule is to blame for, and take them in at the end."""
+    before, evaluator.lifted = evaluator.lifted, True
+    try:
+        yield
+        evaluator.settle()
+    finally:
+        evaluator.lifted = before
 
 
 class SnapshotEvaluator:
     """Evaluates anew on an Oxigraph snapshot at every call."""
 
-    __slots__ = ("_snapshot",)
+    __slots__ = ("_snapshot", "lifted")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
+        self.lifted = False
+
+    def begin(self) -> None:
+        """Do nothing: Oxigraph knows no limits."""
 
     def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         """Do nothing: each query is evaluated when it is called."""

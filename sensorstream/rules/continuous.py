@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from sensorstream.errors import NotIncremental, QueryError, UnsupportedQuery
+from sensorstream.errors import NotIncremental, Overrun, QueryError, UnsupportedQuery
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.graph_index import GRAPH_MARKS, GraphIndex
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import IRI, Term
+from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
@@ -25,6 +26,7 @@ from sensorstream.rules.conditions import (
     ConditionQuery,
     SnapshotEvaluator,
     Solution,
+    unlimited,
 )
 from sensorstream.rules.given import GIVEN, given_triples, with_given
 from sensorstream.rules.rule_compiler import CompiledRule
@@ -103,14 +105,21 @@ class NetworkEvaluator:
     base.
     All conditions of a rule are answered in the same way, because terms pass from one to the next:
     if one of them cannot be maintained, ``snapshot`` answers all of them.
+
+    ``limits`` are those of an operator in one instant, and of all answers in one message.
     """
 
-    def __init__(self, kb: KnowledgeBase, snapshot: ConditionEvaluator) -> None:
+    def __init__(
+        self, kb: KnowledgeBase, snapshot: ConditionEvaluator, limits: Limits = NO_LIMITS
+    ) -> None:
         self.anew: dict[ConditionQuery, str] = {}
         """The conditions that are evaluated anew each time, and why."""
         self._kb = kb
         self._snapshot = snapshot
-        self._network = Network()
+        self._limits = limits
+        self._rows = 0
+        self._seconds = 0.0
+        self._network = Network(limits)
         self._graphs: dict[IRI, GraphIndex] = {}
         self._conditions: dict[tuple[ConditionQuery, frozenset[str]], ContinuousCondition] = {}
         # Together with all conditions of the same rule.
@@ -121,34 +130,84 @@ class NetworkEvaluator:
         self._network.close()
         for graph in self._graphs.values():
             graph.close()
-        self._network, self._graphs, self._conditions = Network(), {}, {}
+        self._network, self._graphs, self._conditions = Network(self._limits), {}, {}
         self._in_step, self.anew = {}, {}
         for queries in rules:
             together = tuple(queries)
             self._in_step.update(dict.fromkeys(together, together))
             for query in together:
                 if query in self._in_step:
-                    self._follow(query, query.given)
+                    with unlimited(self):
+                        self._follow(query, query.given)
+
+    @property
+    def lifted(self) -> bool:
+        """See :class:`.ConditionEvaluator`."""
+        return self._network.budget.lifted
+
+    @lifted.setter
+    def lifted(self, lifted: bool) -> None:
+        self._network.budget.lifted = lifted
+
+    def begin(self) -> None:
+        """See :class:`.ConditionEvaluator`."""
+        self._rows, self._seconds = 0, 0.0
 
     def settle(self) -> None:
-        """Settle the network, so that it has processed all changes."""
+        """Settle the network, so that it has processed all changes.
+
+        Raises:
+            Overrun: see :meth:`.ConditionEvaluator.settle`.
+        """
         self._network.settle()
         faults = self._network.faults
+        overrun: Overrun | None = None
         while faults:
             node, error = next(iter(faults.items()))
-            _LOG.error("internal error in '%s'", node.describe(), exc_info=error)
-            broken = [q for (q, _), c in self._conditions.items() if node in operators(c.root)]
-            for query in broken:
-                self._give_up(query, f"{type(error).__name__}: {error}")
+            broken = [key for key, c in self._conditions.items() if node in operators(c.root)]
+            if isinstance(error, Overrun):
+                for key in broken:
+                    self._drop(key)
+                    overrun = overrun or Overrun(f"the condition {key[0].text}: {error}")
+            else:
+                _LOG.error("internal error in '%s'", node.describe(), exc_info=error)
+                for query, _ in broken:
+                    self._give_up(query, f"{type(error).__name__}: {error}")
             faults.pop(node, None)
+        if overrun is not None:
+            raise overrun
 
     def select(self, query: ConditionQuery, bindings: Solution) -> list[dict[str, Term]]:
+        start = self._limits.counter()
         found = self._answer(query, bindings)
-        return self._snapshot.select(query, bindings) if found is None else found.solutions()
+        solutions = self._snapshot.select(query, bindings) if found is None else found.solutions()
+        self._charge(len(solutions), start)
+        return solutions
 
     def ask(self, query: ConditionQuery, bindings: Solution) -> bool:
+        start = self._limits.counter()
         found = self._answer(query, bindings)
-        return self._snapshot.ask(query, bindings) if found is None else found.holds
+        holds = self._snapshot.ask(query, bindings) if found is None else found.holds
+        self._charge(1, start)
+        return holds
+
+    def _charge(self, rows: int, start: float) -> None:
+        """Count an answer that was asked for at ``start``."""
+        limits = self._limits
+        self._rows += rows
+        self._seconds += limits.counter() - start
+        if self.lifted:
+            return
+        if limits.rows is not None and self._rows > limits.rows:
+            raise Overrun(
+                f"more than {limits.rows:,} solutions of conditions in one message; "
+                f"the setting {limits.settings}_rows raises the limit"
+            )
+        if limits.seconds is not None and self._seconds > limits.seconds:
+            raise Overrun(
+                f"more than {limits.seconds:g} s for conditions in one message; "
+                f"the setting {limits.settings}_seconds raises the limit"
+            )
 
     def _answer(self, query: ConditionQuery, bindings: Solution) -> ContinuousCondition | None:
         """The condition with these values; None: the snapshot has to answer it."""
@@ -175,6 +234,9 @@ class NetworkEvaluator:
             self._network.sweep()
             self._give_up(query, error.message)
             return None
+        except Overrun:
+            self._network.sweep()
+            raise
         condition = self._conditions[query, names] = ContinuousCondition(root, given)
         self._network.listen(root, condition.changed)
         return condition
@@ -185,8 +247,11 @@ class NetworkEvaluator:
             del self._in_step[each]
             self.anew[each] = reason
             for key in [key for key in self._conditions if key[0] is each]:
-                condition = self._conditions.pop(key)
-                self._network.leave(condition.root, condition.changed)
+                self._drop(key)
+
+    def _drop(self, key: tuple[ConditionQuery, frozenset[str]]) -> None:
+        condition = self._conditions.pop(key)
+        self._network.leave(condition.root, condition.changed)
 
     def _compile(self, query: ConditionQuery, names: frozenset[str], given: TripleIndex) -> Node:
         plan, sources = _planned(query, names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sensorstream.errors import RuleCycle
+from sensorstream.errors import Overrun, RuleCycle
 from sensorstream.model.events import Alert, Delta, Departure, Event, Message
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
@@ -64,8 +64,10 @@ def run_rules(
     Raises:
         RuleCycle: the rules still request changes after ``max_rounds`` rounds.
         RuleError: an action cannot be carried out.
+        Overrun: the conditions take more than they may.
     """
     # Changes must not accumulate when no rule evaluates a condition.
+    host.evaluator.begin()
     host.evaluator.settle()
     run = Run(host, message, time, memory)
     fired: dict[str, set[frozenset[tuple[str, Term]]]] = {}
@@ -106,11 +108,14 @@ def _round(
     run, host = moment.run, moment.run.host
     changing: list[str] = []
     for rule in rules.awake(moment):
-        solutions = rule.trigger(moment)
-        for condition in rule.conditions:
-            if not solutions:
-                break
-            solutions = condition(host, solutions)
+        try:
+            solutions = rule.trigger(moment)
+            for condition in rule.conditions:
+                if not solutions:
+                    break
+                solutions = condition(host, solutions)
+        except Overrun as error:
+            raise Overrun(f"rule {rule.name} ({rule.position}): {error.message}") from None
         if not solutions:
             continue
         seen = fired.get(rule.name, set())

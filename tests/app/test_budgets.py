@@ -10,11 +10,18 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import Overrun, UnknownQuery
-from sensorstream.settings import LimitSettings, Settings, WindowSettings
+from sensorstream.settings import LimitSettings, RuleSettings, Settings, WindowSettings
 from sensorstream.simulation.tracker import tracker_messages
 
 Open = Callable[[Settings], Application]
 PRODUCT = "SELECT ?a ?b ?c WHERE { ?a a ?x . ?b a ?y . ?c a ?z }"
+GREEDY = """prefix : <http://sensorstream.example/tracking#>
+rule greedy
+on change
+if select { SELECT (COUNT(*) AS ?n) { ?a a ?x . ?b a ?y . ?c a ?z } }
+then
+  alert info "{?n} combinations" key "greedy"
+"""
 PLAIN = "SELECT ?a ?x WHERE { ?a a ?x }"
 
 
@@ -88,3 +95,47 @@ def test_a_registration_over_its_budget_leaves_nothing(
     assert application.queries.views() == []
     application.queries.register(PLAIN, "counted")
     assert application.queries.results("counted").rows
+
+
+def test_a_message_whose_rules_take_too_much_is_quarantined_and_stays_so(
+    limited: Settings, open_application: Open
+) -> None:
+    limited.path.with_name("greedy.rules").write_text(GREEDY)
+    limited = replace(
+        limited,
+        rules=RuleSettings((*limited.rules.files, limited.path.with_name("greedy.rules"))),
+        limits=LimitSettings(message_rows=20_000),
+    )
+    application = open_application(limited)
+    refused: Overrun | None = None
+    sent = 0
+    while refused is None:
+        sent += 1
+        assert sent < 200, "no message is ever refused"
+        window = application.window_view(1000)
+        try:
+            send(application, sent, 1)
+        except Overrun as error:
+            refused = error
+    assert "limits.message_rows" in str(refused)
+    assert "SELECT" in str(refused)
+    assert application.window_view(1000) == window
+    (kept,) = application.quarantine(10)
+    assert "limits.message_rows" in str(kept.reason)
+    application.close()
+    with psycopg2.connect(limited.history.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.checkpoints")
+    connection.close()
+    wider = replace(limited, limits=LimitSettings())
+    again = open_application(wider)
+    assert again.window_view(1000) == window
+    send(again, sent + 1, 1)
+    assert again.window_view(1000) != window
+    window = again.window_view(1000)
+    again.close()
+    # What was accepted then is accepted in a replay, whatever the limits are now.
+    with psycopg2.connect(limited.history.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.checkpoints")
+    connection.close()
+    narrow = open_application(replace(limited, limits=LimitSettings(message_rows=1)))
+    assert narrow.window_view(1000) == window
