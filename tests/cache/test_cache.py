@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from threading import Lock, Thread
+from threading import Lock, Timer
 
 import pyoxigraph as ox
 import pytest
@@ -131,7 +131,7 @@ def test_answers_come_as_tables_too(asked: Asked, form: str) -> None:
 
 def test_a_question_is_stopped_from_another_thread(asked: Asked) -> None:
     stop = Stop()
-    thread = Thread(target=lambda: (time.sleep(0.2), stop.now(JobCancelled("enough"))))
+    thread = Timer(0.2, stop.now, [JobCancelled("enough")])
     thread.start()
     with pytest.raises(JobCancelled, match="enough"):
         asked(ENDLESS, stop=stop)

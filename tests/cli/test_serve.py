@@ -5,7 +5,9 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -13,6 +15,7 @@ import pytest
 from click.testing import Result
 
 from sensorstream.cli.serve import bind
+from sensorstream.demo.server_process import ServerProcess
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +76,21 @@ def test_answers_are_not_held_back_by_nagles_algorithm(host: str) -> None:
     # asyncio switches it off only for sockets that say they are TCP; connections inherit that.
     with bind(host, 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
+
+
+def test_it_stops_while_questions_run_that_never_end(config: Path) -> None:
+    endless = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l FILTER(?a = ?none) }"
+    with ServerProcess(config) as process, ThreadPoolExecutor() as pool:
+        url = process.url()
+        given = {"query": endless}
+        asked = [
+            pool.submit(httpx.get, f"{url}/sparql", params=given, timeout=60) for _ in range(2)
+        ]
+        sleep = {"query": "select pg_sleep(25)"}
+        asked.append(pool.submit(httpx.post, f"{url}/sql", json=sleep, timeout=60))
+        deadline = time.monotonic() + 60
+        while len(httpx.get(f"{url}/jobs").json()["jobs"]) < len(asked):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert process.stop() in (0, -signal.SIGTERM)
+        assert {each.result().status_code for each in asked} == {503}
