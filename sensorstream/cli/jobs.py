@@ -1,4 +1,4 @@
-"""``sensorstream jobs``: long questions to Spark, on a running server."""
+"""``sensorstream jobs``: what runs on a server for clients, and long questions to Spark."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LOOK: Final = 0.5
 
 @click.group("jobs")
 def command() -> None:
-    """Start, list and cancel long questions to Spark; read their results.
+    """Start long questions to Spark and read their results; list and cancel all that runs.
 
     A running server keeps them in a queue; its Spark answers one after the other.
     """
@@ -82,7 +82,7 @@ def start(
 @server_options
 @json_option
 def list_(url: str | None, config: Path, as_json: bool) -> None:
-    """All jobs that the server keeps, newest first."""
+    """The questions that are being answered, and all jobs that the server keeps."""
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_json, print_table
 
@@ -126,7 +126,7 @@ def show(job_id: str, url: str | None, config: Path, as_json: bool) -> None:
 @click.argument("job_id", metavar="ID")
 @server_options
 def cancel(job_id: str, url: str | None, config: Path) -> None:
-    """End a job, if it has not ended, and forget it with its result."""
+    """End a question; or a job, which is forgotten with its result."""
     from sensorstream.cli.client import Client
 
     with Client(server_url(url, config)) as client:

@@ -131,7 +131,7 @@ def test_answers_come_as_tables_too(asked: Asked, form: str) -> None:
 
 def test_a_question_is_stopped_from_another_thread(asked: Asked) -> None:
     stop = Stop()
-    thread = Timer(0.2, stop.now, (JobCancelled("enough"),))
+    thread = Timer(0.2, stop.now, [JobCancelled("enough")])
     thread.start()
     with pytest.raises(JobCancelled, match="enough"):
         asked(ENDLESS, stop=stop)

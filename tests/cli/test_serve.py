@@ -5,7 +5,9 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 from click.testing import Result
 
 from sensorstream.cli.serve import bind, check_reach
+from sensorstream.demo.server_process import ServerProcess
 from sensorstream.errors import SettingsError
 from sensorstream.settings import HttpSettings
 from tests.server.certificates import write_certificate
@@ -149,3 +152,21 @@ def test_idle_connections_keep_nobody_out_and_fill_no_log(config: Path) -> None:
         _, stderr = server.communicate(timeout=30)
     assert server.returncode == 0
     assert all(re.fullmatch(r"[a-z].* … \d+ s", line) for line in stderr.splitlines())
+
+
+def test_it_stops_while_questions_run_that_never_end(config: Path) -> None:
+    endless = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l FILTER(?a = ?none) }"
+    with ServerProcess(config) as process, ThreadPoolExecutor() as pool:
+        url = process.url()
+        given = {"query": endless}
+        asked = [
+            pool.submit(httpx.get, f"{url}/sparql", params=given, timeout=60) for _ in range(2)
+        ]
+        sleep = {"query": "select pg_sleep(25)"}
+        asked.append(pool.submit(httpx.post, f"{url}/sql", json=sleep, timeout=60))
+        deadline = time.monotonic() + 60
+        while len(httpx.get(f"{url}/jobs").json()["jobs"]) < len(asked):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert process.stop() in (0, -signal.SIGTERM)
+        assert {each.result().status_code for each in asked} == {503}
