@@ -281,6 +281,7 @@ class LimitSettings:
         "Seconds one entry of the journal may take; then /healthz fails, and after twice as many "
         "the server ends, to be started again.",
     )
+    transform_seconds: float = _setting(5.0, "Seconds a stylesheet (XSLT) may take for a message.")
 
     # Connections.
     connections: int = _setting(

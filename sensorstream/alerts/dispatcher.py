@@ -29,7 +29,7 @@ from sensorstream.alerts.poster import Attempt, Poster
 from sensorstream.alerts.records import Delivery, Webhook
 from sensorstream.alerts.sender import OUTPUT, DeliveryFailure, Sender
 from sensorstream.alerts.signing import signed_headers
-from sensorstream.alerts.targets import Resolver, resolve
+from sensorstream.alerts.targets import Resolver, place_of, resolve
 from sensorstream.clock import Clock
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable
 from sensorstream.model.timeline import Timeline
@@ -92,8 +92,8 @@ class WebhookDispatcher:
             registry=metrics,
         )
         self._backlog = BacklogMetrics(clock, metrics)
-        self._poster = Poster(settings.timeout, settings.allow, clock, resolver)
         self._stopping = Event()
+        self._poster = Poster(settings.timeout, settings.allow, clock, resolver, self._stopping)
         self._busy: set[str] = set()
         self._resting: dict[str, datetime] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -318,4 +318,4 @@ def _stopping() -> Unavailable:
 
 def _name(receiver: Webhook) -> str:
     """A receiver for people; the path of a webhook's URL may be a secret."""
-    return receiver.url if receiver.output else f"webhook {receiver.id}"
+    return receiver.url if receiver.output else f"webhook {receiver.id} ({place_of(receiver.url)})"

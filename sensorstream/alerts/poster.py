@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from threading import Event
 from typing import Any, Final
 
 import httpx
@@ -71,12 +72,19 @@ class Poster:
 
     ``timeout`` is the number of seconds for a whole attempt, from the look-up of the name to the
     head of the answer; to wait for a slot does not count. ``allowed`` are the networks that may be
-    reached though they are not public.
+    reached though they are not public. Once ``stopping`` is set no attempt begins any more: who
+    waits for a slot then gets CancelledError.
     """
 
     def __init__(
-        self, timeout: float, allowed: Sequence[Network], clock: Clock, resolver: Resolver
+        self,
+        timeout: float,
+        allowed: Sequence[Network],
+        clock: Clock,
+        resolver: Resolver,
+        stopping: Event,
     ) -> None:
+        self._stopping = stopping
         self._timeout = timeout
         self._allowed = allowed
         self._clock = clock
@@ -118,6 +126,8 @@ class Poster:
         except WebhookError as error:
             return Attempt(self._clock.now(), 0.0, DeliveryFailure(error.message))
         async with self._slots.of(place.host):
+            if self._stopping.is_set():
+                raise asyncio.CancelledError
             at, begun = self._clock.now(), self._clock.counter()
             exchange = _Exchange(client, place, body, headers)
             try:

@@ -45,11 +45,13 @@ def with_mapping_files(
     timeline: Timeline,
     base: str = "",
     library: Library = NO_LIBRARY,
+    transform_seconds: float | None = None,
 ) -> MappingPlan:
     """The plan of the rule files, followed by the RML files and stylesheets.
 
     ``base`` completes the IRIs that RML makes from values, ``library`` holds the functions that RML
-    may name.
+    may name. ``transform_seconds`` is how long a stylesheet may take; see
+    :func:`.compile_stylesheet`.
 
     Raises:
         LanguageError: a file cannot be compiled, or two rules share a name.
@@ -58,7 +60,7 @@ def with_mapping_files(
     added: list[PlannedRule] = []
     for file in files:
         if not is_rule_file(file):
-            compiled = _compiled(file, schema, timeline, base, library)
+            compiled = _compiled(file, schema, timeline, base, library, transform_seconds)
             for clash in _clashes(file, compiled, rules, added):
                 raise clash
             added += compiled
@@ -116,14 +118,19 @@ def mapping_file_faults(
 
 
 def _compiled(
-    file: Path, schema: Schema, timeline: Timeline, base: str, library: Library
+    file: Path,
+    schema: Schema,
+    timeline: Timeline,
+    base: str,
+    library: Library,
+    seconds: float | None = None,
 ) -> tuple[PlannedRule, ...]:
     if _is_rml(file):
         mapping = read_rml(_text(file), str(file), base, library)
         for fault in _absent(mapping, file):
             raise fault
         return compile_rml([mapping], schema, timeline, _surroundings(mapping, file, library))
-    return (compile_stylesheet(read_stylesheet(_content(file), str(file)), timeline),)
+    return (compile_stylesheet(read_stylesheet(_content(file), str(file)), timeline, seconds),)
 
 
 def _absent(mapping: RmlMapping, file: Path) -> Iterator[LanguageError]:

@@ -49,7 +49,9 @@ _GROUP: Final = 500
 _GROUP_BYTES: Final = 16 * 1024 * 1024
 """The most bytes made durable together, but for a single message."""
 _GROUP_SECONDS: Final = 0.05
-"""How long a group may take, as its messages are judged by those before: it is answered whole."""
+"""How long a group may take while there are several senders: it is answered whole."""
+_COMPANY: Final = 1.0
+"""Seconds for which there are several senders after two have been seen together."""
 _PATIENCE: Final = 1.0
 """Seconds between two attempts to reach a history that is unavailable."""
 _NAP: Final = 1.0
@@ -137,8 +139,10 @@ class Pipeline:
         # Queries that the group at work has stopped; the journal is told of it after the group.
         self._stops: list[QueryStopped] = []
         self._gate = Condition()
-        # Seconds that a message of a group took, lately.
+        # Seconds that a message of a group took, lately; and when there were several senders last.
         self._pace = 0.0
+        self._company = -_COMPANY
+        self._last_path: Path | None = None
         self._stopping = False
         self._halt = Event()
         self._trouble: HistoryError | None = None
@@ -290,7 +294,7 @@ class Pipeline:
         """The next group of messages; empty when somebody or the clock is due, None at the end."""
         group: list[_Waiting] = []
         size = 0
-        most = _GROUP if not self._pace else max(1, min(_GROUP, int(_GROUP_SECONDS / self._pace)))
+        most = self._most()
         with self._gate:
             if not (self._waiting or self._readers or self._stopping):
                 self._gate.wait(self._nap())
@@ -299,9 +303,17 @@ class Pipeline:
                 if not isinstance(first.entry, TakeMessage):
                     self._next = first
                     return group
+                if first.path != self._last_path:
+                    self._last_path, self._company = first.path, time.monotonic()
                 group.append(first)
                 size += first.size
             return None if self._stopping and not group and not self._waiting else group
+
+    def _most(self) -> int:
+        """The most messages of the next group: as many as were lately processed in that time."""
+        if not self._pace or time.monotonic() - self._company > _COMPANY:
+            return _GROUP
+        return max(1, min(_GROUP, int(_GROUP_SECONDS / self._pace)))
 
     def _nap(self) -> float | None:
         """Seconds to wait for a message before the clock may change something; None: no limit."""

@@ -134,6 +134,7 @@ def read_deployment(
             timeline,
             settings.rules.base,
             reference.library_of(""),
+            settings.limits.transform_seconds,
         ),
         rules=compile_rules(files, ontology.schema, timeline),
         window=window,

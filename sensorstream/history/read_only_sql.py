@@ -18,6 +18,7 @@ from sensorstream.errors import HistoryError, Position, QueryError
 from sensorstream.history.asking.live import LiveSource, begin_question
 from sensorstream.history.database import connect
 from sensorstream.history.reader import reader_url
+from sensorstream.history.sql_functions import check_functions
 
 _BEGIN: Final = (
     # Without a place of their own in the path, temporary tables would come first.
@@ -157,6 +158,7 @@ def _opened(
             with explained(text):
                 told = milliseconds(timeout), text
                 begin_question(connection, cursor, lambda: cursor.execute(_BEGIN, told), live)
+                check_functions(cursor, text)
                 cursor.execute(_OPEN)
             yield cursor
     finally:
@@ -177,7 +179,7 @@ def fetched(
     while True:
         begun = monotonic()
         with explained(text):
-            # Anew each time: a query may call set_config itself.
+            # Anew each time: what is left of the time.
             cursor.execute(
                 "select set_config('statement_timeout', %s, true), "
                 "set_config('idle_in_transaction_session_timeout', %s, true)",
@@ -253,6 +255,8 @@ def explained(text: str) -> Iterator[None]:
                 f"the query is too large for PostgreSQL: {str(error).strip()}"
             ) from error
         raise HistoryError(f"cannot answer the query: {error}") from error
+    except OverflowError as error:
+        raise QueryError(f"the answer has a time or length that is too large: {error}") from error
     except (psycopg2.Error, ValueError) as error:
         if isinstance(error, psycopg2.errors.UndefinedTable) and "pg_temp.live_" in str(error):
             raise QueryError(_NO_WINDOW) from error

@@ -16,6 +16,8 @@ from typing import Final
 from psycopg2 import errors, extensions, sql
 from sqlalchemy.engine import make_url
 
+from sensorstream.history.sql_functions import close_functions
+
 _READABLE: Final = ("terms", "stays", "statements", "alerts", "archives")
 """The base tables that the reader may read."""
 _DEFAULTS: Final = (
@@ -53,6 +55,7 @@ def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
     info = cursor.connection.info
     name = reader_name(info.dbname)
     role = sql.Identifier(name)
+    close_functions(cursor)
     cursor.execute("savepoint reader")
     try:
         cursor.execute("select rolconfig from pg_roles where rolname = %s", (name,))

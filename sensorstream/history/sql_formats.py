@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -42,15 +43,24 @@ _TIMES: Final = {1114: None, 1184: "UTC"}
 _LONGEST_DECIMAL: Final = 76
 
 
+_MOST: Final = int(sys.float_info.max)
+
+
 def json_value(value: object) -> Any:
-    """A database value as a JSON value: times in ISO 8601, NaN and infinities as text."""
+    """A database value as a JSON value: times in ISO 8601, NaN and infinities as text; a number
+    that no double can hold too.
+    """
     match value:
-        case None | bool() | int() | str():
+        case None | bool() | str():
             return value
+        case int():
+            return value if abs(value) <= _MOST else str(Decimal(value))
         case float():
             return value if math.isfinite(value) else str(value)
         case Decimal():
             if not value.is_finite():
+                return str(value)
+            if abs(value) > _MOST:
                 return str(value)
             return int(value) if value == value.to_integral_value() else float(value)
         case datetime() | date() | time():

@@ -13,7 +13,7 @@ import json
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import Flag
 from itertools import chain
 from typing import Final
@@ -25,13 +25,15 @@ from psycopg2.extras import execute_values
 from sensorstream.alerts.cloudevents import report_json
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
+from sensorstream.history import tables
 from sensorstream.history.class_sets import class_sets, mend_class_sets
-from sensorstream.history.copying import copy_command, copy_text
+from sensorstream.history.copying import Row
 from sensorstream.history.database import connect, describe, engine, translating
 from sensorstream.history.engines import Standings, forget_standings, store_standings
 from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.migrations import migrate
 from sensorstream.history.partitions import Partitions
+from sensorstream.history.pipelining import PipelinedCursor, arrays_of, pipelined, put_rows
 from sensorstream.history.rows import (
     MESSAGE_COLUMNS,
     STATEMENT_COLUMNS,
@@ -40,7 +42,7 @@ from sensorstream.history.rows import (
     statement_rows,
     stay_rows,
 )
-from sensorstream.history.terms import Dictionary
+from sensorstream.history.terms import LOOK_UP, Dictionary, look_up_values, term_key
 from sensorstream.journal.records import Effects, OntologyVersion, Record, number_of_message
 from sensorstream.model.events import Departure, Ended, Message
 from sensorstream.model.terms import Term
@@ -53,10 +55,6 @@ EFFECTS_LOCK: Final = 0x53535746
 # The server notices a killed writer within moments; a restart must not fail for them.
 _LOCK_PATIENCE: Final = 5.0
 _CHECKPOINTS_KEPT: Final = 2
-
-_COPY_MESSAGES: Final = copy_command("store.messages", MESSAGE_COLUMNS)
-_COPY_STAYS: Final = copy_command("store.stays", STAY_COLUMNS)
-_COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
 
 
 class Writes(Flag):
@@ -88,6 +86,7 @@ class PostgresStore:
         self._partitions = Partitions(timeline)
         self._removals = 0
         self._connection = connect(url, application="sensorstream writer")
+        self._connection.autocommit = True
 
     @classmethod
     def open(cls, url: str, timeline: Timeline, writes: Writes = Writes.ALL) -> PostgresStore:
@@ -131,7 +130,7 @@ class PostgresStore:
             HistoryError: nothing was written, or the connection was lost.
         """
         with self._transaction("cannot write the journal") as cursor:
-            cursor.copy_expert(_COPY_MESSAGES, copy_text(message_rows(records)))
+            put_rows(cursor, tables.messages, MESSAGE_COLUMNS, message_rows(records))
 
     def commit(self, effects: Effects, standings: Standings | None = None) -> bool:
         """Store what a group of messages did and move the watermark, all or nothing.
@@ -152,21 +151,23 @@ class PostgresStore:
                 # Losing this commit in a crash of the machine is no loss: the journal, which is on
                 # disk, says it all again, and the watermark is lost along with it. The writer of
                 # effects alone has a progress of its own, which must not be ahead of them.
-                cursor.execute("set local synchronous_commit = off")
-            watermark, removals = _numbers(
-                cursor, "select watermark, removals from store.progress for update"
-            )
-            if effects.watermark <= watermark:
+                cursor.later("set local synchronous_commit = off")
+            # What is read after it is read as it is while the row is locked.
+            cursor.later("select from store.progress for update")
+            found, asked = self._dictionary.remembered(_terms(effects))
+            state = _State.read(cursor, effects.watermark, asked)
+            if effects.watermark <= state.watermark:
                 return False
-            if any(each.seq <= watermark for each in effects.statuses):
-                raise HistoryError(
-                    f"effects up to message {effects.watermark} begin at or below the watermark "
-                    f"{watermark}: part of them is stored already"
-                )
-            if removals != self._removals:
+            _check(effects, state)
+            if state.removals != self._removals:
                 self._forget()
-                self._removals = removals
-            self._put(cursor, effects.ended, effects.revoked, effects.departures)
+                self._removals = state.removals
+                found, asked = self._dictionary.remembered(_terms(effects))
+                state = _State.read(cursor, effects.watermark, asked)
+            numbers = self._dictionary.numbers_at_once(
+                cursor, found, asked, state.terms, state.last_term
+            )
+            self._put(cursor, effects.ended, effects.revoked, effects.departures, numbers)
             queued = False
             if effects.alerts:
                 queued = _raise_alerts(cursor, effects)
@@ -175,7 +176,7 @@ class PostgresStore:
             _record_ontologies(cursor, effects.ontologies)
             _set_statuses(cursor, effects)
             _settle(cursor, effects)
-            _move_watermark(cursor, watermark, effects.watermark)
+            cursor.later("update store.progress set watermark = %s", (effects.watermark,))
             if standings is not None:
                 store_standings(cursor, standings, new=True)
         self._dictionary.settle()
@@ -308,7 +309,8 @@ class PostgresStore:
         """
         with self._transaction("cannot store what is inferred") as cursor:
             cursor.execute("select from store.progress for update")
-            self._put(cursor, added, revoked, ())
+            terms = (term for each in chain(added, revoked) for term in each.triple)
+            self._put(cursor, added, revoked, (), self._dictionary.numbers(cursor, terms))
         self._dictionary.settle()
 
     def last_moment(self) -> Instant | None:
@@ -355,20 +357,19 @@ class PostgresStore:
 
     def _put(
         self,
-        cursor: extensions.cursor,
+        cursor: PipelinedCursor,
         ended: Sequence[Ended],
         revoked: Sequence[Ended],
         departures: Sequence[Departure],
+        numbers: Mapping[Term, int],
     ) -> None:
-        """Store the stays and statements that ended, with the terms that they need."""
-        names: Iterator[Term] = (each.individual.name for each in departures)
-        said: Iterator[Term] = (t for each in chain(ended, revoked) for t in each.triple)
-        numbers = self._dictionary.numbers(cursor, chain(names, said))
+        """Store the stays and statements that ended."""
         if revoked:
             _revoke(cursor, revoked, numbers)
         if ended:
             self._partitions.make(cursor, (each.valid_to for each in ended))
-            cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(ended, numbers)))
+            rows = statement_rows(ended, numbers)
+            put_rows(cursor, tables.statements, STATEMENT_COLUMNS, rows)
         _put_stays(cursor, departures, numbers)
         # Those that were stored before: a late update, or other inferences, may give other classes.
         typed = {each.stay for each in chain(ended, revoked) if each.triple[1] == RDF_TYPE}
@@ -421,15 +422,80 @@ class PostgresStore:
                 )
 
     @contextmanager
-    def _transaction(self, doing: str) -> Iterator[extensions.cursor]:
+    def _transaction(self, doing: str) -> Iterator[PipelinedCursor]:
         """One transaction: committed at the end, rolled back on any exception."""
         try:
-            with translating(doing), self._connection, self._connection.cursor() as cursor:
+            with translating(doing), pipelined(self._connection) as cursor:
                 yield cursor
         except BaseException:
             # Terms and partitions that it made are not there.
             self._forget()
             raise
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a group of effects must know before it is stored: one round trip.
+
+    ``entries`` are those of the journal between the watermark and the group's last, ``unfinished``
+    those of them without a status. ``terms`` are the numbers of terms, None for those not there.
+    """
+
+    watermark: int
+    removals: int
+    last_term: int
+    entries: frozenset[int]
+    unfinished: frozenset[int]
+    terms: Sequence[int | None]
+
+    @classmethod
+    def read(cls, cursor: PipelinedCursor, upto: int, terms: Sequence[Term]) -> _State:
+        cursor.execute(
+            _STATE.format(
+                f"array(select id from ({LOOK_UP}) l order by place)" if terms else "null"
+            ),
+            (*(look_up_values(list(map(term_key, terms))) if terms else ()), upto),
+        )
+        row = cursor.fetchone()
+        if row is None:
+            raise HistoryError("store.progress is empty: the store was tampered with")
+        watermark, removals, last, entries, unfinished, numbers = row
+        seqs = frozenset(entries or ()), frozenset(unfinished or ())
+        return cls(watermark, removals, last, *seqs, numbers or ())
+
+
+_STATE: Final = (
+    "select p.watermark, p.removals, p.last_term, j.entries, j.unfinished, {} "
+    "from store.progress p cross join lateral ("
+    "select array_agg(seq) as entries, array_agg(seq) filter (where status is null) as unfinished "
+    "from store.messages where seq > p.watermark and seq <= %s) j"
+)
+
+
+def _terms(effects: Effects) -> Iterator[Term]:
+    """The terms of all that is stored or deleted."""
+    for departure in effects.departures:
+        yield departure.individual.name
+    for each in chain(effects.ended, effects.revoked):
+        yield from each.triple
+
+
+def _check(effects: Effects, state: _State) -> None:
+    """Check that a group begins after the watermark, and has all entries up to its own.
+
+    Raises:
+        HistoryError: it has not.
+    """
+    named = {each.seq for each in effects.statuses}
+    if any(each <= state.watermark for each in named):
+        raise HistoryError(
+            f"effects up to message {effects.watermark} begin at or below the watermark "
+            f"{state.watermark}: part of them is stored already"
+        )
+    if missing := named - state.entries:
+        raise HistoryError(f"effects of messages that are not in the journal: {sorted(missing)}")
+    if left := state.unfinished - named:
+        raise HistoryError(f"the watermark would pass message {min(left)}, which has no effects")
 
 
 def record_of(row: JournalRow) -> Record:
@@ -459,7 +525,7 @@ def _numbers(cursor: extensions.cursor, query: str) -> tuple[int, ...]:
 
 
 def _put_stays(
-    cursor: extensions.cursor, departures: Sequence[Departure], numbers: Mapping[Term, int]
+    cursor: PipelinedCursor, departures: Sequence[Departure], numbers: Mapping[Term, int]
 ) -> None:
     """Store stays whose statements are stored."""
     if departures:
@@ -470,7 +536,7 @@ def _put_stays(
                 for each in departures
             ],
         )
-        cursor.copy_expert(_COPY_STAYS, copy_text(stay_rows(departures, numbers, sets)))
+        put_rows(cursor, tables.stays, STAY_COLUMNS, stay_rows(departures, numbers, sets))
 
 
 def _revoke(
@@ -510,7 +576,7 @@ def _record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVer
         )
 
 
-def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
+def _raise_alerts(cursor: PipelinedCursor, effects: Effects) -> bool:
     """Store the alerts, and a delivery of each for every webhook there is now.
 
     It is pending, or dead for a webhook that is disabled: from there it can be recovered.
@@ -518,12 +584,10 @@ def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
     Returns:
         Whether there are any.
     """
-    ids = execute_values(
-        cursor,
+    cursor.later_values(
         "insert into store.alerts "
         "(id, rule, kind, severity, text, key, time, raised_at, message_id, messages) "
-        "values %s "
-        "returning id",
+        "values %s",
         [
             (
                 alert.id,
@@ -540,7 +604,6 @@ def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
             for alert in effects.alerts
         ],
         template="(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s::bigint[])",
-        fetch=True,
     )
     cursor.execute(
         "insert into store.deliveries (webhook_id, alert_id, status, next_attempt_at, last_error) "
@@ -548,7 +611,7 @@ def _raise_alerts(cursor: extensions.cursor, effects: Effects) -> bool:
         "case when disabled_at is null then %s end, "
         "case when disabled_at is not null then 'the webhook was disabled' end "
         "from store.alerts a cross join store.webhooks w where a.id = any(%s) order by a.seq",
-        (effects.raised_at, [row[0] for row in ids]),
+        (effects.raised_at, [alert.id for alert in effects.alerts]),
     )
     return cursor.rowcount > 0
 
@@ -586,17 +649,9 @@ def _queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timeli
     return bool(rows)
 
 
-def _set_statuses(cursor: extensions.cursor, effects: Effects) -> None:
-    if not effects.statuses:
-        return
-    known = execute_values(
-        cursor,
-        # Why an entry is skipped was written down before.
-        "update store.messages m set status = v.status, reason = coalesce(v.reason, m.reason), "
-        "contradiction = v.contradiction, degraded = v.degraded "
-        "from (values %s) as v (seq, status, reason, contradiction, degraded) "
-        "where m.seq = v.seq returning m.seq",
-        [
+def _set_statuses(cursor: PipelinedCursor, effects: Effects) -> None:
+    if effects.statuses:
+        rows: list[Row] = [
             (
                 each.seq,
                 each.status.value,
@@ -605,13 +660,18 @@ def _set_statuses(cursor: extensions.cursor, effects: Effects) -> None:
                 each.degraded,
             )
             for each in effects.statuses
-        ],
-        template="(%s::bigint, %s::text, %s::text, %s::jsonb, %s::boolean)",
-        fetch=True,
-    )
-    if len(known) != len(effects.statuses):
-        missing = {each.seq for each in effects.statuses} - {row[0] for row in known}
-        raise HistoryError(f"effects of messages that are not in the journal: {sorted(missing)}")
+        ]
+        columns = ("seq", "status", "reason", "contradiction", "degraded")
+        values = arrays_of(tables.messages, columns, rows)
+        cursor.later(
+            (
+                "update store.messages m set status = v.status, "
+                # Why an entry is skipped was written down before.
+                "reason = coalesce(v.reason, m.reason), "
+                "contradiction = v.contradiction, degraded = v.degraded "
+                f"from unnest({values}) as v ({', '.join(columns)}) where m.seq = v.seq"
+            ).encode("utf-8", "replace")
+        )
 
 
 def _settle(cursor: extensions.cursor, effects: Effects) -> None:
@@ -633,19 +693,6 @@ def _settle(cursor: extensions.cursor, effects: Effects) -> None:
             ],
             template="(%s::text, %s::text, %s::text, %s::jsonb)",
         )
-
-
-def _move_watermark(cursor: extensions.cursor, after: int, upto: int) -> None:
-    unfinished = "from store.messages where seq > %s and seq <= %s and status is null"
-    cursor.execute(
-        f"update store.progress set watermark = %s where not exists (select {unfinished})",
-        (upto, after, upto),
-    )
-    if cursor.rowcount == 0:
-        first = _one(
-            cursor, cursor.mogrify(f"select min(seq) {unfinished}", (after, upto)).decode()
-        )
-        raise HistoryError(f"the watermark would pass message {first}, which has no effects")
 
 
 def _contradiction(found: Contradiction | None) -> str | None:

@@ -54,10 +54,19 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a stylesheet failed on a document, and at which of its lines, if that is known."""
+
+    reason: str
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Stylesheet:
     """A stylesheet that can be run. ``position`` is that of its declaration."""
 
     file: str
+    content: bytes
     transform: etree.XSLT
     format: ox.RdfFormat
     declaration: Declaration
@@ -80,14 +89,24 @@ def read_stylesheet(content: bytes, file: str) -> Stylesheet:
     try:
         transform = etree.XSLT(tree, access_control=forbidden)
     except etree.XSLTParseError as error:
-        place = Position(file, line_of(error) or 1, 1)
-        raise LanguageError(f"not XSLT 1.0: {reason_of(error)}", position=place) from None
+        place = Position(file, _line_of(error) or 1, 1)
+        raise LanguageError(f"not XSLT 1.0: {_reason_of(error)}", position=place) from None
     declared = _declared(tree, file)
     element = tree if declared is None else declared
     namespaces = {prefix: uri for prefix, uri in element.nsmap.items() if prefix}
     position = _place(file, element)
     declaration = _declaration(declared, namespaces, position)
-    return Stylesheet(file, transform, _format(tree, file), declaration, namespaces, position)
+    return Stylesheet(
+        file, content, transform, _format(tree, file), declaration, namespaces, position
+    )
+
+
+def output_of(transform: etree.XSLT, root: Element) -> bytes | Failure:
+    """What a stylesheet makes of a document."""
+    try:
+        return bytes(transform(root))
+    except etree.XSLTError as error:
+        return Failure(_reason_of(error), _line_of(error))
 
 
 def _parse(content: bytes, file: str) -> Element:
@@ -192,7 +211,7 @@ def _entries(error: etree.XSLTError) -> list[Any]:
     return list(error.error_log)
 
 
-def reason_of(error: etree.XSLTError) -> str:
+def _reason_of(error: etree.XSLTError) -> str:
     """The first message of libxslt that is a reason."""
     reasons = [entry.message for entry in _entries(error) if not _NO_REASON.match(entry.message)]
     found = reasons[0] if reasons else str(error)
@@ -201,6 +220,6 @@ def reason_of(error: etree.XSLTError) -> str:
     return str(found.strip())
 
 
-def line_of(error: etree.XSLTError) -> int | None:
+def _line_of(error: etree.XSLTError) -> int | None:
     """The line of the stylesheet where it failed."""
     return next((entry.line for entry in _entries(error) if entry.line > 0), None)

@@ -21,7 +21,8 @@ from sensorstream.mapping.document import Element
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
-from sensorstream.mapping.stylesheet import Stylesheet, line_of, reason_of
+from sensorstream.mapping.stylesheet import Stylesheet, output_of
+from sensorstream.mapping.transformer import Transformer
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, literal
 from sensorstream.model.timeline import Instant, Timeline
@@ -38,20 +39,31 @@ def rule_name(file: str) -> str:
     return re.sub(r"[^\w-]+", "-", PurePath(file).stem)
 
 
-def compile_stylesheet(stylesheet: Stylesheet, timeline: Timeline) -> PlannedRule:
-    """The rule that a stylesheet is."""
+def compile_stylesheet(
+    stylesheet: Stylesheet, timeline: Timeline, seconds: float | None = None
+) -> PlannedRule:
+    """The rule that a stylesheet is.
+
+    It runs in a process of its own, and may take ``seconds`` for a message; None: it runs in this
+    process, without a limit.
+    """
     name = rule_name(stylesheet.file)
     landmarks = Landmarks(name, stylesheet.declaration.path, stylesheet.namespaces)
-    return PlannedRule(name, _Transformation(name, stylesheet, timeline).run, landmarks)
+    return PlannedRule(name, _Transformation(name, stylesheet, timeline, seconds).run, landmarks)
 
 
 class _Transformation:
-    """One stylesheet, applied to messages; it has no state."""
+    """One stylesheet, applied to messages; it has no state but its process."""
 
-    def __init__(self, name: str, stylesheet: Stylesheet, timeline: Timeline) -> None:
+    def __init__(
+        self, name: str, stylesheet: Stylesheet, timeline: Timeline, seconds: float | None
+    ) -> None:
         self._name = name
         self._stylesheet = stylesheet
         self._timeline = timeline
+        self._transformer = (
+            None if seconds is None else Transformer(stylesheet.content, stylesheet.file, seconds)
+        )
         path, at = stylesheet.declaration.path, stylesheet.declaration.at
         self._find = xpath.compile_xpath(path, stylesheet.namespaces) if path else None
         self._at = xpath.compile_xpath(at, stylesheet.namespaces) if at else None
@@ -112,7 +124,7 @@ class _Transformation:
     # From the stylesheet's output to triples
 
     def _triples(self, root: Element, harvest: Harvest) -> Iterator[Triple]:
-        output = self._output(root)
+        output = self._output(root, harvest.message.id)
         if not output.strip():
             return
         labels: dict[Term, BlankNode] = {}
@@ -136,14 +148,15 @@ class _Transformation:
         except TermError as error:
             raise self._error(error.message) from None
 
-    def _output(self, root: Element) -> bytes:
-        try:
-            result = self._stylesheet.transform(root)
-        except etree.XSLTError as error:
-            line = line_of(error)
-            at = Position(self._stylesheet.file, line, 1) if line else None
-            raise self._error(reason_of(error), at) from None
-        return bytes(result)
+    def _output(self, root: Element, message: str) -> bytes:
+        if self._transformer is None:
+            found = output_of(self._stylesheet.transform, root)
+        else:
+            found = self._transformer.transform(root, message)
+        if isinstance(found, bytes):
+            return found
+        at = Position(self._stylesheet.file, found.line, 1) if found.line else None
+        raise self._error(found.reason, at)
 
     def _own(self, term: Term, labels: dict[Term, BlankNode], harvest: Harvest) -> Term:
         """Blank nodes get labels that are the same each time the message is mapped."""

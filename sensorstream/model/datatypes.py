@@ -80,6 +80,10 @@ INTEGER_TYPES: Final = frozenset(INTEGER_BOUNDS)
 NUMERIC_TYPES: Final = INTEGER_TYPES | {XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT}
 
 
+MOST_DIGITS: Final = 4_300
+"""Of a number: Python takes time that grows with their square, and refuses more."""
+
+
 def parse(lexical: str, datatype: str) -> Value:
     """The Python value of a lexical form; datatypes not listed here keep their text.
 
@@ -125,12 +129,15 @@ def parse_duration(text: str) -> timedelta:
     match = _DURATION.match(text)
     if match is None or not any(match[p] for p in ("days", "hours", "minutes", "seconds")):
         raise TermError(f"'{text}' is not a duration of days to seconds: expected e.g. PT1M30S")
-    length = timedelta(
-        days=int(match["days"] or 0),
-        hours=int(match["hours"] or 0),
-        minutes=int(match["minutes"] or 0),
-        seconds=float(match["seconds"] or 0),
-    )
+    try:
+        length = timedelta(
+            days=int(match["days"] or 0),
+            hours=int(match["hours"] or 0),
+            minutes=int(match["minutes"] or 0),
+            seconds=float(match["seconds"] or 0),
+        )
+    except (ValueError, OverflowError):
+        raise TermError("a duration may have 999999999 days at most") from None
     return -length if match["sign"] else length
 
 
@@ -139,6 +146,8 @@ def _integer(lexical: str, datatype: str) -> int:
     text = lexical.strip()
     if not _INTEGER.match(text):
         raise TermError(f"'{lexical}' is not an xsd:{name}: expected digits")
+    if len(text) > MOST_DIGITS:
+        raise TermError(f"an xsd:{name} may have {MOST_DIGITS} digits, not {len(text)}")
     value = int(text)
     low, high = INTEGER_BOUNDS[datatype]
     if (low is not None and value < low) or (high is not None and value > high):

@@ -12,14 +12,13 @@ from typing import Any, Final
 from anyio import CancelScope
 from anyio.to_thread import run_sync
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sensorstream.access.audit import Change
 from sensorstream.access.roles import NOBODY, Identity, Role
 from sensorstream.app.access import Access
-from sensorstream.errors import AccessError, Forbidden, Unauthenticated, Unavailable
-from sensorstream.server.problems import http_problem, problem_of, respond
+from sensorstream.errors import Forbidden, Unauthenticated, Unavailable
+from sensorstream.server.problems import http_problem, refusal, respond
 
 
 class Trace(Enum):
@@ -136,7 +135,7 @@ class Guard:
             await refusal(error)(scope, receive, send)
             return
         except Unavailable as error:
-            await respond(problem_of(error), {"Retry-After": "30"})(scope, receive, send)
+            await refusal(error)(scope, receive, send)
             return
         trace = Trace.NONE if rule is None else rule.trace
         app: ASGIApp = self._app
@@ -229,15 +228,6 @@ def credentials(scope: Scope) -> str:
     if len(found) > 1 or scheme.lower() != "bearer" or not value.strip():
         raise Unauthenticated("expected one header 'Authorization: Bearer <key>'")
     return value.strip()
-
-
-def refusal(error: AccessError) -> Response:
-    """The answer to who may not do something (RFC 6750, section 3)."""
-    problem = problem_of(error)
-    told = 'Bearer realm="sensorstream"'
-    if isinstance(error, Forbidden):
-        told += ', error="insufficient_scope"'
-    return respond(problem, {"WWW-Authenticate": told})
 
 
 def user_of(request: Request) -> Identity:

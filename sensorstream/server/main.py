@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from importlib.metadata import version
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.cors import CORSMiddleware
 
 from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
 from sensorstream.server.access import Guard, security_of
+from sensorstream.server.heads import Heads
 from sensorstream.server.limits import BodyLimit
+from sensorstream.server.negotiation import tagged
 from sensorstream.server.rest import (
     alerts,
     audit,
@@ -52,9 +56,16 @@ class _Api(FastAPI):
             )
             parts = schema.pop("$defs", {})
             document["components"]["schemas"].update({"ProblemBody": schema, **parts})
+            stream = document["paths"]["/alerts/stream"]["get"]["responses"]["200"]["content"]
+            # FastAPI describes the events in words that OpenAPI has since 3.2.
+            stream["text/event-stream"] = {"schema": {"type": "string"}}
             security_of(document, self.issuer)
             self.openapi_schema = document
         return self.openapi_schema
+
+
+def _operation_id(route: APIRoute) -> str:
+    return "_".join((*map(str, route.tags[:1]), route.name))
 
 
 def create_app(application: Application, host: str | None = None) -> FastAPI:
@@ -68,8 +79,10 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
         title="SensorStream",
         version=version("sensorstream"),
         summary="XML sensor messages become knowledge, alerts and history",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
+        generate_unique_id_function=_operation_id,
         responses={
             "default": {
                 "description": "Any failure: a problem document (RFC 9457)",
@@ -81,7 +94,9 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
     )
     app.issuer = application.settings.http.issuer
     problems.install(app)
-    # The innermost one: it must see the paths as the routes do.
+    # The last one that is added sees a request first.
+    app.add_middleware(messages.Shortcut, application)
+    # It must see the paths as the routes do.
     app.add_middleware(Guard, access=application.access)
     app.add_middleware(
         BodyLimit,
@@ -93,6 +108,7 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
         },
     )
     app.add_middleware(queries.EncodedNames)
+    app.add_middleware(Heads)
     told = application.settings.server
     origins = check_origins(told.origins)
     if origins:
@@ -125,6 +141,11 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
 
     # The page's script and style come with a wheel: the server may have no access to a CDN.
     app.mount("/assets", StaticFiles(packages=[("fastapi_offline", "static")]))
+
+    @app.get("/openapi.json", include_in_schema=False)
+    def description(request: Request) -> Response:
+        content = json.dumps(app.openapi(), ensure_ascii=False).encode()
+        return tagged(Response(content, media_type="application/json"), request)
 
     @app.get("/docs", include_in_schema=False)
     def docs() -> HTMLResponse:

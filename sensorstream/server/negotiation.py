@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,16 @@ def choose(accept: str, offered: Sequence[str]) -> str | None:
         if quality > best[0]:
             best = (quality, media_type)
     return best[1]
+
+
+def tagged(response: Response, request: Request) -> Response:
+    """The answer with its ETag, or 304 if the client has it (RFC 9110, section 13.1.2)."""
+    tag = f'"{sha256(bytes(response.body)).hexdigest()[:32]}"'
+    known = request.headers.get("if-none-match", "")
+    if tag in (each.strip().removeprefix("W/") for each in known.split(",")) or known == "*":
+        return Response(status_code=304, headers={"ETag": tag})
+    response.headers["ETag"] = tag
+    return response
 
 
 def media_type_of(content_type: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
@@ -180,11 +182,10 @@ def unexpected() -> Problem:
     return http_problem(500, "An unexpected error happened; the server's log has the details.")
 
 
-def later(error: SensorStreamError) -> str:
-    """``Retry-After``: the seconds after which a request may be sent again; "": it need not be."""
-    if isinstance(error, errors.Busy | errors.TooFast):
-        return str(max(1, math.ceil(error.retry_after)))
-    return "1" if problem_of(error).status in (429, 503) else ""
+class _ProblemResponse(JSONResponse):
+    def render(self, content: Any) -> bytes:
+        # What a client sent may be quoted, also half a character (a lone surrogate).
+        return json.dumps(content, ensure_ascii=False).encode(errors="backslashreplace")
 
 
 def respond(
@@ -193,7 +194,7 @@ def respond(
     more: Mapping[str, Any] | None = None,
 ) -> JSONResponse:
     """A problem as a response; ``more`` are extension members (RFC 9457, section 3.2)."""
-    return JSONResponse(
+    return _ProblemResponse(
         {**problem.document(), **(more or {})},
         status_code=problem.status,
         headers=headers,
@@ -201,18 +202,52 @@ def respond(
     )
 
 
+def _allowed(app: FastAPI, path: str) -> str:
+    """The methods of a path, of all its operations together."""
+    methods: set[str] = set()
+    for template, operations in app.openapi()["paths"].items():
+        pieces = re.split(r"\{[^}]*\}", template)
+        if re.fullmatch("[^/]+".join(map(re.escape, pieces)), path):
+            methods.update(each.upper() for each in operations)
+    if "GET" in methods or not methods:
+        methods |= {"GET", "HEAD"}
+    return ", ".join(sorted(methods))
+
+
+def refusal(error: SensorStreamError) -> JSONResponse:
+    """The answer to a request that met an error of ours, and how to go on (RFC 6750, section 3)."""
+    problem = problem_of(error)
+    headers = {}
+    if later := _later(error, problem):
+        headers["Retry-After"] = later
+    if isinstance(error, errors.AccessError):
+        insufficient = isinstance(error, errors.Forbidden)
+        more = ', error="insufficient_scope"' if insufficient else ""
+        headers["WWW-Authenticate"] = f'Bearer realm="sensorstream"{more}'
+    return respond(problem, headers)
+
+
+def _later(error: SensorStreamError, problem: Problem) -> str:
+    """The seconds after which a request may be sent again; "": it need not be."""
+    if isinstance(error, errors.Busy | errors.TooFast):
+        return str(max(1, math.ceil(error.retry_after)))
+    return "1" if problem.status in (429, 503) else ""
+
+
 def install(app: FastAPI) -> None:
     """Answer every error of ``app`` by a problem document."""
 
     @app.exception_handler(SensorStreamError)
     async def own(_request: Request, error: SensorStreamError) -> JSONResponse:
-        problem = problem_of(error)
-        return respond(problem, {"Retry-After": later(error)} if later(error) else None)
+        return refusal(error)
 
     @app.exception_handler(HTTPException)
-    async def http(_request: Request, error: HTTPException) -> JSONResponse:
+    async def http(request: Request, error: HTTPException) -> JSONResponse:
         detail = error.detail if error.detail != HTTPStatus(error.status_code).phrase else ""
-        return respond(http_problem(error.status_code, detail), error.headers)
+        headers = error.headers
+        if error.status_code == 405:
+            headers = {**(headers or {}), "Allow": _allowed(app, request.scope["path"])}
+        return respond(http_problem(error.status_code, detail), headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

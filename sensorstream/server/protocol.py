@@ -119,6 +119,8 @@ class Guarded(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if self._refused:
             return
+        if b"%00" in self.url:
+            raise _Refused(http_problem(400, "the address has the character NUL (%00)"))
         if len(self.pipeline) >= _AHEAD:
             raise _Refused(http_problem(400, f"{_AHEAD} requests wait on this connection already"))
         self._connections.begins(self)

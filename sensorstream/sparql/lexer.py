@@ -152,6 +152,9 @@ Functions on queries recurse. The bound keeps them well inside Python's limit, a
 its own, which ends the process at some 2200 braces or 4700 brackets.
 """
 
+_NUMERIC: Final = frozenset(("SIGNED", "DURATION", *_NUMBER))
+_LONGEST_NUMBER: Final = 1_000
+
 _CODEPOINT: Final = re.compile(r"\\\\|\\u(?P<short>[0-9A-Fa-f]{4})|\\U(?P<long>[0-9A-Fa-f]{8})")
 
 
@@ -224,6 +227,9 @@ def tokens(source: Source) -> Iterator[Token]:
                     raise too_deep(source.position(offset))
             elif kind == "WORD":
                 kind = "NAME" if before in _NAMING else _kind_of_word(written)
+            elif len(written) > _LONGEST_NUMBER and kind in _NUMERIC:
+                told = f"a number may have {_LONGEST_NUMBER} characters, not {len(written)}"
+                raise QueryError(told, position=source.position(offset))
             yield Token(kind, written, offset)
             before = kind
         offset = match.end()

@@ -32,6 +32,11 @@ class Bench:
         self.told: list[tuple[str, str]] = []
 
     def start(self, **changes: Any) -> WebhookDispatcher:
+        dispatcher = self.make(**changes)
+        dispatcher.start()
+        return dispatcher
+
+    def make(self, **changes: Any) -> WebhookDispatcher:
         options = {"allow": LOCAL, "timeout": 10.0, "max_attempts": 3}
         options.update({k: changes.pop(k) for k in list(changes) if k in options})
         dispatcher = WebhookDispatcher(
@@ -45,7 +50,6 @@ class Bench:
             **{"schedule": quickly, "poll": 0.01, **changes},
         )
         self.made.append(dispatcher)
-        dispatcher.start()
         return dispatcher
 
     def disabling(self, webhook: str, text: str) -> Future[None]:

@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+import shutil
 import socket
+import ssl
+import subprocess
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -250,3 +256,47 @@ def test_stopping_finishes_the_attempt_under_way_and_leaves_the_rest_in_the_outb
     dispatcher.stop()
     assert [each.id for each in bench.outbox.done] == [1]
     assert list(bench.outbox.pending) == [2]
+
+
+def test_a_certificate_must_be_that_of_the_name_though_the_address_is_connected_to(
+    bench: Bench, make_delivery: Any, eventually: Callable[..., None], tmp_path: Path
+) -> None:
+    if (openssl := shutil.which("openssl")) is None:
+        pytest.skip("there is no openssl here to make a certificate")
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    made = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=right.invalid -addext"
+    command = [openssl, *made.split(), "subjectAltName=DNS:right.invalid"]
+    files = ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*command, *files], capture_output=True, check=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    plain, _ = server.accept()
+                    with suppress(ssl.SSLError), context.wrap_socket(plain, True) as connection:
+                        read = b""
+                        while piece := connection.recv(65_536):
+                            read += piece
+                            if read.endswith(b"}"):
+                                break
+                        connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        port = server.getsockname()[1]
+        bench.outbox.add(make_delivery(1, f"https://right.invalid:{port}/", webhook="right"), NOW)
+        bench.outbox.add(make_delivery(2, f"https://wrong.invalid:{port}/", webhook="wrong"), NOW)
+        poster = bench.make(max_attempts=1, resolver=lambda host, port: ["127.0.0.1"])
+        poster._poster._certificates.load_verify_locations(certificate)
+        poster.start()
+        eventually(lambda: bench.outbox.done and bench.outbox.dead)
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    assert [each.id for each in bench.outbox.done] == [1]
+    ((dead, reason),) = bench.outbox.dead
+    assert dead.id == 2
+    assert "certificate" in reason

@@ -26,6 +26,7 @@ from sensorstream.errors import (
     InternalFault,
     MalformedMessage,
     MessageTooLarge,
+    Overrun,
     QueryConflict,
     QueryError,
     RepeatedMessage,
@@ -39,6 +40,7 @@ from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.store import Store
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
+from sensorstream.mapping.plan import MappingPlan
 from sensorstream.model.events import Message
 from sensorstream.resources import bundled
 from sensorstream.settings import (
@@ -385,6 +387,35 @@ def test_a_reader_waits_while_effects_wait_for_the_store_and_is_told_at_the_end(
         waiting.result(30)
     with pytest.raises(Unavailable):
         run.pipeline.settled(lambda: True).result(30)
+
+
+def test_a_message_that_takes_too_long_to_map_is_skipped_and_never_tried_again(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(deployment, MemoryStore()) as run:
+        messages = [bytes(each) for each in tracker_messages(3)]
+        run.send(messages[0])
+        with monkeypatch.context() as patch:
+            patch.setattr(MappingPlan, "apply", _too_slow)
+            with pytest.raises(Overrun, match="far too slow") as caught:
+                run.send(messages[1])
+        assert caught.value.message_id == "m2"
+        run.send(messages[2])
+        state = run.engine.state()
+        (alert,) = [a for e in run.store.committed for a in e.alerts if a.kind == "overrun"]
+        assert (alert.text, alert.message) == ("far too slow", "m2")
+        assert run.store.statuses()["m2"] is Status.SKIPPED
+    store = MemoryStore()
+    store.append(run.store.records)
+    for each in run.store.committed:
+        store.commit(each)
+    # By now it would be quick enough.
+    with running(deployment, store) as again:
+        assert again.engine.state() == state
+
+
+def _too_slow(*_: object) -> None:
+    raise Overrun("far too slow")
 
 
 class Held(MemoryStore):

@@ -125,7 +125,7 @@ def test_a_webhook_says_its_secret_once(run: Run, served: Served) -> None:
     made = json.loads(added.stdout)
     assert made["secret"].startswith("whsec_")
     shown = run("webhooks", "show", made["id"], "--url", served.url)
-    assert "url         http://127.0.0.1:9/a\n" in shown.stdout
+    assert "url            http://127.0.0.1:9/a\n" in shown.stdout
     assert "whsec_" not in shown.stdout + run("webhooks", "list", "--url", served.url).stdout
     assert run("webhooks", "delete", made["id"], "--url", served.url).exit_code == 0
     for command in ("show", "delete"):

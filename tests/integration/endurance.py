@@ -62,7 +62,7 @@ class Workspace:
             **os.environ,
             "SENSORSTREAM_WINDOW_SIZE": "50",
             "SENSORSTREAM_HISTORY_CHECKPOINT_EVERY": "200",
-            "SENSORSTREAM_WEBHOOKS_ALLOW_PRIVATE": "true",
+            "SENSORSTREAM_WEBHOOKS_ALLOW": "127.0.0.1/32",
         }
         self.log = (folder / "server.log").open("ab")
         self.process: subprocess.Popen[bytes] | None = None

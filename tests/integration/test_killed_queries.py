@@ -138,6 +138,7 @@ def test_after_kill_9_a_webhook_has_every_report(folder: Path) -> None:
     subprocess.run([*_CLI, "init", str(folder / "killed")], check=True, capture_output=True)
     with pytest.MonkeyPatch.context() as patch, Receiver() as receiver:
         patch.setenv("SENSORSTREAM_WINDOW_SIZE", "12")
+        patch.setenv("SENSORSTREAM_WEBHOOKS_ALLOW", "127.0.0.1/32")
         patch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "17")
         with _serving(folder / "killed") as (process, client):
             body = {"url": receiver.url("killed"), "queries": list(_QUERIES)}

@@ -10,10 +10,13 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
 from sensorstream.app.pipeline import failed
@@ -23,9 +26,16 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.server.access import check_source
 from sensorstream.server.answers import OutcomeBody, outcome_answer
 from sensorstream.server.negotiation import media_type_of
-from sensorstream.server.problems import ProblemBody, problem_of
+from sensorstream.server.problems import (
+    ProblemBody,
+    http_problem,
+    problem_of,
+    refusal,
+    respond,
+)
 from sensorstream.server.senders import admitted
 
+PATH: Final = "/messages"
 _JSON: Final = "application/json"
 _LINES: Final = "application/x-ndjson"
 _XML_TYPES: Final = ("application/xml", "text/xml")
@@ -35,7 +45,12 @@ _AT_ONCE: Final = 500
 _FULL: Final = 0.05
 """Seconds between two attempts while there is no room."""
 
-Source = Annotated[str, Query(max_length=200, description="Where the message comes from.")]
+_SOURCE: Final = "rest"
+_LONGEST_SOURCE: Final = 200
+
+Source = Annotated[
+    str, Query(max_length=_LONGEST_SOURCE, description="Where the message comes from.")
+]
 
 
 class BatchEntryBody(BaseModel):
@@ -63,25 +78,17 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
     routes = APIRouter(tags=["messages"])
 
     @routes.post(
-        "/messages",
+        PATH,
         summary="Post one XML message",
         responses={200: {"model": OutcomeBody}, 202: {"model": OutcomeBody}},
         openapi_extra=_text_body(*_XML_TYPES, schema={"type": "string", "format": "xml"}),
     )
-    async def post_message(request: Request, source: Source = "rest") -> JSONResponse:
+    async def post_message(request: Request, source: Source = _SOURCE) -> Response:
         """Take one XML document in; answers when its effects are on disk.
 
         Where the engines run on Spark: answers 202 when the message is in the journal.
         """
-        check_source(request, source)
-        _check_xml(request.headers.get("content-type", ""))
-        sender = admitted(application, request.scope)
-        content = await request.body()
-        outcome = await asyncio.wrap_future(application.submit(content, source, sender))
-        return JSONResponse(
-            outcome_answer(outcome, application.timeline),
-            202 if outcome.status is Status.JOURNALLED else 200,
-        )
+        return await _take(application, request, source)
 
     @routes.post(
         "/messages/batch",
@@ -91,7 +98,7 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
             _JSON, _LINES, schema={"type": "array", "items": {"type": "string", "format": "xml"}}
         ),
     )
-    async def post_batch(request: Request, source: Source = "rest") -> JSONResponse:
+    async def post_batch(request: Request, source: Source = _SOURCE) -> JSONResponse:
         """Take XML documents in, in order; each succeeds or fails independently.
 
         The body is a JSON array of strings, or one JSON string a line (NDJSON). They are let in
@@ -115,6 +122,48 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         )
 
     return routes
+
+
+class Shortcut:
+    """ASGI middleware: ``POST /messages`` without FastAPI, whose part of a request is the largest.
+
+    The answers are those of the route of :func:`router`, which describes it: all but a parameter
+    that is refused is the same code.
+    """
+
+    def __init__(self, app: ASGIApp, application: Application) -> None:
+        self._app = app
+        self._application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        source = _SOURCE
+        plain = scope["type"] == "http" and scope["path"] == PATH and scope["method"] == "POST"
+        if plain and scope["query_string"]:
+            source = QueryParams(scope["query_string"]).get("source", _SOURCE)
+        if not plain or len(source) > _LONGEST_SOURCE:
+            await self._app(scope, receive, send)
+            return
+        try:
+            response = await _take(self._application, Request(scope, receive), source)
+        except ClientDisconnect:
+            return
+        except SensorStreamError as error:
+            response = refusal(error)
+        except HTTPException as error:
+            response = respond(http_problem(error.status_code, error.detail), error.headers)
+        await response(scope, receive, send)
+
+
+async def _take(application: Application, request: Request, source: str) -> Response:
+    check_source(request, source)
+    _check_xml(request.headers.get("content-type", ""))
+    sender = admitted(application, request.scope)
+    content = await request.body()
+    outcome = await asyncio.wrap_future(application.submit(content, source, sender))
+    return JSONResponse(
+        outcome_answer(outcome, application.timeline),
+        202 if outcome.status is Status.JOURNALLED else 200,
+    )
 
 
 def _check_xml(content_type: str) -> None:
@@ -141,6 +190,8 @@ def _batch(body: bytes, content_type: str) -> list[str]:
             texts = json.loads(body)
     except ValueError as error:
         raise HTTPException(400, f"the body is not {media_type}: {error}") from None
+    except RecursionError:
+        raise HTTPException(400, "expected an array of strings, and no arrays in it") from None
     if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
         raise HTTPException(400, "expected an array of strings, each an XML document")
     if len(texts) > _MAX_BATCH:

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
 from sensorstream.reasoning.ontology import MEDIA_TYPES
-from sensorstream.server.negotiation import media_type_of
+from sensorstream.server.negotiation import media_type_of, tagged
 
 _TEXT: Final[dict[str, Any]] = {each: {"schema": {"type": "string"}} for each in MEDIA_TYPES}
 
@@ -32,14 +32,15 @@ def router(application: Application) -> APIRouter:
         response_class=Response,
         responses={200: {"content": _TEXT}},
     )
-    def read_ontology() -> Response:
+    def read_ontology(request: Request) -> Response:
         """Its text; the header `SensorStream-Origin` is `settings` or the change's id."""
         found = application.ontology()
-        return Response(
+        answer = Response(
             found.content,
             media_type=found.media_type,
             headers={"SensorStream-Origin": found.origin},
         )
+        return tagged(answer, request)
 
     @routes.put(
         "/ontology",

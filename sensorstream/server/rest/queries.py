@@ -246,7 +246,8 @@ async def _follow(
     if last_event_id is not None:
         entry, _, number = last_event_id.rpartition("-")
         # Another registration of the same name has its own numbers.
-        cursor = int(number) if entry == query.entry and number.isdigit() else 0
+        known = entry == query.entry and number.isascii() and number.isdigit() and len(number) < 19
+        cursor = int(number) if known else 0
     yield format_sse_event(comment="listening", retry=_RETRY)
     while not queries.feed.closed:
         found = await run_in_threadpool(queries.reports, query.entry, cursor)

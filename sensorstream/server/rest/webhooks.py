@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from pydantic import AwareDatetime, BaseModel, Field
 
 from sensorstream.access.roles import Role
-from sensorstream.alerts.records import DeliveryState, LoggedDelivery, Webhook, WebhookState
+from sensorstream.alerts.records import DeliveryState, LoggedDelivery, WebhookState
 from sensorstream.alerts.targets import place_of
 from sensorstream.app.application import Application
 from sensorstream.server.access import user_of
@@ -130,7 +130,10 @@ def router(application: Application) -> APIRouter:
     def register(body: NewWebhookBody, request: Request) -> JSONResponse:
         """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
         webhook = application.webhooks.register(body.url, body.secret, body.queries, body.format)
-        told = {**_new(webhook, request).model_dump(mode="json"), "secret": webhook.secret}
+        told = {
+            **_body(WebhookState(webhook), request).model_dump(mode="json"),
+            "secret": webhook.secret,
+        }
         headers = {"Location": f"/webhooks/{webhook.id}", "Cache-Control": "no-store"}
         return JSONResponse(told, status_code=201, headers=headers)
 
@@ -219,10 +222,6 @@ def router(application: Application) -> APIRouter:
         return _delivery(application.webhooks.resend(delivery_id))
 
     return routes
-
-
-def _new(webhook: Webhook, request: Request) -> WebhookBody:
-    return _body(WebhookState(webhook), request)
 
 
 def _body(state: WebhookState, request: Request) -> WebhookBody:

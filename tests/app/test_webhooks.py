@@ -1,0 +1,97 @@
+"""Webhooks of a whole application: disabled, told, recovered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+
+import psycopg2
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.errors import UnknownWebhook, WebhookError
+from sensorstream.settings import Settings, WebhookSettings
+
+Open = Callable[[Settings], Application]
+
+NOBODY = "http://127.0.0.1:9/"
+"""Nobody listens there."""
+
+
+def execute(url: str, command: str) -> None:
+    with closing(psycopg2.connect(url)) as connection, connection, connection.cursor() as cursor:
+        cursor.execute(command)
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.02)
+
+
+def test_that_a_webhook_is_disabled_is_an_alert_which_the_others_get(
+    settings: Settings, open_application: Open
+) -> None:
+    application = open_application(settings)
+    lost = application.webhooks.register(NOBODY).id
+    other = application.webhooks.register(f"{NOBODY}other").id
+    url = settings.history.url
+    since = "failing_since = now() - interval '6 days'"
+    execute(url, f"update store.webhooks set {since} where id = '{lost}'")
+    application.submit(b"<Stranger/>", "test").result(60)
+    wait_for(lambda: application.webhooks.one(lost).disabled_at)
+
+    told = application.alerts(10)
+    assert [each.alert.kind for each in told] == ["webhook-disabled", "unmatched-message"]
+    assert told[0].alert.key == lost
+    assert f"webhook {lost} (http://127.0.0.1:9/…) is disabled" in told[0].alert.text
+    assert told[0].id in [each.event_id for each in application.webhooks.log(other, None, 10)]
+    assert application.webhooks.one(other).disabled_at is None
+
+    application.submit(b"<Another/>", "test").result(60)
+    (newest, *_) = application.webhooks.log(lost, None, 10)
+    assert (newest.state, newest.error) == ("dead", "the webhook was disabled")
+    # A restart that processes the journal again raises the same alerts, each once.
+    raised = [each.id for each in application.alerts(10)]
+    application.close()
+    execute(url, "delete from store.checkpoints")
+    again = open_application(settings)
+    assert [each.id for each in again.alerts(10)] == raised
+    assert again.webhooks.recover(lost, newest.raised_at) == 1
+    assert again.webhooks.enable(lost).failing_since is None
+
+
+def test_what_a_webhook_may_not_be_is_refused(settings: Settings, open_application: Open) -> None:
+    application = open_application(settings)
+    webhooks = application.webhooks
+    for url, told in [("http://10.1.2.3/", "not a public address"), ("ftp://x/", "expected http")]:
+        with pytest.raises(WebhookError, match=told):
+            webhooks.register(url)
+    with pytest.raises(WebhookError, match="alerts only"):
+        webhooks.register(NOBODY, queries=["q"], format="alertmanager")
+    with pytest.raises(WebhookError, match="no format 'odd'"):
+        webhooks.register(NOBODY, format="odd")
+    for unknown in ("wh_none", "nul \x00"):
+        with pytest.raises(UnknownWebhook):
+            webhooks.one(unknown)
+        with pytest.raises(UnknownWebhook):
+            webhooks.delete(unknown)
+    assert webhooks.all() == []
+
+    one = webhooks.register(NOBODY)
+    tested = webhooks.test(one.id).result(60)
+    assert tested.failure is not None
+    assert "ConnectError" in tested.failure.reason
+    assert webhooks.log(one.id, None, 10) == []
+    assert webhooks.rotate(one.id)[0] != one.secret
+
+
+def test_a_deployment_as_it_is_made_reaches_nothing_inside(
+    settings: Settings, open_application: Open
+) -> None:
+    application = open_application(replace(settings, webhooks=WebhookSettings()))
+    with pytest.raises(WebhookError, match=r'webhooks.allow = \["127.0.0.1"\]'):
+        application.webhooks.register(NOBODY)
