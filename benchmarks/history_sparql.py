@@ -9,6 +9,7 @@ compared.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tempfile
 import time
@@ -162,6 +163,8 @@ def comparable(rows: Rows) -> Counter[tuple[str, ...]]:
 
 def _cell(value: object) -> str:
     text = "" if value is None else str(value).removeprefix(EX)
+    # Oxigraph writes a time without the zeros at its end.
+    text = re.sub(r"(\.\d*?)0+Z$", r"\1Z", text)
     try:
         return f"{float(text):.6f}"
     except ValueError:

@@ -207,8 +207,6 @@ class HistorySettings:
     url: str = _setting("", "postgresql://… of a server; empty starts an embedded PostgreSQL.")
     folder: Path = _setting(DATA_FOLDER, "Where the embedded PostgreSQL keeps its files.")
     port: int = _setting(0, "A port of 127.0.0.1 for readers of the embedded one; 0: none.")
-    statement_timeout: float = _setting(30.0, "Seconds an SQL query over history may take.")
-    row_limit: int = _setting(100_000, "Rows of an SQL answer in JSON or a table.")
     checkpoint_every: int = _setting(5_000, "Messages between two checkpoints of the window.")
 
 
@@ -217,7 +215,6 @@ class ArchiveSettings:
     """``[archive]``: what was moved out of PostgreSQL, as Parquet files."""
 
     folder: Path = _setting(ARCHIVE_FOLDER, "Where the archive keeps its Parquet files.")
-    memory: int = _setting(1024, "Memory of a question to the archive, in MiB.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +263,16 @@ class LimitSettings:
     """``[limits]``: what one client, one message or one query may take."""
 
     # Questions.
+    question_seconds: float = _setting(30.0, "Seconds that a question of a client may take.")
+    question_memory: int = _setting(
+        1024, "Memory that a question to the cache or the archive may take, in MiB."
+    )
+    question_rows: int = _setting(
+        100_000, "Rows of an answer; SQL over history as CSV or Arrow has no limit."
+    )
+    questions: int = _setting(
+        4, "Questions to the cache that run at once; of those to history as many again."
+    )
 
     # The engine.
     query_rows: int = _setting(
@@ -295,7 +302,7 @@ class LimitSettings:
     # Messages that wait.
     waiting_messages: int = _setting(10_000, "Messages that may wait for the engine.")
     waiting_bytes: int = _setting(268_435_456, "Bytes of all messages that wait for the engine.")
-    rate: float = _setting(0.0, "Messages a second that an address may send; 0: no limit.")
+    rate: int = _setting(0, "Messages a second that an address may send; 0: no limit.")
 
     # The audit log.
     audit_days: int = _setting(365, "Days that the audit log of changes is kept.")

@@ -89,7 +89,7 @@ def test_a_number_may_stand_where_a_length_is_expected(tmp_path: Path) -> None:
         ("port = 5", "unknown section [port]"),
         ('[server]\nport = "x"', ":2:1: server.port: expected a whole number"),
         ("[server]\nport = -1", "server.port: expected a whole number, zero or more, not -1"),
-        ("[history]\nrow_limit = true", "expected a whole number, not True"),
+        ("[limits]\nquestion_rows = true", "expected a whole number, not True"),
         ('[reasoning]\nprofile = "magic"', "expected one of none, plain, hermit, pellet"),
         ("[reasoning]\ntimeout = 0", "expected a number above zero"),
         ('[filters.f]\nstore = "maybe"', "expected true or false, not 'maybe'"),

@@ -1,7 +1,7 @@
 """Webhooks that are disabled, change their secret or their format; the log of deliveries
 
 Revision: 0016
-After: 0019
+After: 0015
 """
 
 import sqlalchemy as sa

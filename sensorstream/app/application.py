@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Final
+from typing import IO, Final
 
 from prometheus_client import CollectorRegistry
 
@@ -34,6 +34,7 @@ from sensorstream.app.readiness import Check, HistoryProbe, Part
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
 from sensorstream.app.standing import present
 from sensorstream.app.stream_time import StreamTime
@@ -48,6 +49,8 @@ from sensorstream.app.wiring import (
     runner_of,
     version_of,
 )
+from sensorstream.cache.cache import Cache
+from sensorstream.cache.protocol import Answered, CacheLimits, CacheQuestion
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
@@ -58,6 +61,7 @@ from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.live import Present
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.run import Limits, answered, plan_of
+from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.journal_rows import journal_rows
@@ -75,7 +79,6 @@ from sensorstream.journal.kinds import replay
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology
-from sensorstream.kb.snapshot import Results
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.reasoning.ontology import parse_ontology
@@ -155,7 +158,6 @@ class Application:
         machine = build_machine(deployment, clock.counter, turn=in_work.turn_to)
         stack.callback(machine.engine.close)
         self._engine = machine.engine
-        self._snapshot = machine.snapshot
         exchange = self._exchange = Exchange(machine.engine, machine.mapper, deployment, put)
         log = ReportLog()
         target = Target(machine.engine, machine.mapper, exchange)
@@ -219,6 +221,14 @@ class Application:
             elsewhere=None if time is None else time.due,
             in_work=in_work,
         )
+        limits = settings.limits
+        self.cache = Cache(
+            machine.engine.kb,
+            self._pipeline.lock,
+            CacheLimits(limits.question_seconds, limits.question_memory, limits.question_rows),
+        )
+        stack.callback(self.cache.close)
+        self.running = Running(clock)
         self._sources = set(settings.sources)
         self.rates = Rates(settings.limits.rate)
         self.queries = Queries(
@@ -230,7 +240,7 @@ class Application:
             self._check_here,
         )
         self._individuals = Individuals(
-            machine.engine, self._pipeline.settled, database, settings.history.statement_timeout
+            machine.engine, self._pipeline.settled, database, settings.limits.question_seconds
         )
         self.jobs = Jobs(
             JobFolder(settings.history.folder / "jobs"),
@@ -239,7 +249,7 @@ class Application:
                     Place(self.url, settings.archive.folder),
                     deployment.timeline,
                     settings.spark.master,
-                    settings.history.statement_timeout,
+                    settings.limits.question_seconds,
                 )
             ),
             lambda: self.deployment.ontology.schema,
@@ -359,21 +369,18 @@ class Application:
         """Tell further parts in :meth:`ready`."""
         self._probes.append(probe)
 
-    def query(
-        self, text: str, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()
-    ) -> Results:
-        """One-shot SPARQL over the cache: the union of its graphs, unless graphs are named.
+    def query(self, question: CacheQuestion, out: IO[bytes], stop: Stop) -> Answered:
+        """One-shot SPARQL over the cache; see :meth:`.Cache.ask`.
 
         Raises:
-            QueryError: the text is not a valid query, or cannot be answered.
             RunsOnSpark: the engines are not here.
         """
         self._check_here("the cache")
-        with self._pipeline.lock:
-            self._snapshot.sync()
-        return self._snapshot.read(text, default_graphs=default_graphs, named_graphs=named_graphs)
+        return self.cache.ask(question, out, stop)
 
-    def ask(self, question: Question, *, live: bool) -> AbstractContextManager[Answer]:
+    def ask(
+        self, question: Question, *, live: bool, stop: Stop | None = None
+    ) -> AbstractContextManager[Answer]:
         """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`.
 
         Raises:
@@ -381,10 +388,10 @@ class Application:
         """
         if live:
             self._check_here("what holds now", "ask on=history")
-        return answered(self.url, question, self._limits, self._present if live else None)
+        return answered(self.url, question, self._limits, self._present if live else None, stop)
 
     @contextmanager
-    def ask_archive(self, question: Question) -> Iterator[Answer]:
+    def ask_archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
         """SPARQL over the archive; see :func:`.archive_answered`.
 
         Raises:
@@ -394,8 +401,10 @@ class Application:
         told = self._archive()
         from sensorstream.archive.sparql.asking import Archive, archive_answered
 
-        archive = Archive(self.url, told.folder, self.timeline, told.memory)
-        with archive_answered(archive, question, self._limits) as answer:
+        archive = Archive(
+            self.url, told.folder, self.timeline, self.settings.limits.question_memory
+        )
+        with archive_answered(archive, question, self._limits, stop) as answer:
             yield answer
 
     def _archive(self) -> ArchiveSettings:
@@ -421,8 +430,8 @@ class Application:
 
     @property
     def _limits(self) -> Limits:
-        history = self.settings.history
-        return Limits(history.statement_timeout, history.row_limit)
+        limits = self.settings.limits
+        return Limits(limits.question_seconds, limits.question_rows)
 
     def _present(self, fix: Callable[[], None]) -> Present:
         """What holds now, and the database's snapshot of the same instant."""
@@ -491,16 +500,16 @@ class Application:
         self._install_views()
         return outcome.message.id
 
-    def sql(self, text: str) -> SqlResult:
+    def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
         """One read-only SQL statement over history.
 
         Raises:
             QueryError: the text cannot be run.
         """
-        with self.sql_stream(text) as stream:
-            return stream.result(self.settings.history.row_limit)
+        with self.sql_stream(text, stop) as stream:
+            return stream.result(self.settings.limits.question_rows)
 
-    def sql_stream(self, text: str) -> AbstractContextManager[SqlStream]:
+    def sql_stream(self, text: str, stop: Stop | None = None) -> AbstractContextManager[SqlStream]:
         """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`.
 
         If it names the schema ``live``, that shows the window, at the instant of the history.
@@ -512,9 +521,9 @@ class Application:
         if names_live(text):
             self._check_here("live")
             live = self._present
-        return open_sql(self.url, text, timeout=self.settings.history.statement_timeout, live=live)
+        return open_sql(self.url, text, timeout=self._limits.timeout, live=live, stop=stop)
 
-    def sql_archive(self, text: str) -> SqlResult:
+    def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
         """One SQL statement over the archive; see :func:`.run_archive_sql`.
 
         Raises:
@@ -530,9 +539,10 @@ class Application:
             text,
             schema=self.deployment.ontology.schema,
             timeline=self.timeline,
-            memory=told.memory,
+            memory=self.settings.limits.question_memory,
             timeout=self._limits.timeout,
             row_limit=self._limits.rows,
+            stop=stop,
         )
 
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:

@@ -16,7 +16,8 @@ from sensorstream.archive.files import pattern
 from sensorstream.archive.layout import TABLES
 from sensorstream.archive.manifest import Part, State, kept_parts
 from sensorstream.archive.relations import LIVE_VIEWS, definitions
-from sensorstream.errors import ArchiveError, QueryError
+from sensorstream.errors import ArchiveError, Overrun, QueryError
+from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
@@ -41,6 +42,7 @@ def run_archive_sql(
     memory: int,
     timeout: float,
     row_limit: int,
+    stop: Stop | None = None,
 ) -> SqlResult:
     """Answer one SQL query over the archive; its tables are the views of ``history``.
 
@@ -53,6 +55,7 @@ def run_archive_sql(
         memory: MiB it may use.
         timeout: seconds it may take.
         row_limit: the most rows returned.
+        stop: ends it early.
 
     Raises:
         QueryError: DuckDB refuses the text, or it needs too much time or memory.
@@ -61,7 +64,7 @@ def run_archive_sql(
     """
     parts = kept_parts(url, State.ARCHIVED)
     with closing(open_archive(parts, folder, schema, timeline, memory)) as connection:
-        return ask(connection, text, timeout=timeout, row_limit=row_limit)
+        return ask(connection, text, timeout=timeout, row_limit=row_limit, stop=stop)
 
 
 def open_archive(
@@ -121,6 +124,7 @@ def ask(
     timeout: float,
     row_limit: int,
     parameters: Mapping[str, object] | None = None,
+    stop: Stop | None = None,
 ) -> SqlResult:
     """Answer one SELECT.
 
@@ -128,7 +132,7 @@ def ask(
         QueryError: it is no SELECT, is refused, or needs too much time or memory.
         ArchiveError: a file is missing or damaged.
     """
-    with interrupted(connection, timeout):
+    with interrupted(connection, timeout, stop):
         statements = connection.extract_statements(text)
         # A COPY could write over the archive's files, which DuckDB may open.
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
@@ -158,13 +162,15 @@ def batches(
 
 
 @contextmanager
-def interrupted(connection: duckdb.DuckDBPyConnection, timeout: float) -> Iterator[None]:
-    """A block whose queries end after some seconds, and whose errors are ours."""
+def interrupted(
+    connection: duckdb.DuckDBPyConnection, timeout: float, stop: Stop | None = None
+) -> Iterator[None]:
+    """A block whose queries end after some seconds or by ``stop``, and whose errors are ours."""
     timer = Timer(timeout, connection.interrupt)
     timer.daemon = True
     timer.start()
     try:
-        with _explained():
+        with (stop or Stop()).by(connection.interrupt), _explained():
             yield
     finally:
         timer.cancel()
@@ -175,9 +181,9 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except duckdb.InterruptException as error:
-        raise QueryError("the query took longer than history.statement_timeout") from error
+        raise Overrun("the query took longer than limits.question_seconds allows") from error
     except duckdb.OutOfMemoryException as error:
-        raise QueryError("the query needs more memory than archive.memory") from error
+        raise Overrun("the query needs more memory than limits.question_memory allows") from error
     except duckdb.IOException as error:
         raise ArchiveError(
             f"the archive cannot be read; if it has just changed, ask again: {error}"

@@ -145,7 +145,7 @@ def _of_history(
     history = settings.history
     question = read_question(text, settings.time.timeline, at=at, during=during)
     with ExitStack() as stack:
-        limits = Limits(history.statement_timeout, history.row_limit)
+        limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
         engine = {ARCHIVE: "DuckDB plans", SPARK: "Spark starts and plans"}.get(place)
         stack.enter_context(lasting(f"{engine or 'PostgreSQL plans'} the query", quiet=as_json))
         url = open_kept(history, stack)

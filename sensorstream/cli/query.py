@@ -192,7 +192,7 @@ def _of_history(
     with ExitStack() as stack:
         say = stack.enter_context(lasting("opening the history", quiet=quiet))
         url = open_kept(history, stack)
-        limits = Limits(history.statement_timeout, history.row_limit)
+        limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
         if asked.on == SPARK:
             from sensorstream.spark.snapshot import Place
             from sensorstream.spark.sparql.run import run_spark_sparql
@@ -202,7 +202,7 @@ def _of_history(
                 Place(url, settings.archive.folder),
                 question,
                 master=settings.spark.master,
-                row_limit=history.row_limit,
+                row_limit=limits.rows,
             )
         elif asked.on == ARCHIVE:
             from sensorstream.archive.sparql.asking import archive_answered

@@ -82,7 +82,7 @@ class _Shell:
         self._folder = Path(stack.enter_context(TemporaryDirectory(prefix="sensorstream-")))
         place = Place(open_kept(settings.history, stack), settings.archive.folder)
         self._schema = load_ontology(settings.ontology.files).schema
-        line, limit = settings.time.timeline, settings.history.statement_timeout
+        line, limit = settings.time.timeline, settings.limits.question_seconds
         self._runner = Runner(Task(place, line, settings.spark.master, limit))
         self._worker = self._start()
         stack.callback(self._end)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     type=click.Choice(["table", "json", "csv", "arrow"]),
     default="table",
     show_default=True,
-    help="History's CSV and Arrow (a stream) have all rows; others end at history.row_limit.",
+    help="History's CSV and Arrow (a stream) have all rows; others end at limits.question_rows.",
 )
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option("--csv", "form", flag_value="csv", help="The same as --format csv.")
@@ -96,8 +96,8 @@ def on_history(settings: Settings, url: str, text: str) -> SqlResult:
     return run_sql(
         url,
         text,
-        timeout=settings.history.statement_timeout,
-        row_limit=settings.history.row_limit,
+        timeout=settings.limits.question_seconds,
+        row_limit=settings.limits.question_rows,
     )
 
 
@@ -113,8 +113,8 @@ def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
         schema=load_ontology(settings.ontology.files).schema,
         timeline=settings.time.timeline,
         master=settings.spark.master,
-        timeout=settings.history.statement_timeout,
-        row_limit=settings.history.row_limit,
+        timeout=settings.limits.question_seconds,
+        row_limit=settings.limits.question_rows,
     )
 
 
@@ -132,9 +132,9 @@ def on_archive(settings: Settings, url: str, text: str) -> SqlResult:
         text,
         schema=load_ontology(settings.ontology.files).schema,
         timeline=settings.time.timeline,
-        memory=settings.archive.memory,
-        timeout=settings.history.statement_timeout,
-        row_limit=settings.history.row_limit,
+        memory=settings.limits.question_memory,
+        timeout=settings.limits.question_seconds,
+        row_limit=settings.limits.question_rows,
     )
 
 
@@ -150,7 +150,7 @@ def _streamed(settings: Settings, url: str, text: str, form: str) -> Iterator[by
     from sensorstream.history.read_only_sql import open_sql
     from sensorstream.history.sql_formats import arrow_pieces, csv_pieces
 
-    with open_sql(url, text, timeout=settings.history.statement_timeout) as stream:
+    with open_sql(url, text, timeout=settings.limits.question_seconds) as stream:
         yield from (csv_pieces if form == "csv" else arrow_pieces)(stream)
 
 
@@ -172,5 +172,5 @@ def _show(table: SqlResult, form: str, settings: Settings) -> None:
     else:
         print_table(table.columns, table.rows)
     if table.truncated:
-        limit = settings.history.row_limit
-        click.echo(f"only the first {limit} rows: history.row_limit cuts off the rest", err=True)
+        limit = settings.limits.question_rows
+        click.echo(f"only the first {limit} rows: limits.question_rows cuts off the rest", err=True)

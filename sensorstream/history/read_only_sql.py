@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -14,8 +16,9 @@ import psycopg2
 from psycopg2 import extensions
 from sqlalchemy.engine import make_url
 
-from sensorstream.errors import HistoryError, Position, QueryError
+from sensorstream.errors import HistoryError, Overrun, Position, QueryError
 from sensorstream.history.asking.live import LiveSource, begin_question
+from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.database import connect
 from sensorstream.history.reader import reader_url
 from sensorstream.history.sql_functions import check_functions
@@ -102,7 +105,12 @@ def run_sql(url: str, text: str, *, timeout: float, row_limit: int) -> SqlResult
 
 @contextmanager
 def open_sql(
-    url: str, text: str, *, timeout: float, live: LiveSource | None = None
+    url: str,
+    text: str,
+    *,
+    timeout: float,
+    live: LiveSource | None = None,
+    stop: Stop | None = None,
 ) -> Iterator[SqlStream]:
     """Answer one SQL query; names without a schema are the views of ``history``.
 
@@ -116,13 +124,14 @@ def open_sql(
         timeout: seconds PostgreSQL may work on it in all. If the rows are not taken for a minute,
             PostgreSQL ends the transaction.
         live: what holds now, for the views of schema ``live``.
+        stop: ends it early.
 
     Raises:
-        QueryError: PostgreSQL refuses the text (with the position), or it would write, or takes too
-            long; also while the rows are read.
+        QueryError: PostgreSQL refuses the text (with the position), or it would write.
+        Overrun: it takes too long; also while the rows are read.
         HistoryError: the database cannot be reached, or ended the transaction.
     """
-    with _opened(url, text, timeout, live) as cursor:
+    with _opened(url, text, timeout, live, stop) as cursor:
         batches = fetched(cursor, text, timeout)
         first = next(batches)
         columns = tuple(map(_column, cursor.description or ()))
@@ -149,20 +158,41 @@ def describe_sql(
 
 @contextmanager
 def _opened(
-    url: str, text: str, timeout: float, live: LiveSource | None = None
+    url: str,
+    text: str,
+    timeout: float,
+    live: LiveSource | None = None,
+    stop: Stop | None = None,
 ) -> Iterator[extensions.cursor]:
     """A cursor of the reader; PostgreSQL has planned the query as its portal ``answer``."""
+    with stoppable(url, stop) as connection, connection.cursor() as cursor:
+        with explained(text):
+            told = milliseconds(timeout), text
+            begin_question(connection, cursor, lambda: cursor.execute(_BEGIN, told), live)
+            check_functions(cursor, text)
+            cursor.execute(_OPEN)
+        yield cursor
+
+
+@contextmanager
+def stoppable(url: str, stop: Stop | None) -> Iterator[extensions.connection]:
+    """A connection as the reader for one question, which ``stop`` ends early.
+
+    Raises:
+        HistoryError: as :func:`open_reader`.
+        SensorStreamError: it was ended.
+    """
     connection = open_reader(url)
-    try:
-        with connection.cursor() as cursor:
-            with explained(text):
-                told = milliseconds(timeout), text
-                begin_question(connection, cursor, lambda: cursor.execute(_BEGIN, told), live)
-                check_functions(cursor, text)
-                cursor.execute(_OPEN)
-            yield cursor
-    finally:
-        connection.close()
+
+    def end() -> None:
+        # PostgreSQL stops the statement that runs; if none runs at the moment, none follows.
+        with suppress(psycopg2.Error):
+            connection.cancel()
+        with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
+
+    with closing(connection), (stop or Stop()).by(end):
+        yield connection
 
 
 def fetched(
@@ -247,7 +277,7 @@ def explained(text: str) -> Iterator[None]:
         yield
     except psycopg2.OperationalError as error:
         if isinstance(error, psycopg2.errors.QueryCanceled):
-            raise QueryError("the query took longer than history.statement_timeout") from error
+            raise Overrun("the query took longer than limits.question_seconds allows") from error
         if isinstance(
             error, psycopg2.errors.ProgramLimitExceeded | psycopg2.errors.StatementTooComplex
         ):

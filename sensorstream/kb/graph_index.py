@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from sensorstream.kb.changes import ALL_GRAPHS
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.mirror import ALL_GRAPHS
 from sensorstream.model.terms import IRI, Triple
 
 GRAPH_MARKS: Final = {name: marks for marks, name in ALL_GRAPHS if name is not None}

@@ -33,7 +33,7 @@ class _Config(uvicorn.Config):
 
 
 class Server(uvicorn.Server):
-    """Serves one application; closes its event streams when it stops.
+    """Serves one application; ends its questions and event streams when it stops.
 
     ``host`` is the address of the socket; by default server.host of the settings. With ``tls`` it
     serves HTTPS alone.
@@ -79,7 +79,8 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close the event streams, let running requests end, stop listening."""
+        """End questions and event streams, let running requests end, stop listening."""
+        self._application.running.close()
         self._application.alert_feed.close()
         self._application.queries.feed.close()
         await super().shutdown(sockets)
@@ -92,9 +93,10 @@ def _spoken(tls: SSLContext | None, connections: Connections) -> type[asyncio.Pr
     """
     if tls is None:
         return Guarded
+    context = tls
 
     class Secured(Handshake):
         def __init__(self, **given: Any) -> None:
-            super().__init__(tls, connections, partial(Guarded, **given))
+            super().__init__(context, connections, partial(Guarded, **given))
 
     return Secured

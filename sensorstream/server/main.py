@@ -19,6 +19,7 @@ from sensorstream.server.access import Guard, security_of
 from sensorstream.server.heads import Heads
 from sensorstream.server.limits import BodyLimit
 from sensorstream.server.negotiation import tagged
+from sensorstream.server.questions import Questions
 from sensorstream.server.rest import (
     alerts,
     audit,
@@ -120,11 +121,13 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
             expose_headers=_EXPOSED,
         )
     app.add_middleware(KnownSites, host or told.host, told.names, origins)
+    questions = Questions(application)
+    application.watch(questions.parts)
     for router in (
         messages.router(application, max_message_bytes),
         soap.router(application, max_message_bytes),
-        sparql.router(application),
-        sql.router(application),
+        sparql.router(application, questions),
+        sql.router(application, questions),
         jobs.router(application),
         alerts.router(application),
         webhooks.router(application),

@@ -68,7 +68,7 @@ class Session:
         self, settings: Settings, url: str | None, master: str | None, stack: ExitStack
     ) -> None:
         """Use :func:`session`."""
-        self._timeout = settings.history.statement_timeout
+        self._timeout = settings.limits.question_seconds
         url = url or open_kept(settings.history, stack)
         self._place = Place(url, settings.archive.folder)
         schema = load_ontology(settings.ontology.files).schema

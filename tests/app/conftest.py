@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
+from typing import Any
 
+import pyoxigraph as ox
 import pytest
 
 from sensorstream.app.application import Application
+from sensorstream.cache.protocol import CacheQuestion, Formats
+from sensorstream.history.asking.stopping import Stop
 from sensorstream.resources import bundled
 from sensorstream.settings import (
     HistorySettings,
@@ -34,6 +39,22 @@ def settings(tmp_path: Path, database: str) -> Settings:
         history=HistorySettings(url=database, checkpoint_every=7),
         webhooks=WebhookSettings(allow=(ip_network("127.0.0.1/32"),)),
     )
+
+
+AskCache = Callable[[Application, str], Any]
+
+
+@pytest.fixture(scope="session")
+def ask_cache() -> AskCache:
+    """The answer of a cache to SELECT or ASK, as pyoxigraph has it."""
+
+    def ask(application: Application, text: str) -> Any:
+        json, out = "application/sparql-results+json", io.BytesIO()
+        question = CacheQuestion(text, Formats(json, json, None))
+        application.query(question, out, Stop())
+        return ox.parse_query_results(out.getvalue(), ox.QueryResultsFormat.JSON)
+
+    return ask
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import psycopg2
 import pytest
@@ -23,6 +24,7 @@ from sensorstream.settings import ServerSettings, Settings, WindowSettings
 from sensorstream.simulation.tracker import tracker_messages
 
 Open = Callable[[Settings], Application]
+AskCache = Callable[[Application, str], Any]
 
 
 def send(application: Application, *contents: bytes) -> list[Outcome]:
@@ -177,12 +179,12 @@ def test_malformed_messages_are_not_journalled(settings: Settings, open_applicat
 
 
 def test_sparql_sees_the_window_with_its_inferences(
-    settings: Settings, open_application: Open
+    settings: Settings, open_application: Open, ask_cache: AskCache
 ) -> None:
     application = open_application(settings)
     send(application, *tracker_messages(3))
-    answer = application.query(
-        "PREFIX : <http://sensorstream.example/tracking#> SELECT ?x { ?x a :Actor }"
+    answer = ask_cache(
+        application, "PREFIX : <http://sensorstream.example/tracking#> SELECT ?x { ?x a :Actor }"
     )
     assert isinstance(answer, QuerySolutions)
     assert len(list(answer)) == 3

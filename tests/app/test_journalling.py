@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Event
 from time import monotonic, sleep
+from typing import Any
 
 import httpx
 import pytest
@@ -32,6 +33,9 @@ QUERY = """\
 PREFIX : <http://sensorstream.example/tracking#>
 SELECT ?human WHERE { ?human a :Human }"""
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+AskCache = Callable[[Application, str], Any]
 
 
 @pytest.fixture
@@ -79,9 +83,9 @@ def test_over_http_the_answer_is_202(application: Application) -> None:
     assert answer.json()["status"] == "journalled"
 
 
-def test_what_needs_the_window_is_refused(application: Application) -> None:
+def test_what_needs_the_window_is_refused(application: Application, ask_cache: AskCache) -> None:
     with pytest.raises(RunsOnSpark, match="the cache: the engines run on Spark"):
-        application.query("ASK {}")
+        ask_cache(application, "ASK {}")
     with pytest.raises(RunsOnSpark, match="the window"):
         application.window_view(10)
     with pytest.raises(RunsOnSpark, match="put it into the settings"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.settings import RuleSettings, Settings
 
 Open = Callable[[Settings], Application]
+AskCache = Callable[[Application, str], Any]
 
 TRACKING = "http://sensorstream.example/tracking#"
 RULES = f"""prefix : <{TRACKING}>
@@ -57,15 +59,18 @@ def mixed(settings: Settings, files: tuple[Path, ...]) -> Settings:
     return replace(settings, rules=RuleSettings(files))
 
 
-def test_all_ways_in_are_applied_to_each_message(mixed: Settings, open_application: Open) -> None:
+def test_all_ways_in_are_applied_to_each_message(
+    mixed: Settings, open_application: Open, ask_cache: AskCache
+) -> None:
     application = open_application(mixed)
     message = b'<Message time="5" id="1" x="7" name="Ada"/>'
     outcome = application.submit(message, "cam").result(30)
     assert outcome.status is Status.ACCEPTED
     assert outcome.matched == ("people", "places", "names")
-    found = application.query(
+    found = ask_cache(
+        application,
         f"ASK {{ <{TRACKING}human-1> a <{TRACKING}Human> ; "
-        f"<{TRACKING}hasXLocation> 7 ; <{TRACKING}hasName> 'Ada' }}"
+        f"<{TRACKING}hasXLocation> 7 ; <{TRACKING}hasName> 'Ada' }}",
     )
     assert bool(found)
 

@@ -9,7 +9,7 @@ import pytest
 from sensorstream.archive.asking import open_archive, run_archive_sql
 from sensorstream.archive.manifest import State, kept_parts
 from sensorstream.archive.moving import archive
-from sensorstream.errors import ArchiveError, QueryError
+from sensorstream.errors import ArchiveError, Overrun, QueryError
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.views import view_definitions
 from sensorstream.model.schema import Schema
@@ -123,10 +123,10 @@ def test_what_is_no_question_to_the_archive_is_refused(
 def test_time_and_memory_are_limited(history: str, archived: Path, schema: Schema) -> None:
     archive(history, archived, END, LINE)
     endless = "select count(*) from range(100000000000) a, range(1000) b where a.range % 7 = 3"
-    with pytest.raises(QueryError, match=r"longer than history\.statement_timeout"):
+    with pytest.raises(Overrun, match=r"longer than limits\.question_seconds"):
         ask(history, archived, endless, schema, timeout=0.3)
     large = "select a.range from range(100000000) a order by random()"
-    with pytest.raises(QueryError, match=r"more memory than archive\.memory"):
+    with pytest.raises(Overrun, match=r"more memory than limits\.question_memory"):
         ask(history, archived, large, schema, memory=64)
 
 

@@ -7,7 +7,7 @@ import psycopg2
 import pytest
 from sqlalchemy.engine import make_url
 
-from sensorstream.errors import HistoryError, Position, QueryError
+from sensorstream.errors import HistoryError, Overrun, Position, QueryError
 from sensorstream.history.database import engine
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.reader import reader_url
@@ -79,7 +79,7 @@ def test_an_error_while_running_is_told_too(history: str) -> None:
 
 
 def test_a_query_may_not_take_for_ever(history: str) -> None:
-    with pytest.raises(QueryError, match="longer than"):
+    with pytest.raises(Overrun, match="longer than"):
         ask(history, "select pg_sleep(60)", timeout=0.2)
     with pytest.raises(QueryError, match="set_config is not allowed"):
         ask(history, "select set_config('statement_timeout', '0', false), pg_sleep(60)")

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-
 import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import QueryError, TermError
+from sensorstream.kb.changes import ALL_GRAPHS, Changes
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import from_oxigraph, same_when_stored, stored_form, to_oxigraph
 from sensorstream.kb.snapshot import Results, Snapshot
@@ -87,34 +85,35 @@ def test_the_store_holds_what_the_knowledge_base_holds(
         removed = [t for t in removed if t not in added]
         kb.apply(origin, Delta(0, added=tuple(added), removed=tuple(removed)))
         if look:
-            snapshot.sync()
             assert set(snapshot.quads()) == expected_quads(kb)
-    snapshot.sync()
     assert set(snapshot.quads()) == expected_quads(kb)
 
 
-def test_only_what_changed_since_the_last_query_is_brought_over() -> None:
+def test_only_what_changed_since_the_last_reading_is_brought_over() -> None:
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, [(IRI(f"http://example.org/{n}"), P, A) for n in range(100)])
-    snapshot = Snapshot(kb)
-    assert snapshot.behind == 100
-    snapshot.sync()
-    assert snapshot.behind == 0
+    changes = Changes(kb, ALL_GRAPHS)
+    assert len(changes) == 100
+    changes.done()
+    assert len(changes) == 0
     change = Delta(1, added=((B, P, A),))
     kb.apply(Origin.WINDOW, change)
     kb.apply(Origin.WINDOW, change.inverse())
     kb.apply(Origin.WINDOW, change)
-    assert snapshot.behind == 1
+    assert changes.read() == ([((B, P, A), None), ((B, P, A), GRAPH_WINDOW)], [])
+    changes.stop()
+    kb.apply(Origin.WINDOW, Delta(2, added=((A, P, A),)))
+    assert len(changes) == 1
 
 
 def test_what_comes_and_goes_unasked_takes_no_memory() -> None:
     kb = KnowledgeBase()
-    snapshot = Snapshot(kb)
+    changes = Changes(kb, ALL_GRAPHS)
     for number in range(1000):
         triple = (IRI(f"http://e/{number}"), P, A)
         kb.apply(Origin.WINDOW, Delta(number, added=(triple,)))
         kb.apply(Origin.WINDOW, Delta(number, removed=(triple,)))
-    assert snapshot.behind == 0
+    assert len(changes) == 0
 
 
 def test_a_worn_store_is_renewed_and_answers_under_way_keep_theirs(
@@ -129,9 +128,8 @@ def test_a_worn_store_is_renewed_and_answers_under_way_keep_theirs(
         gone = (IRI(f"http://e/{number - 3}"), P, A)
         came = (IRI(f"http://e/{number}"), P, A)
         kb.apply(Origin.WINDOW, Delta(number, added=(came,), removed=(gone,)))
-        snapshot.sync()
-        stores.add(id(snapshot._whole.store))
-        answers.append((snapshot.read("SELECT ?s { ?s ?p ?o }"), min(number + 1, 3) + 1))
+        answers.append((snapshot.query("SELECT ?s { ?s ?p ?o }"), min(number + 1, 3) + 1))
+        stores.add(id(snapshot._synced(ALL_GRAPHS)))
         assert set(snapshot.quads()) == expected_quads(kb)
     assert len(stores) > 1
     assert all(len(rows(answer)) == count for answer, count in answers)
@@ -230,13 +228,7 @@ def test_an_iri_that_is_none_is_named() -> None:
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, [(IRI("http://example.org/a b"), P, B)])
     with pytest.raises(TermError, match="a b"):
-        Snapshot(kb).sync()
-
-
-def in_thread(work: Callable[[], None]) -> threading.Thread:
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread
+        Snapshot(kb).query("ASK { }")
 
 
 def test_an_answer_that_began_keeps_to_its_state() -> None:
@@ -247,39 +239,9 @@ def test_an_answer_that_began_keeps_to_its_state() -> None:
     results = snapshot.query("SELECT ?s { ?s ?p ?o }")
     assert isinstance(results, ox.QuerySolutions)
     next(results)
-
-    def empty_it() -> None:
-        kb.apply(Origin.WINDOW, Delta(1, removed=tuple(things)))
-        snapshot.sync()
-
-    in_thread(empty_it).join()
-    assert len(list(results)) == 499
+    kb.apply(Origin.WINDOW, Delta(1, removed=tuple(things)))
     assert rows(snapshot.query("SELECT ?s { ?s ?p ?o }")) == []
-
-
-def test_a_reader_sees_all_of_a_sync_or_nothing_of_it() -> None:
-    kb = KnowledgeBase()
-    kb.add(Origin.WINDOW, [(A, P, integer(str(n))) for n in range(20)])
-    snapshot = Snapshot(kb)
-    snapshot.sync()
-    sizes: set[int] = set()
-    done = threading.Event()
-
-    def read() -> None:
-        while not done.is_set():
-            sizes.add(len(rows(snapshot.read("SELECT ?o { ?s ?p ?o }"))))
-
-    readers = [in_thread(read)]
-    for turn in range(1, 40):
-        start = 20 * (turn - 1)
-        old = tuple((A, P, integer(str(n))) for n in range(start, start + 20))
-        new = tuple((A, P, integer(str(n))) for n in range(start + 20, start + 40))
-        kb.apply(Origin.WINDOW, Delta(turn, added=new, removed=old))
-        snapshot.sync()
-    done.set()
-    for reader in readers:
-        reader.join()
-    assert sizes == {20}
+    assert len(list(results)) == 499
 
 
 @given(values)

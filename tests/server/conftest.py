@@ -45,9 +45,13 @@ from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import Part
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.running import Running
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import IndividualView, WindowView
+from sensorstream.cache.cache import Cache
+from sensorstream.cache.protocol import CacheLimits
+from sensorstream.clock import SystemClock
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.errors import (
@@ -70,17 +74,17 @@ from sensorstream.errors import (
 from sensorstream.history.alerts import Behind
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.question import Question
+from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.latest import Latest
 from sensorstream.history.quarantine import Quarantined
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import Results, Snapshot
 from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Alert, Message, Provenance
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.listening import Server
-from sensorstream.settings import ServerSettings, Settings
+from sensorstream.settings import LimitSettings, ServerSettings, Settings
 from sensorstream.spark.jobs.protocol import JobText
 from sensorstream.sparql.algebra import Ask, Select
 from sensorstream.testing import ManualClock
@@ -326,7 +330,9 @@ class MemoryApplication(Application):
         self._count = messages.inc
         for origin, name in ((Origin.WINDOW, "Ada"), (Origin.STATIC, "Room")):
             self.kb.add(origin, [(IRI(f"{EX}{name.lower()}"), IRI(f"{EX}name"), Literal(name))])
-        self._snapshot = Snapshot(self.kb)
+        self.running = Running(SystemClock())
+        self.cache = Cache(self.kb, threading.Lock(), CacheLimits(30, 512, 1000))
+        self._probes = []
 
     @property
     def timeline(self) -> Timeline:
@@ -370,13 +376,8 @@ class MemoryApplication(Application):
             warnings=("something odd",),
         )
 
-    def query(
-        self, text: str, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()
-    ) -> Results:
-        return self._snapshot.query(text, default_graphs=default_graphs, named_graphs=named_graphs)
-
     @contextmanager
-    def ask(self, question: Question, *, live: bool) -> Iterator[Answer]:
+    def ask(self, question: Question, *, live: bool, stop: Stop | None = None) -> Iterator[Answer]:
         self.asked.append((question, live))
         if isinstance(question.query.form, Select):
             yield Solutions(("name",), iter([(Literal("Ada"),)] * self.rows))
@@ -386,14 +387,14 @@ class MemoryApplication(Application):
             yield Graph(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
 
     @contextmanager
-    def ask_archive(self, question: Question) -> Iterator[Answer]:
+    def ask_archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
         self.asked.append((question, "archive"))
         yield Solutions(("name",), iter([(Literal("Ada"),)]))
 
-    def sql_archive(self, text: str) -> SqlResult:
+    def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
         return replace(self.sql(text), columns=("archived",))
 
-    def sql(self, text: str) -> SqlResult:
+    def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
         if "endless" in text:
             self.endless += 1
             self.ended.wait(60)
@@ -404,7 +405,7 @@ class MemoryApplication(Application):
         return self.table
 
     @contextmanager
-    def sql_stream(self, text: str) -> Iterator[SqlStream]:
+    def sql_stream(self, text: str, stop: Stop | None = None) -> Iterator[SqlStream]:
         table = self.sql(text)
 
         def batches() -> Iterator[list[tuple[object, ...]]]:
@@ -532,6 +533,20 @@ def served(listen: Callable[[Application], Iterator[str]]) -> Iterator[Served]:
     for url in listen(application):
         with httpx.Client(base_url=url) as client:
             yield Served(url, application, client)
+    application.cache.close()
+
+
+@pytest.fixture
+def small(listen: Callable[[Application], Iterator[str]]) -> Iterator[Served]:
+    """A server that answers one question to the cache at a time."""
+    application = MemoryApplication()
+    application.settings = replace(application.settings, limits=LimitSettings(questions=1))
+    things = [(IRI(f"urn:s{n}"), IRI("urn:p"), Literal(f"{n}")) for n in range(300)]
+    application.kb.add(Origin.WINDOW, things)
+    for url in listen(application):
+        with httpx.Client(base_url=url, timeout=60) as client:
+            yield Served(url, application, client)
+    application.cache.close()
 
 
 @pytest.fixture

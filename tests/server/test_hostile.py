@@ -22,6 +22,7 @@ from sensorstream.resources import bundled
 from sensorstream.settings import (
     ArchiveSettings,
     HistorySettings,
+    LimitSettings,
     OntologySettings,
     ReasoningSettings,
     RuleSettings,
@@ -49,7 +50,8 @@ def web(
         ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
         reasoning=ReasoningSettings(profile="plain"),
-        history=HistorySettings(url=new_database(), statement_timeout=5.0),
+        history=HistorySettings(url=new_database()),
+        limits=LimitSettings(question_seconds=5.0),
         archive=ArchiveSettings(folder=folder / "archive"),
     )
     with Application.open(settings) as application:

@@ -42,6 +42,15 @@ PATHS = {
     "/metrics": {"get"},
 }
 
+WITHOUT_BODY = {
+    "/webhooks/{webhook_id}/enable",
+    "/webhooks/{webhook_id}/recover",
+    "/webhooks/{webhook_id}/secret",
+    "/webhooks/{webhook_id}/test",
+    "/deliveries/{delivery_id}/resend",
+}
+"""What is posted to there says all in its address; a secret may be left out."""
+
 
 def references(node: Any) -> set[str]:
     """Every ``$ref`` below a node."""
@@ -65,7 +74,7 @@ def test_the_description_names_every_resource_completely(client: httpx.Client) -
             assert problem["schema"]["$ref"].endswith("/ProblemBody"), where
             success = [each for each in operation["responses"] if each.startswith("2")]
             assert success, where
-            if method == "post":
+            if method == "post" and path not in WITHOUT_BODY:
                 assert operation["requestBody"]["required"], where
                 assert operation["requestBody"]["content"], where
             assert "422" not in operation["responses"], where

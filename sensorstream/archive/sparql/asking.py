@@ -20,6 +20,7 @@ from sensorstream.history.asking.answer import Answer, answer_of, limited
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.asking.run import Limits
+from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.sparql.forms import compile_query, constants
 from sensorstream.history.sparql.scope import TOO_DEEP, Id, SqlQuery, text_of
 from sensorstream.model.schema import Schema
@@ -51,8 +52,12 @@ class Archive:
 
 
 @contextmanager
-def archive_answered(archive: Archive, question: Question, limits: Limits) -> Iterator[Answer]:
+def archive_answered(
+    archive: Archive, question: Question, limits: Limits, stop: Stop | None = None
+) -> Iterator[Answer]:
     """Answer a question to the archive; its rows are read within the block.
+
+    ``stop`` ends it early.
 
     Raises:
         QueryError: the query cannot be answered, takes too long, needs too much memory or has too
@@ -63,7 +68,10 @@ def archive_answered(archive: Archive, question: Question, limits: Limits) -> It
     """
     query = archive_query(question)
     text = text_of(query.tree, _DIALECT)
-    with closing(_opened(archive)) as connection, interrupted(connection, limits.timeout):
+    with (
+        closing(_opened(archive)) as connection,
+        interrupted(connection, limits.timeout, stop),
+    ):
         yield answer_of(query, limited(batches(connection, text), limits.rows))
 
 

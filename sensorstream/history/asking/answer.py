@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from sensorstream.errors import QueryError
-from sensorstream.history.sparql.scope import SqlQuery
+from sensorstream.errors import Overrun
 from sensorstream.model.terms import Term, Triple
+
+if TYPE_CHECKING:
+    # It brings sqlglot, which the process that answers from the cache has no use for.
+    from sensorstream.history.sparql.scope import SqlQuery
 
 Row: TypeAlias = tuple[Term | None, ...]
 
@@ -46,14 +49,14 @@ def limited(batches: Iterable[Sequence[Sequence[Any]]], most: int) -> Iterator[S
     """The rows of batches one by one.
 
     Raises:
-        QueryError: they are more than ``most``.
+        Overrun: they are more than ``most``.
     """
     count = 0
     for batch in batches:
         count += len(batch)
         if count > most:
-            raise QueryError(
+            raise Overrun(
                 f"the answer has more than {most} rows: ask for less, or add LIMIT "
-                "(history.row_limit)"
+                "(limits.question_rows)"
             )
         yield from batch

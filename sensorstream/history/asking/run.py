@@ -14,7 +14,8 @@ from sensorstream.history.asking.answer import Answer, answer_of, limited
 from sensorstream.history.asking.live import LiveSource, begin_question
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.relations import scope_of, tell_spans
-from sensorstream.history.read_only_sql import explained, fetched, milliseconds, open_reader
+from sensorstream.history.asking.stopping import Stop
+from sensorstream.history.read_only_sql import explained, fetched, milliseconds, stoppable
 from sensorstream.history.sparql.forms import compile_query, constants
 from sensorstream.history.sparql.scope import SqlQuery, text_of
 from sensorstream.history.terms import look_up, term_key
@@ -41,7 +42,11 @@ class Limits:
 
 @contextmanager
 def answered(
-    url: str, question: Question, limits: Limits, live: LiveSource | None = None
+    url: str,
+    question: Question,
+    limits: Limits,
+    live: LiveSource | None = None,
+    stop: Stop | None = None,
 ) -> Iterator[Answer]:
     """Answer a question to history, on one snapshot; its rows are read within the block.
 
@@ -50,14 +55,15 @@ def answered(
         question: what is asked.
         limits: of the answer.
         live: also ask what holds now.
+        stop: ends it early.
 
     Raises:
-        QueryError: the query cannot be answered, takes too long or has too many rows; also while
-            the rows are read.
+        QueryError: the query cannot be answered.
+        Overrun: it takes too long or has too many rows; also while the rows are read.
         UnsupportedQuery: it has a part that SQL cannot say with the same meaning.
         HistoryError: the database cannot be reached.
     """
-    with _compiled(url, question, limits, live) as (cursor, query, ends):
+    with _compiled(url, question, limits, live, stop) as (cursor, query, ends):
         text = text_of(query.tree, _POSTGRES)
         with explained(text):
             cursor.execute(f"declare answer no scroll cursor for {text}")
@@ -90,24 +96,24 @@ def plan_of(
 
 @contextmanager
 def _compiled(
-    url: str, question: Question, limits: Limits, live: LiveSource | None
+    url: str,
+    question: Question,
+    limits: Limits,
+    live: LiveSource | None,
+    stop: Stop | None = None,
 ) -> Iterator[tuple[extensions.cursor, SqlQuery, float]]:
     """A cursor in the transaction of the question, its SQL, and when its time is over."""
-    connection = open_reader(url)
-    try:
-        with connection.cursor() as cursor:
-            ends = monotonic() + limits.timeout
-            with explained(""):
-                timeout = milliseconds(limits.timeout)
-                new = begin_question(
-                    connection, cursor, lambda: cursor.execute(_BEGIN, (timeout,)), live
-                )
-                terms = constants(question.query, HISTORY_GRAPHS)
-                keys = {term: term_key(term) for term in terms}
-                found = {**new, **look_up(cursor, list(keys.values()))}
-            ids = {term: found[key] for term, key in keys.items() if key in found}
-            scope = scope_of(question.time, ids, live=live is not None)
-            tell_spans(scope, question.time)
-            yield cursor, compile_query(question.query, scope), ends
-    finally:
-        connection.close()
+    with stoppable(url, stop) as connection, connection.cursor() as cursor:
+        ends = monotonic() + limits.timeout
+        with explained(""):
+            timeout = milliseconds(limits.timeout)
+            new = begin_question(
+                connection, cursor, lambda: cursor.execute(_BEGIN, (timeout,)), live
+            )
+            terms = constants(question.query, HISTORY_GRAPHS)
+            keys = {term: term_key(term) for term in terms}
+            found = {**new, **look_up(cursor, list(keys.values()))}
+        ids = {term: found[key] for term, key in keys.items() if key in found}
+        scope = scope_of(question.time, ids, live=live is not None)
+        tell_spans(scope, question.time)
+        yield cursor, compile_query(question.query, scope), ends

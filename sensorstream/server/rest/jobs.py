@@ -1,4 +1,4 @@
-"""``/jobs``: long questions, which run beside the requests."""
+"""``/jobs``: what runs for clients: long questions to Spark, and those that are asked now."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
-from sensorstream.app.job_folder import Job
+from sensorstream.app.job_folder import RUNNING, Job
+from sensorstream.app.running import Run, is_question
+from sensorstream.errors import UnfinishedJob
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
 from sensorstream.server.negotiation import choose
 from sensorstream.server.problems import ProblemBody, problem_of
@@ -54,7 +56,7 @@ class ProgressBody(BaseModel):
 
 
 class JobBody(BaseModel):
-    """A job; times are of the wall clock."""
+    """A job, or a question that is being answered; times are of the wall clock."""
 
     id: str
     language: str
@@ -70,10 +72,11 @@ class JobBody(BaseModel):
     bytes: int | None = Field(description="of the answer as Parquet")
     progress: ProgressBody | None = Field(description="null before Spark works on it")
     error: ProblemBody | None = Field(description="why it failed")
+    client: str | None = Field(default=None, description="of a question: the address that asks")
 
 
 class JobsBody(BaseModel):
-    """All jobs that are kept, newest first."""
+    """What runs for clients, and the jobs that are kept."""
 
     jobs: list[JobBody]
 
@@ -93,20 +96,32 @@ def router(application: Application) -> APIRouter:
         response.headers["Location"] = f"{PATH}/{job.id}"
         return _body(job)
 
-    @routes.get(PATH, summary="All jobs")
+    @routes.get(PATH, summary="All that runs, and all jobs")
     def all_jobs() -> JobsBody:
-        """All jobs that are kept, newest first."""
-        return JobsBody(jobs=[_body(each) for each in application.jobs.jobs()])
+        """The questions that are being answered, then all jobs that are kept; newest first.
+
+        Questions are those of `/sparql` and `/sql`; they are gone when they are answered.
+        """
+        running = map(_running, application.running.runs())
+        return JobsBody(jobs=[*running, *map(_body, application.jobs.jobs())])
 
     @routes.get(f"{PATH}/{{job_id}}", summary="One job")
     def one(job_id: str) -> JobBody:
         """What is known of a job: its state, and how far it is."""
+        if is_question(job_id):
+            return _running(application.running.run(job_id))
         return _body(application.jobs.job(job_id))
 
     @routes.delete(f"{PATH}/{{job_id}}", status_code=204, summary="End and forget a job")
     def delete(job_id: str) -> None:
-        """End a job, if it has not ended, and forget it with its result."""
-        application.jobs.delete(job_id)
+        """End a job, if it has not ended, and forget it with its result.
+
+        A question ends too; who asked it is told `job-cancelled`.
+        """
+        if is_question(job_id):
+            application.running.cancel(job_id)
+        else:
+            application.jobs.delete(job_id)
 
     @routes.get(
         f"{PATH}/{{job_id}}/result",
@@ -120,6 +135,9 @@ def router(application: Application) -> APIRouter:
         If the job failed, its error; `unfinished-job` before its end.
         """
         accept = ",".join(request.headers.getlist("accept"))
+        if is_question(job_id):
+            application.running.run(job_id)
+            raise UnfinishedJob("the answer to a question goes to the client that asked it")
         answer = await run_sync(application.jobs.answer, job_id)
         if answer.question.language == SPARQL:
             return await run_sync(_terms, answer.file, accept)
@@ -155,6 +173,27 @@ def _body(job: Job) -> JobBody:
         during=asked.during,
         progress=None if job.progress is None else ProgressBody.model_validate(job.progress),
         error=None if job.error is None else ProblemBody(**problem_of(job.error).document()),
+    )
+
+
+def _running(run: Run) -> JobBody:
+    asked = run.asked
+    return JobBody(
+        id=run.id,
+        language=asked.language,
+        text=asked.text[:_LONGEST],
+        on=asked.on,
+        at=asked.at,
+        during=asked.during,
+        state=RUNNING,
+        submitted_at=run.since,
+        started_at=run.since,
+        ended_at=None,
+        rows=None,
+        bytes=None,
+        progress=None,
+        error=None,
+        client=asked.client,
     )
 
 

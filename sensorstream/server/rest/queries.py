@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Annotated, Any, Final, Literal, TypeAlias
 from urllib.parse import quote, unquote
 
-import pyoxigraph as ox
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import format_sse_event
@@ -22,12 +21,12 @@ from sensorstream.alerts.feed import Subscription
 from sensorstream.app.application import Application
 from sensorstream.app.registered_queries import QueryView, ResultSet
 from sensorstream.engine.live_queries import QueryReport
-from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
+from sensorstream.history.asking.answer import Answer, Graph, Solutions
+from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
 from sensorstream.server.negotiation import choose, media_type_of
 from sensorstream.server.problems import PositionBody
 from sensorstream.server.rest import individuals
-from sensorstream.server.results import GRAPHS, SOLUTIONS, results_response
-from sensorstream.streams.report_data import bindings
+from sensorstream.server.results import answer_response
 
 _PATH: Final = "/queries"
 _TEXTS: Final = ("application/sparql-query", "text/plain")
@@ -216,20 +215,15 @@ def router(application: Application) -> APIRouter:
 
 
 def _results(application: Application, name: str, accept: str) -> Response:
-    return results_response(_answer(application.queries.results(name)), accept)
+    return answer_response(_answer(application.queries.results(name)), accept)
 
 
-def _answer(found: ResultSet) -> ox.QuerySolutions | ox.QueryBoolean | list[ox.Triple]:
+def _answer(found: ResultSet) -> Answer:
     if found.triples is not None:
-        return [
-            ox.Triple(subject_to_oxigraph(s), ox.NamedNode(p), to_oxigraph(o))
-            for s, p, o in found.triples
-        ]
-    document: dict[str, Any] = {"head": {}, "boolean": found.answer}
-    if found.answer is None:
-        rows = [bindings(found.variables, row) for row in found.rows]
-        document = {"head": {"vars": list(found.variables)}, "results": {"bindings": rows}}
-    return ox.parse_query_results(json.dumps(document).encode(), ox.QueryResultsFormat.JSON)
+        return Graph(iter(found.triples))
+    if found.answer is not None:
+        return found.answer
+    return Solutions(found.variables, iter(found.rows))
 
 
 async def _follow(

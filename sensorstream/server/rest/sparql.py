@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import IO, Any, Final
 from urllib.parse import parse_qs
 
-import anyio
-from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
+from sensorstream.app.running import Asked
+from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
 from sensorstream.errors import QueryError
 from sensorstream.history.asking import formats
 from sensorstream.history.asking.answer import Answer
@@ -26,38 +26,37 @@ from sensorstream.history.asking.question import (
     check_no_time,
     read_question,
 )
+from sensorstream.history.asking.stopping import Stop
 from sensorstream.server.negotiation import media_type_of
-from sensorstream.server.results import GRAPHS, answer_response, results_response
+from sensorstream.server.questions import Questions, client_of
+from sensorstream.server.results import answer_response, cache_response
 from sensorstream.sparql.parser import parse_update
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
 _NO_UPDATE: Final = "updates are refused: the cache changes by messages and rules only"
-_AT_ONCE: Final = 4
 _SERVED: Final = (CACHE, HISTORY, ALL, ARCHIVE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
     query: str
-    default_graphs: Sequence[str]
-    named_graphs: Sequence[str]
+    default_graphs: tuple[str, ...]
+    named_graphs: tuple[str, ...]
     on: str
     at: str | None
     during: str | None
 
 
-def router(application: Application) -> APIRouter:
-    """The SPARQL endpoint; queries run in worker threads, a few at once."""
+def router(application: Application, questions: Questions) -> APIRouter:
+    """The SPARQL endpoint."""
     routes = APIRouter(tags=["sparql"])
-    # Of the cache and of history apart: a long question to history delays none to the cache.
-    of_cache, of_history = (anyio.CapacityLimiter(_AT_ONCE) for _ in range(2))
     answers: dict[int | str, dict[str, Any]] = {
         200: {
-            "description": "Results, as JSON, XML, CSV or TSV, of history also Arrow and Parquet;"
-            " or a graph, as Turtle, N-Triples, RDF/XML or JSON-LD",
-            "content": {media_type: {} for media_type in (*formats.SOLUTIONS, *GRAPHS)},
+            "description": "Results, as JSON, XML, CSV, TSV, Arrow or Parquet; or a graph, as "
+            "Turtle, N-Triples, RDF/XML or JSON-LD",
+            "content": {media_type: {} for media_type in (*formats.SOLUTIONS, *formats.GRAPHS)},
         }
     }
     given: list[dict[str, Any]] = [
@@ -75,9 +74,18 @@ def router(application: Application) -> APIRouter:
 
     async def answer(request: Request, asked: _Request) -> Response:
         accept = ",".join(request.headers.getlist("accept"))
-        if asked.on == CACHE:
-            return await run_sync(_of_cache, application, asked, accept, limiter=of_cache)
-        return await run_sync(_of_history, application, asked, accept, limiter=of_history)
+        told = Asked("sparql", asked.query, asked.on, client_of(request), asked.at, asked.during)
+        work = _of_cache if asked.on == CACHE else _of_history
+
+        def respond(stop: Stop) -> Response:
+            try:
+                return work(application, asked, accept, stop)
+            except QueryError:
+                if _is_update(asked.query):
+                    raise QueryError(_NO_UPDATE) from None
+                raise
+
+        return await questions.answer(request, told, respond)
 
     @routes.get(
         "/sparql",
@@ -176,42 +184,29 @@ def _is_update(text: str) -> bool:
         return False
 
 
-def _of_history(application: Application, asked: _Request, accept: str) -> Response:
-    try:
-        question = read_question(
-            asked.query,
-            application.timeline,
-            at=asked.at,
-            during=asked.during,
-            default_graphs=asked.default_graphs,
-            named_graphs=asked.named_graphs,
-        )
-    except QueryError:
-        if _is_update(asked.query):
-            raise QueryError(_NO_UPDATE) from None
-        raise
+def _of_history(application: Application, asked: _Request, accept: str, stop: Stop) -> Response:
+    question = read_question(
+        asked.query,
+        application.timeline,
+        at=asked.at,
+        during=asked.during,
+        default_graphs=asked.default_graphs,
+        named_graphs=asked.named_graphs,
+    )
     asking: AbstractContextManager[Answer]
     if asked.on == ARCHIVE:
-        asking = application.ask_archive(question)
+        asking = application.ask_archive(question, stop)
     else:
-        asking = application.ask(question, live=asked.on == ALL)
+        asking = application.ask(question, live=asked.on == ALL, stop=stop)
     with asking as answer:
         return answer_response(answer, accept)
 
 
-def _of_cache(application: Application, asked: _Request, accept: str) -> Response:
-    """Run and write out in one thread: Oxigraph's answers may not change threads.
-
-    Not even to be freed, so no exception that leaves may hold one in its frames.
-    """
+def _of_cache(application: Application, asked: _Request, accept: str, stop: Stop) -> Response:
     check_no_time(asked.at, asked.during, CACHE)
-    try:
-        found = application.query(asked.query, asked.default_graphs, asked.named_graphs)
-    except QueryError:
-        if _is_update(asked.query):
-            raise QueryError(_NO_UPDATE) from None
-        raise
-    try:
-        return results_response(found, accept)
-    finally:
-        del found
+
+    def ask(wanted: Formats, out: IO[bytes]) -> Answered:
+        question = CacheQuestion(asked.query, wanted, asked.default_graphs, asked.named_graphs)
+        return application.query(question, out, stop)
+
+    return cache_response(ask, accept)

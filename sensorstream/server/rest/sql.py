@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, ExitStack
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import anyio
-from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
-from sensorstream.errors import QueryError
+from sensorstream.app.running import Asked
+from sensorstream.errors import Overrun
 from sensorstream.history.asking.question import ARCHIVE, HISTORY
+from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.history.sql_formats import PIECES, WHOLE, json_value
 from sensorstream.server.negotiation import choose
+from sensorstream.server.questions import Questions, client_of
 
 _JSON: Final = "application/json"
 _OFFERED: Final = (_JSON, *PIECES)
-_AT_ONCE: Final = 2
 Place: TypeAlias = Literal["history", "archive"]
 
 
@@ -42,11 +43,9 @@ class TableBody(BaseModel):
     truncated: bool
 
 
-def router(application: Application) -> APIRouter:
+def router(application: Application, questions: Questions) -> APIRouter:
     """The SQL resource."""
     routes = APIRouter(tags=["history"])
-    # Each question to the archive may take the memory that archive.memory allows.
-    of_archive = anyio.CapacityLimiter(_AT_ONCE)
 
     @routes.post(
         "/sql",
@@ -66,34 +65,44 @@ def router(application: Application) -> APIRouter:
         media_type = choose(accept, _OFFERED)
         if media_type is None:
             raise HTTPException(406, f"'{accept}' matches none of {', '.join(_OFFERED)}")
+        query = body.query
+        asked = Asked("sql", query, on, client_of(request))
         if on == ARCHIVE:
-            return await run_sync(
-                _of_archive, application, body.query, media_type, limiter=of_archive
+            return await questions.answer(
+                request, asked, lambda stop: _of_archive(application, query, media_type, stop)
             )
         if media_type == _JSON:
-            return await run_sync(_table, application.sql, body.query)
-        stack, pieces = await run_sync(_begin, application, body.query, media_type)
-        return StreamingResponse(
-            _stream(stack, pieces), media_type=media_type, headers={"Vary": "Accept"}
-        )
+            return await questions.answer(
+                request, asked, lambda stop: _table(application.sql(query, stop))
+            )
+        async with AsyncExitStack() as stack:
+            stop = await stack.enter_async_context(questions.turn(request, asked))
+            stream, pieces = await questions.in_thread(
+                lambda: _begin(application, query, media_type, stop)
+            )
+            return StreamingResponse(
+                _stream(stack.pop_all(), stream, pieces, questions),
+                media_type=media_type,
+                headers={"Vary": "Accept"},
+            )
 
     return routes
 
 
-def _of_archive(application: Application, query: str, media_type: str) -> Response:
+def _of_archive(application: Application, query: str, media_type: str, stop: Stop) -> Response:
+    table = application.sql_archive(query, stop)
     if media_type == _JSON:
-        return _table(application.sql_archive, query)
-    table = application.sql_archive(query)
+        return _table(table)
     if table.truncated:
-        limit = application.settings.history.row_limit
-        raise QueryError(
-            f"the answer has more than {limit} rows: ask for less, or add LIMIT (history.row_limit)"
+        limit = application.settings.limits.question_rows
+        raise Overrun(
+            f"the answer has more than {limit} rows: ask for less, or add LIMIT "
+            "(limits.question_rows)"
         )
     return Response(WHOLE[media_type](table), media_type=media_type, headers={"Vary": "Accept"})
 
 
-def _table(ask: Callable[[str], SqlResult], query: str) -> Response:
-    table = ask(query)
+def _table(table: SqlResult) -> Response:
     return JSONResponse(
         {
             "columns": list(table.columns),
@@ -105,11 +114,11 @@ def _table(ask: Callable[[str], SqlResult], query: str) -> Response:
 
 
 def _begin(
-    application: Application, query: str, media_type: str
+    application: Application, query: str, media_type: str, stop: Stop
 ) -> tuple[ExitStack, Iterator[bytes]]:
     """Start the query, so that its faults are told before the answer begins."""
     with ExitStack() as stack:
-        pieces = PIECES[media_type](stack.enter_context(application.sql_stream(query)))
+        pieces = PIECES[media_type](stack.enter_context(application.sql_stream(query, stop)))
         first = next(pieces)
         return stack.pop_all(), _all(first, pieces)
 
@@ -119,11 +128,14 @@ def _all(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
     yield from others
 
 
-async def _stream(stack: ExitStack, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def _stream(
+    turn: AsyncExitStack, stream: ExitStack, pieces: Iterator[bytes], questions: Questions
+) -> AsyncIterator[bytes]:
     """The pieces, each made in a thread; a fault breaks the connection off before its end."""
-    try:
-        while (piece := await run_sync(next, pieces, None)) is not None:
-            yield piece
-    finally:
-        with anyio.CancelScope(shield=True):
-            await run_sync(stack.close)
+    async with turn:
+        try:
+            while (piece := await questions.in_thread(lambda: next(pieces, None))) is not None:
+                yield piece
+        finally:
+            with anyio.CancelScope(shield=True):
+                await questions.in_thread(stream.close)

@@ -13,7 +13,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.archive.moving import archive
 from sensorstream.archive.sparql.asking import Archive, archive_answered, archive_plan
-from sensorstream.errors import ArchiveError, QueryError
+from sensorstream.errors import ArchiveError, Overrun, QueryError
 from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import read_question
 from sensorstream.history.asking.run import Limits
@@ -69,13 +69,13 @@ def ask(archive: Archive, text: str, limits: Limits = LIMITS) -> int:
 def test_an_answer_with_too_many_rows_is_an_error_and_never_cut_off(archived: Archived) -> None:
     text = "SELECT * { ?s ?p ?o } LIMIT 11"
     assert ask(archived.archive, text, Limits(30.0, 11)) == 11
-    with pytest.raises(QueryError, match=r"more than 10 rows: .* LIMIT \(history\.row_limit\)"):
+    with pytest.raises(Overrun, match=r"more than 10 rows: .* LIMIT \(limits\.question_rows\)"):
         ask(archived.archive, text, Limits(30.0, 10))
 
 
 def test_a_query_may_not_take_for_ever(archived: Archived) -> None:
     text = "SELECT (COUNT(*) AS ?n) { " + "".join(f"?s{n} ?p{n} ?o{n} . " for n in range(9)) + "}"
-    with pytest.raises(QueryError, match="longer than"):
+    with pytest.raises(Overrun, match="longer than"):
         ask(archived.archive, text, Limits(0.3, 100))
 
 
@@ -103,7 +103,7 @@ def test_a_file_that_is_missing_is_told(archived: Archived) -> None:
 def test_an_application_asks_its_archive(archived: Archived) -> None:
     told = archived.archive
     settings = replace(
-        house.settings(archived.home, told.url), archive=ArchiveSettings(told.folder, told.memory)
+        house.settings(archived.home, told.url), archive=ArchiveSettings(told.folder)
     )
     question = read_question("SELECT ?s { ?s ?p ?o }", LINE)
     none = replace(settings, archive=ArchiveSettings(archived.home / "none"))

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.errors import QueryError, UnsupportedQuery
+from sensorstream.errors import Overrun, QueryError, UnsupportedQuery
 from sensorstream.history.asking.question import read_question
 from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.model.timeline import Timeline
@@ -50,13 +50,13 @@ def ask(url: str, text: str, limits: Limits = LIMITS) -> object:
 def test_an_answer_with_too_many_rows_is_an_error_and_never_cut_off(history: str) -> None:
     text = "SELECT * { ?s ?p ?o } LIMIT 11"
     assert ask(history, text, Limits(30.0, 11)) == 11
-    with pytest.raises(QueryError, match=r"more than 10 rows: .* LIMIT \(history\.row_limit\)"):
+    with pytest.raises(Overrun, match=r"more than 10 rows: .* LIMIT \(limits\.question_rows\)"):
         ask(history, text, Limits(30.0, 10))
 
 
 def test_a_query_may_not_take_for_ever(history: str) -> None:
     text = "SELECT (COUNT(*) AS ?n) { " + "".join(f"?s{n} ?p{n} ?o{n} . " for n in range(9)) + "}"
-    with pytest.raises(QueryError, match="longer than"):
+    with pytest.raises(Overrun, match="longer than"):
         ask(history, text, Limits(0.3, 100))
 
 

@@ -115,7 +115,7 @@ def test_an_answer_that_is_too_large_is_an_error(
     monkeypatch.setattr(results, "_MOST_KEPT", 1000)
     application.rows = 5_000
     answer = client.get("/sparql", params={"query": SELECT, "on": "history"})
-    assert answer.status_code == 400
+    assert answer.status_code == 422
     assert "larger than 1000 bytes" in answer.json()["detail"]
 
 

@@ -51,7 +51,7 @@ def test_the_archive_is_asked_in_each_format(client: httpx.Client, application: 
     application.table = replace(application.table, truncated=True)
     assert client.post("/sql", json=body, params=place).json()["truncated"] is True
     answer = client.post("/sql", json=body, params=place, headers={"Accept": "text/csv"})
-    assert (answer.status_code, "history.row_limit" in answer.text) == (400, True)
+    assert (answer.status_code, "limits.question_rows" in answer.text) == (422, True)
     answer = client.post("/sql", json=body, params={"on": "elsewhere"})
     assert answer.status_code in (400, 422)
 

@@ -1,0 +1,136 @@
+"""SPARQL over the cache, in processes that can be ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock, Timer
+from typing import IO, Final
+
+from sensorstream.cache.copy import CacheCopy, Question
+from sensorstream.cache.protocol import Answered, CacheLimits, CacheQuestion
+from sensorstream.errors import Unavailable
+from sensorstream.history.asking.stopping import Stop
+from sensorstream.kb.changes import ALL_GRAPHS, Changes
+from sensorstream.kb.graph import KnowledgeBase
+
+_IDLE: Final = 600.0
+"""Seconds without a question after which the copy is dropped."""
+_SETTLING: Final = 10.0
+"""Seconds to wait for the end of the message that is being processed."""
+
+
+class Cache:
+    """Questions to a knowledge base. Thread-safe.
+
+    A process of its own has a copy of the knowledge base from the first question on, and answers
+    each question in a fork. A message costs no more than notes of its changes, which are brought
+    over when a question comes; without a question for long the copy is dropped, and the notes too.
+    """
+
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        lock: Lock,
+        limits: CacheLimits,
+        *,
+        idle: float = _IDLE,
+    ) -> None:
+        """``lock`` is held by who changes the knowledge base."""
+        self._kb = kb
+        self._changing = lock
+        self._limits = limits
+        self._idle = idle
+        self._asking = Lock()
+        self._copy: CacheCopy | None = None
+        self._changes: Changes | None = None
+        self._timer: Timer | None = None
+        self._closed = False
+        self.trouble = ""
+        """Why the last question found no process to answer it; "" if it found one."""
+
+    def ask(self, question: CacheQuestion, out: IO[bytes], stop: Stop) -> Answered:
+        """Write the answer to a question, from the state between two messages.
+
+        Raises:
+            QueryError: it cannot be answered.
+            Overrun: it took more than its limits.
+            TermError: the knowledge base holds an IRI that is not valid.
+            Unavailable: there is no process to answer it.
+            SensorStreamError: it was stopped.
+        """
+        try:
+            begun = self._begin(question)
+            self.trouble = ""
+        except (OSError, Unavailable) as error:
+            self.trouble = str(error)
+            raise Unavailable(f"the cache cannot be asked now: {error}") from error
+        return begun.write(out, stop)
+
+    def close(self) -> None:
+        """End all that is being answered; nothing is afterwards."""
+        with self._asking:
+            self._closed = True
+            with suppress(Unavailable):
+                self._drop()
+
+    def _begin(self, question: CacheQuestion) -> Question:
+        with self._asking:
+            if self._closed:
+                raise Unavailable("the server stops")
+            if self._copy is None or not self._copy.alive:
+                self._drop()
+                self._copy = CacheCopy()
+            self._rest()
+            try:
+                self._sync(self._copy)
+                return self._copy.begin(question, self._limits)
+            except BaseException:
+                self._drop()
+                raise
+
+    def _sync(self, copy: CacheCopy) -> None:
+        with self._quiet():
+            if self._changes is None:
+                self._changes = Changes(self._kb, ALL_GRAPHS)
+            added, removed = self._changes.read()
+            self._changes.done()
+        if added or removed:
+            copy.change(added, removed)
+
+    @contextmanager
+    def _quiet(self) -> Iterator[None]:
+        """A block in which the knowledge base does not change."""
+        if not self._changing.acquire(timeout=_SETTLING):
+            raise Unavailable("a message takes long to be processed: ask again later")
+        try:
+            yield
+        finally:
+            self._changing.release()
+
+    def _rest(self) -> None:
+        """Drop the copy after a while."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = Timer(self._limits.seconds + self._idle, self._forget)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _forget(self) -> None:
+        with self._asking:
+            try:
+                self._drop()
+            except Unavailable:
+                self._rest()
+
+    def _drop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._copy is not None:
+            self._copy.close()
+            self._copy = None
+        if self._changes is not None:
+            with self._quiet():
+                self._changes.stop()
+            self._changes = None

@@ -1,0 +1,119 @@
+"""What differs between a knowledge base and a copy of it in Oxigraph's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
+
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.oxigraph import same_when_stored
+from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
+
+Graphs: TypeAlias = tuple[tuple[int, IRI | None], ...]
+"""Marks, and the graph of the copy (None: the default one) for triples with any of them.
+
+A copy with any graph besides the default one has the named graphs of the messages too.
+"""
+
+UNION: Final[Graphs] = ((sum(Origin), None),)
+"""Only the union, as the default graph.
+
+It is a graph of its own: Oxigraph's union of named graphs gives a triple once for every graph
+that holds it, but RDF 1.1 requires a merge.
+"""
+ALL_GRAPHS: Final[Graphs] = (
+    *UNION,
+    (int(Origin.STATIC), GRAPH_STATIC),
+    (int(Origin.WINDOW), GRAPH_WINDOW),
+    (int(Origin.INFERRED | Origin.STATIC_INFERRED), GRAPH_INFERRED),
+)
+
+Quad: TypeAlias = tuple[Triple, IRI | None]
+"""A triple and its graph; None: the default one."""
+
+
+class Changes:
+    """Notes the triples of a knowledge base whose state in a copy may be out of date.
+
+    The copy is empty at first. It keeps the values of literals, not their forms
+    (:func:`.same_when_stored`). A triple that comes and goes between two readings is not noted, so
+    the notes are never more than the copy and the knowledge base hold together.
+
+    All methods read the knowledge base, which must not change meanwhile.
+    """
+
+    __slots__ = ("_graphs", "_kb", "_notes", "_placed")
+
+    def __init__(self, kb: KnowledgeBase, graphs: Graphs) -> None:
+        """Follow a knowledge base until :meth:`stop`; O(knowledge base)."""
+        self._kb = kb
+        self._graphs = graphs
+        # Each triple with its marks in the graphs of the copy.
+        self._notes: dict[Triple, int] = dict.fromkeys(kb.match(None, None, None), 0)
+        kb.subscribe(self._note)
+        # Each triple with its named graphs in the copy.
+        self._placed: dict[Triple, frozenset[IRI]] = {}
+        if len(graphs) > 1:
+            self._placed.update((triple, frozenset()) for triple, _ in kb.in_graphs())
+            kb.subscribe_graphs(self._note_graphs)
+
+    def stop(self) -> None:
+        """Note no more."""
+        self._kb.unsubscribe(self._note)
+        if len(self._graphs) > 1:
+            self._kb.unsubscribe_graphs(self._note_graphs)
+
+    def _note_graphs(self, triple: Triple, old: frozenset[IRI], new: frozenset[IRI]) -> None:
+        if self._placed.setdefault(triple, old) == new:
+            del self._placed[triple]
+
+    def _note(self, triple: Triple, old: int, new: int) -> None:
+        if self._notes.setdefault(triple, old) == new:
+            del self._notes[triple]
+
+    def __len__(self) -> int:
+        """How many triples may differ."""
+        return len(self._notes) + len(self._placed)
+
+    def read(self) -> tuple[Sequence[Quad], Sequence[Quad]]:
+        """What the copy lacks, and what it must remove first; O(changes)."""
+        added: list[Quad] = []
+        removed: list[Quad] = []
+        for triple, before in self._notes.items():
+            now = self._kb.marks(triple)
+            for marks, graph in self._graphs:
+                if now & marks:
+                    if not before & marks:
+                        added.append((triple, graph))
+                elif before & marks and not self._has_twin(triple, marks):
+                    removed.append((triple, graph))
+        for triple, graphs in self._placed.items():
+            now_in = self._kb.graphs(triple)
+            added += [(triple, graph) for graph in sorted(now_in - graphs)]
+            removed += [
+                (triple, graph)
+                for graph in sorted(graphs - now_in)
+                if not any(graph in self._kb.graphs(twin) for twin in self._twins(triple))
+            ]
+        return added, removed
+
+    def done(self) -> None:
+        """The copy has what was read."""
+        self._notes.clear()
+        self._placed.clear()
+
+    def _has_twin(self, triple: Triple, marks: int) -> bool:
+        """Whether the graph keeps a triple that the copy cannot tell from this one."""
+        return any(self._kb.marks(twin) & marks for twin in self._twins(triple))
+
+    def _twins(self, triple: Triple) -> Iterator[Triple]:
+        """The triples of the knowledge base that the copy cannot tell from this one."""
+        subject, predicate, value = triple
+        if not isinstance(value, Literal):
+            return iter(())
+        return (
+            other
+            for other in self._kb.match(subject, predicate, None)
+            if same_when_stored(value, other[2])
+        )

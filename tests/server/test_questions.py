@@ -1,0 +1,126 @@
+"""Questions of clients over HTTP: their turns, their list, and their end."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from sensorstream.errors import JobCancelled
+from sensorstream.history.asking.stopping import Stop
+
+ENDLESS = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l FILTER(?a = ?none) }"
+ASK = {"query": "ASK { }"}
+
+
+def running(client: httpx.Client) -> list[dict[str, Any]]:
+    return [each for each in client.get("/jobs").json()["jobs"] if each["client"]]
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def leave_half_way(url: str, query: str) -> socket.socket:
+    """Ask without waiting for the answer; closing the socket is to leave."""
+    address = httpx.URL(url)
+    line = socket.create_connection((address.host, address.port or 80))
+    target = str(httpx.URL("/sparql", params={"query": query}))
+    line.sendall(f"GET {target} HTTP/1.1\r\nHost: {address.host}\r\n\r\n".encode())
+    return line
+
+
+def test_a_question_that_runs_is_listed_and_ended_and_the_next_has_its_turn(
+    small: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sensorstream.server.questions._PATIENCE", 0.1)
+    with ThreadPoolExecutor() as pool:
+        endless = pool.submit(
+            httpx.get, f"{small.url}/sparql", params={"query": ENDLESS}, timeout=60
+        )
+        wait_until(lambda: running(small.client))
+        (told,) = running(small.client)
+        assert (told["language"], told["on"], told["state"]) == ("sparql", "cache", "running")
+        assert (told["text"], told["client"]) == (ENDLESS, "127.0.0.1")
+        assert small.client.get(f"/jobs/{told['id']}").json() == told
+        assert small.client.get(f"/jobs/{told['id']}/result").status_code == 409
+        busy = small.client.get("/sparql", params=ASK)
+        assert (busy.status_code, busy.headers["retry-after"]) == (503, "1")
+        assert busy.json()["type"] == "urn:sensorstream:error:busy"
+        assert small.client.post("/messages", content=b"<Message/>").status_code in (200, 415)
+        assert small.client.post("/sql", json={"query": "select 1"}).status_code == 200
+        assert small.client.delete(f"/jobs/{told['id']}").status_code == 204
+        assert endless.result().status_code == 409
+        assert endless.result().json()["type"] == "urn:sensorstream:error:job-cancelled"
+    assert running(small.client) == []
+    assert small.client.get(f"/jobs/{told['id']}").status_code == 404
+    assert small.client.delete(f"/jobs/{told['id']}").status_code == 404
+    monkeypatch.undo()
+    assert small.client.get("/sparql", params=ASK).status_code == 200
+
+
+def test_a_question_ends_when_its_client_leaves(small: Any) -> None:
+    with leave_half_way(small.url, ENDLESS):
+        wait_until(lambda: running(small.client))
+    assert small.client.get("/sparql", params=ASK).status_code == 200
+    assert running(small.client) == []
+
+
+def test_sql_ends_when_its_client_leaves(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    def slow(_text: str, stop: Any = None) -> Any:
+        with stop.by(ended.set):
+            ended.wait(60)
+            raise RuntimeError("it was ended")
+
+    monkeypatch.setattr(small.application, "sql", slow)
+    with pytest.raises(httpx.ReadTimeout):
+        small.client.post("/sql", json={"query": "select 1"}, timeout=0.5)
+    wait_until(ended.is_set)
+    wait_until(lambda: running(small.client) == [])
+
+
+def test_questions_that_never_end_are_told_by_readiness(
+    small: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (probe,) = small.application._probes
+    assert [each.ready for each in probe()] == [True]
+    monkeypatch.setattr("sensorstream.server.questions._GRACE", -1000.0)
+    with leave_half_way(small.url, ENDLESS):
+        wait_until(lambda: running(small.client))
+        (part,) = probe()
+        assert (part.name, part.ready) == ("questions", False)
+        assert "1 questions to the cache do not end" in part.detail
+    monkeypatch.undo()
+    wait_until(lambda: probe()[0].ready)
+    small.application.cache.trouble = "no process"
+    assert probe()[0].detail == "no process"
+
+
+def test_no_question_begins_after_the_end_and_all_are_ended(small: Any) -> None:
+    with ThreadPoolExecutor() as pool:
+        endless = pool.submit(
+            httpx.get, f"{small.url}/sparql", params={"query": ENDLESS}, timeout=60
+        )
+        wait_until(lambda: running(small.client))
+        small.application.running.close()
+        assert endless.result().status_code == 503
+    assert small.client.get("/sparql", params=ASK).status_code == 503
+
+
+def test_the_first_reason_for_an_end_counts() -> None:
+    stop = Stop()
+    stop.now(JobCancelled("first"))
+    stop.now(JobCancelled("second"))
+    with pytest.raises(JobCancelled, match="first"):
+        stop.check()
