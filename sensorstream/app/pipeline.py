@@ -48,7 +48,7 @@ _GROUP: Final = 500
 """The most messages made durable together."""
 _GROUP_BYTES: Final = 16 * 1024 * 1024
 """The most bytes made durable together, but for a single message."""
-_GROUP_SECONDS: Final = 0.05
+_GROUP_SECONDS: Final = 0.1
 """How long a group may take while there are several senders: it is answered whole."""
 _COMPANY: Final = 1.0
 """Seconds for which there are several senders after two have been seen together."""

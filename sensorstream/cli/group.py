@@ -47,7 +47,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "query": "Query the knowledge base in SPARQL: what holds now, and what once held.",
         "queries": "Register, read, follow and remove the continuous queries of a running server.",
         "alerts": "List or follow the alerts of a running server, and see what led to one.",
-        "webhooks": "Register the webhooks of a running server, see to their deliveries, be one.",
+        "webhooks": "Register webhooks with a running server, and see to their deliveries.",
         "quarantine": "Look at the messages that a running server did not take in.",
         "journal": "List the entries of the journal, and skip one that stops the server.",
         "window": "Show the window of a running server and its individuals, oldest first.",

@@ -14,7 +14,7 @@ from sensorstream.cli.webhook_listener import listen
 
 @click.group("webhooks")
 def command() -> None:
-    """Register, list and remove the webhooks of a running server, and see to their deliveries."""
+    """Register webhooks with a running server, and see to their deliveries."""
 
 
 for _command in (deliveries, test, resend, recover, listen):

@@ -22,7 +22,7 @@ ALLOWED: Final = (
     # Chance and the clock.
     *("random", "random_normal", "gen_random_uuid", "uuidv4", "uuidv7"),
     *("clock_timestamp", "timeofday"),
-    # They take time only, of which a question has history.statement_timeout.
+    # They take time only, of which a question has limits.question_seconds.
     *("pg_sleep", "pg_sleep_for", "pg_sleep_until"),
     # How much there is.
     *("pg_relation_size", "pg_table_size", "pg_indexes_size", "pg_total_relation_size"),
@@ -43,7 +43,7 @@ _SPELLED: Final = re.compile(r'\bu&"', re.IGNORECASE)
 _REFUSED: Final = """select p.proname from pg_catalog.pg_proc p
 join pg_catalog.pg_namespace n on n.oid = p.pronamespace
 where p.proname = any(%s) and p.provolatile = 'v' and p.proname <> all(%s)
-  and n.nspname <> all(%s) order by 1 limit 1"""
+  and n.nspname <> all(%s) and p.prorettype <> all(%s::regtype[]) order by 1 limit 1"""
 
 _ALONE: Final = """select (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
 and not exists (
@@ -65,7 +65,7 @@ def check_functions(cursor: extensions.cursor, text: str) -> None:
     if _SPELLED.search(text):
         raise QueryError('names that are spelled by numbers (U&"…") are not allowed')
     words = list(set(map(str.lower, _WORDS.findall(text))))
-    cursor.execute(_REFUSED, (words, list(ALLOWED), list(_SCHEMAS)))
+    cursor.execute(_REFUSED, (words, list(ALLOWED), list(_SCHEMAS), list(_INTERNAL)))
     found = cursor.fetchone()
     if found is not None:
         raise QueryError(

@@ -144,6 +144,9 @@ class Shuffled:
         self._evaluator = evaluator
         self._random = random
 
+    def begin(self) -> None:
+        self._evaluator.begin()
+
     def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         self._evaluator.prepare(rules)
 

@@ -11,7 +11,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.archive.moving import archive
-from sensorstream.errors import QueryError
+from sensorstream.errors import Overrun, QueryError
 from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import read_question
 from sensorstream.history.asking.run import Limits, answered
@@ -231,7 +231,7 @@ def test_compiled_code_computes_the_same(spark: SparkSession, history: str, plac
 
 def test_an_answer_with_too_many_rows_is_an_error(small: SparkSession, place: Place) -> None:
     question = read_question("SELECT * { ?s ?p ?o } LIMIT 3", Timeline.INTEGER)
-    with pytest.raises(QueryError, match="more than 2 rows"):
+    with pytest.raises(Overrun, match="more than 2 rows"):
         rows(ask(small, place, question, row_limit=2))
 
 
