@@ -228,7 +228,7 @@ class Application:
             CacheLimits(limits.question_seconds, limits.question_memory, limits.question_rows),
         )
         stack.callback(self.cache.close)
-        self.running = Running(clock)
+        self.running = Running(clock, self._metrics.observe_question)
         self._sources = set(settings.sources)
         self.rates = Rates(settings.limits.rate)
         self.queries = Queries(

@@ -41,6 +41,7 @@ from sensorstream.app.application import Application, InForce, ServedOntology
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
+from sensorstream.app.metrics import Metrics
 from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import Part
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
@@ -330,7 +331,7 @@ class MemoryApplication(Application):
         self._count = messages.inc
         for origin, name in ((Origin.WINDOW, "Ada"), (Origin.STATIC, "Room")):
             self.kb.add(origin, [(IRI(f"{EX}{name.lower()}"), IRI(f"{EX}name"), Literal(name))])
-        self.running = Running(SystemClock())
+        self.running = Running(SystemClock(), Metrics().observe_question)
         self.cache = Cache(self.kb, threading.Lock(), CacheLimits(30, 512, 1000))
         self._probes = []
 
