@@ -12,6 +12,7 @@
     │   ├── MalformedMessage     not well-formed XML, or XML that is refused (DOCTYPE, depth)
     │   ├── MessageTooLarge      more bytes than the limit
     │   ├── RepeatedMessage      it is in the journal already, from the same place of an input
+    │   ├── ReusedKey            its idempotency key came with another message before
     │   ├── InvalidMessage       not valid against the XML Schema of its source
     │   ├── MappingError         a rule matched, but a value is missing or invalid
     │   │   └── InvalidValue     the value is there, but is not valid
@@ -187,6 +188,12 @@ class RepeatedMessage(MessageError):
     """An input delivered a message again that is in the journal already."""
 
     code = "repeated-message"
+
+
+class ReusedKey(MessageError):
+    """The idempotency key of a message came with another message before."""
+
+    code = "reused-key"
 
 
 class InvalidMessage(MessageError):
@@ -530,3 +537,15 @@ class ServerUnreachable(SensorStreamError):
     """No server answers a command, or what answers is not SensorStream."""
 
     code = "server-unreachable"
+
+
+def errors_by_code() -> dict[str, type[SensorStreamError]]:
+    """The classes of the tree by their codes; one without a code of its own has its parent's."""
+    found: dict[str, type[SensorStreamError]] = {}
+    kinds = [SensorStreamError]
+    while kinds:
+        kind = kinds.pop()
+        if kind.__module__ == __name__:
+            found.setdefault(kind.code, kind)
+            kinds += kind.__subclasses__()
+    return found

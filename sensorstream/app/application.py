@@ -25,6 +25,7 @@ from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
 from sensorstream.app.jobs import Jobs
+from sensorstream.app.messages import Messages
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
@@ -239,6 +240,7 @@ class Application:
             self._known_to_queries,
             self._check_here,
         )
+        self.messages = Messages(database)
         self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.limits.question_seconds
         )
@@ -345,11 +347,19 @@ class Application:
     def metrics(self) -> CollectorRegistry:
         return self._metrics.registry
 
-    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
+    def submit(
+        self,
+        content: bytes,
+        source: str,
+        sender: Sender = HERE,
+        *,
+        origin: str = "",
+        early: bool = False,
+    ) -> Future[Outcome]:
         """Take one message in; see :meth:`.Pipeline.submit`."""
         if len(self._sources) < _MOST_SOURCES:
             self._sources.add(source)
-        return self._pipeline.submit(content, source, sender)
+        return self._pipeline.submit(content, source, sender, origin=origin, early=early)
 
     def take(
         self,

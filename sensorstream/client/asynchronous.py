@@ -64,15 +64,23 @@ class AsyncClient:
         """Close the connections."""
         await self._http.aclose()
 
-    async def send(self, message: bytes | str, source: str | None = None) -> dict[str, Any]:
-        """Send one XML message of a source; its outcome."""
-        return await self._do(calls.send(message, source))
+    async def send(
+        self, message: bytes | str, source: str | None = None, *, key: str | None = None
+    ) -> dict[str, Any]:
+        """Send one XML message of a source; its outcome.
+
+        With an idempotency ``key`` it may be sent again: it is taken once.
+        """
+        return await self._do(calls.send(message, source, key))
 
     async def send_batch(
-        self, messages: Sequence[str], source: str | None = None
+        self, messages: Sequence[str], source: str | None = None, *, key: str | None = None
     ) -> list[dict[str, Any]]:
-        """Send many XML messages in order; each has an ``outcome`` or a ``problem``."""
-        return await self._do(calls.send_batch(messages, source))
+        """Send many XML messages in order; each has an ``outcome`` or a ``problem``.
+
+        With an idempotency ``key`` they may be sent again: each is taken once.
+        """
+        return await self._do(calls.send_batch(messages, source, key))
 
     async def query(
         self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None

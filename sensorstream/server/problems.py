@@ -36,6 +36,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.MalformedMessage: (400, "The message is not acceptable XML"),
     errors.MessageTooLarge: (413, "The message is too large"),
     errors.RepeatedMessage: (409, "The message is in the journal already"),
+    errors.ReusedKey: (422, "The key belongs to another message"),
     errors.InvalidMessage: (422, "The message is not valid against its schema"),
     errors.MappingError: (422, "A mapping rule matched, but a value is missing or invalid"),
     errors.InvalidTerm: (422, "A statement is not RDF"),

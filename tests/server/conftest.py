@@ -342,7 +342,15 @@ class MemoryApplication(Application):
     def metrics(self) -> CollectorRegistry:
         return self.registry
 
-    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
+    def submit(
+        self,
+        content: bytes,
+        source: str,
+        sender: Sender = HERE,
+        *,
+        origin: str = "",
+        early: bool = False,
+    ) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         try:
             future.set_result(self._process(content, source))
