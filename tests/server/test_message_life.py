@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
+import json
+import tracemalloc
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -153,6 +156,51 @@ def test_a_batch_with_a_key_goes_on_where_it_was_left(deployment: Deployment) ->
     other = deployment.web.post("/messages/batch", json=texts[::-1], headers=headers).json()
     codes = [each.get("problem", {}).get("type") for each in other["results"]]
     assert codes == ["urn:sensorstream:error:reused-key"] * 2 + [None] + codes[:2]
+
+
+def test_a_body_may_come_in_gzip(deployment: Deployment) -> None:
+    content = one()
+    halves = gzip.compress(content[:50]) + gzip.compress(content[50:])
+    for packed in (gzip.compress(content), halves):
+        assert post(deployment.web, packed, content_encoding="gzip").json()["matched"]
+    batch = gzip.compress(json.dumps([one().decode(), one().decode()]).encode())
+    headers = {"content-encoding": "gzip", "content-type": "application/json"}
+    told = deployment.web.post("/messages/batch", content=batch, headers=headers).json()
+    assert (told["accepted"], told["failed"]) == (2, 0)
+
+
+def test_a_body_that_grows_too_large_is_refused_while_it_grows(deployment: Deployment) -> None:
+    limit, taken = Settings(Path("sensorstream.toml")).server.max_message_bytes, 0
+    bomb = gzip.compress(b"<a>" + b" " * 100 * limit + b"</a>")
+    tracemalloc.start()
+    try:
+        answer = post(deployment.web, bomb, content_encoding="gzip")
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert answer.status_code == 413
+    assert taken < 10 * limit
+    assert post(deployment.web, one()).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("coding", "content", "status", "told"),
+    [
+        ("zstd", b"<a/>", 415, "expected gzip"),
+        ("gzip, gzip", b"<a/>", 415, "expected gzip"),
+        ("gzip", b"<a/>", 400, "not gzip"),
+        ("gzip", gzip.compress(b"<a/>")[:-3], 400, "breaks off"),
+        ("gzip", gzip.compress(b"") * 100, 400, "over 64"),
+        ("gzip", b"", 400, "is empty"),
+    ],
+)
+def test_a_body_in_another_coding_is_refused(
+    deployment: Deployment, coding: str, content: bytes, status: int, told: str
+) -> None:
+    answer = post(deployment.web, content, content_encoding=coding)
+    assert answer.status_code == status
+    assert told in answer.json()["detail"]
+    assert answer.headers.get("accept-encoding") == ("gzip" if status == 415 else None)
 
 
 def test_a_client_that_does_not_wait_is_answered_when_the_message_is_durable(
