@@ -27,6 +27,7 @@
     │   ├── QueryConflict        a continuous query whose name is taken, or one too many
     │   ├── UnknownAlert         an alert that is not kept
     │   ├── UnknownIndividual    an individual that is neither in the window nor in history
+    │   ├── UnknownMessage       a message that the journal does not have
     │   ├── UnknownQuery         a continuous query that does not exist
     │   ├── UnsupportedQuery     a continuous query that no stream can answer
     │   └── NotIncremental       a part of a query that must be evaluated anew each time
@@ -315,6 +316,12 @@ class UnknownIndividual(QueryError):
     """Neither the window nor history has this individual."""
 
     code = "unknown-individual"
+
+
+class UnknownMessage(QueryError):
+    """The journal has no message with this id."""
+
+    code = "unknown-message"
 
 
 class UnknownQuery(QueryError):

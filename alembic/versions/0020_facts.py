@@ -20,7 +20,15 @@ def upgrade() -> None:
         sa.Column("facts", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
         schema="store",
     )
+    op.create_index(
+        "deliveries_alert_idx",
+        "deliveries",
+        ["alert_id"],
+        schema="store",
+        postgresql_where=sa.text("alert_id is not null"),
+    )
 
 
 def downgrade() -> None:
+    op.drop_index("deliveries_alert_idx", table_name="deliveries", schema="store")
     op.drop_column("messages", "facts", schema="store")

@@ -240,9 +240,13 @@ class Application:
             self._known_to_queries,
             self._check_here,
         )
-        self.messages = Messages(database)
         self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.limits.question_seconds
+        )
+        self.messages = Messages(
+            database,
+            None if self._elsewhere else self._individuals.said_by,
+            settings.limits.question_seconds,
         )
         self.jobs = Jobs(
             JobFolder(settings.history.folder / "jobs"),

@@ -273,6 +273,26 @@ class AsyncClient:
         """Messages that were not taken in, or not whole, newest first."""
         return await self._do(operation.quarantine(limit, before))
 
+    async def messages(
+        self,
+        limit: int = 100,
+        before: int | None = None,
+        *,
+        status: str | None = None,
+        source: str | None = None,
+        since: datetime | None = None,
+    ) -> list[dict[str, Any]]:
+        """The newest messages below a ``seq``, newest first; ``since`` is an aware time."""
+        return await self._do(operation.messages(limit, before, status, source, since))
+
+    async def message(self, message_id: str) -> dict[str, Any]:
+        """What became of a message up to now."""
+        return await self._do(operation.message(message_id))
+
+    async def message_content(self, message_id: str) -> bytes:
+        """The content of a message, as it came."""
+        return await self._do(operation.message_content(message_id))
+
     async def window(self, limit: int = 10_000, offset: int = 0) -> dict[str, Any]:
         """The window's definition, its totals and a page of its individuals, oldest first."""
         return await self._do(operation.window(limit, offset))

@@ -275,6 +275,26 @@ class Client:
         """Messages that were not taken in, or not whole, newest first."""
         return self._do(operation.quarantine(limit, before))
 
+    def messages(
+        self,
+        limit: int = 100,
+        before: int | None = None,
+        *,
+        status: str | None = None,
+        source: str | None = None,
+        since: datetime | None = None,
+    ) -> list[dict[str, Any]]:
+        """The newest messages below a ``seq``, newest first; ``since`` is an aware time."""
+        return self._do(operation.messages(limit, before, status, source, since))
+
+    def message(self, message_id: str) -> dict[str, Any]:
+        """What became of a message up to now."""
+        return self._do(operation.message(message_id))
+
+    def message_content(self, message_id: str) -> bytes:
+        """The content of a message, as it came."""
+        return self._do(operation.message_content(message_id))
+
     def window(self, limit: int = 10_000, offset: int = 0) -> dict[str, Any]:
         """The window's definition, its totals and a page of its individuals, oldest first."""
         return self._do(operation.window(limit, offset))

@@ -266,6 +266,7 @@ deliveries: Final = Table(
         "= case when alert_id is null then 4 else 0 end",
         name="event",
     ),
+    Index("deliveries_alert_idx", "alert_id", postgresql_where=text("alert_id is not null")),
     Index("deliveries_state_idx", "webhook_id", "status", "id"),
     Index(
         "deliveries_attempted_idx",

@@ -73,7 +73,7 @@ def again(
     if known is None:
         raise Unavailable(f"the message of this {HEADER} has just left the journal: send it again")
     message = known.message
-    if message.digest != sha256(content).digest() or message.source != source:
+    if known.digest != sha256(content).digest() or message.source != source:
         raise ReusedKey(
             f"this {HEADER} came with another message before, {message.id}: expected the same "
             "content and source, or another key"

@@ -47,6 +47,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.QueryConflict: (409, "The query cannot be registered now"),
     errors.UnknownAlert: (404, "There is no such alert"),
     errors.UnknownIndividual: (404, "There is no such individual"),
+    errors.UnknownMessage: (404, "There is no such message"),
     errors.UnknownQuery: (404, "There is no such query"),
     errors.UnsupportedQuery: (422, "The query has a part that cannot be answered here"),
     errors.AccessError: (403, "Not allowed"),

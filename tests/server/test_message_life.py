@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -218,3 +220,78 @@ def test_a_client_that_does_not_wait_is_answered_when_the_message_is_durable(
     post(deployment.web, one())
     sql = f"select status from history.messages where id = '{name}'"
     assert deployment.web.post("/sql", json={"query": sql}).json()["rows"] == [["accepted"]]
+
+
+def life(deployment: Deployment, name: str) -> dict[str, Any]:
+    answer = deployment.web.get(f"/messages/{name}")
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_the_life_of_a_message_is_told_in_the_window_and_in_history(
+    deployment: Deployment,
+) -> None:
+    content = one().replace(b"certainty='47'", b"certainty='12'")
+    answer = post(deployment.web, content).json()
+    found = life(deployment, answer["message_id"])
+    for name in ("message_id", "status", "matched", "individuals", "replies", "warnings"):
+        assert found[name] == answer[name]
+    (alert,) = found["alerts"]
+    assert alert.items() >= answer["alerts"][0].items()
+    assert (found["source"], found["bytes"], found["error"]) == ("rest", len(content), None)
+    iri = answer["individuals"][0]
+    said = deployment.web.get(f"/individuals/{quote(iri, safe='')}").json()
+    assert found["in_window"]["asserted"] > 2
+    assert found["in_window"]["inferred"] > 0
+    assert iri in said["iri"]
+    assert found["in_history"] == {"asserted": 0, "inferred": 0}
+    assert found["left_at"] is None
+    for content_after in tracker_messages(8, start=next(START)):
+        post(deployment.web, content_after)
+    later = life(deployment, answer["message_id"])
+    assert later["in_history"] == found["in_window"]
+    assert later["in_window"] == found["in_history"]
+    assert later["left_at"] is not None
+    told = deployment.web.get(f"/messages/{answer['message_id']}/content")
+    assert (told.content, told.headers["content-disposition"]) == (content, "attachment")
+    assert life(deployment, answer["message_id"]) == later
+
+
+def test_the_life_of_a_rejected_message_has_the_reason(deployment: Deployment) -> None:
+    content = one().replace(b"certainty='", b"certainty='high ")
+    problem = post(deployment.web, content).json()
+    found = life(deployment, problem["message_id"])
+    assert (found["status"], found["individuals"]) == ("rejected", [])
+    assert found["error"]["message"] == problem["detail"]
+    assert problem["type"].endswith(found["error"]["code"])
+    assert found["reason"]
+
+
+@pytest.mark.parametrize("name", ["m999999", "42", "m-1", "mx", "m" + "9" * 30, "m٣"])
+def test_an_unknown_message_is_told_so(deployment: Deployment, name: str) -> None:
+    for path in (f"/messages/{name}", f"/messages/{name}/content"):
+        answer = deployment.web.get(path)
+        assert (answer.status_code, answer.json()["type"]) == (
+            404,
+            "urn:sensorstream:error:unknown-message",
+        )
+
+
+def test_messages_are_listed_page_by_page(deployment: Deployment) -> None:
+    names = []
+    for content in (one(), NOBODY_MAPS, one(), one()):
+        answer = deployment.web.post("/messages?source=a%26b", content=content, headers=XML)
+        names.append(answer.json()["message_id"])
+    path, seen = "/messages?source=a%26b&since=2026-01-01T00:00:00Z&limit=2", []
+    while path is not None:
+        page = deployment.web.get(path).json()
+        seen += [each["message_id"] for each in page["messages"]]
+        path = page["next"]
+    assert seen == names[::-1]
+    asked = {"source": "a&b", "status": "unmatched"}
+    (found,) = deployment.web.get("/messages", params=asked).json()["messages"]
+    assert (found["message_id"], found["bytes"]) == (names[1], len(NOBODY_MAPS))
+    assert deployment.web.get("/messages?since=2999-01-01T00:00:00Z").json()["messages"] == []
+    for bad in ("status=lost", "since=2026-01-01", "limit=0"):
+        assert deployment.web.get(f"/messages?{bad}").status_code == 422
