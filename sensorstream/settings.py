@@ -314,6 +314,11 @@ class LimitSettings:
     )
     rate: int = _setting(0, "Messages a second that an address may send; 0: no limit.")
 
+    # A message's life.
+    idempotency_hours: int = _setting(
+        24, "Hours for which the idempotency key of a message is known."
+    )
+
     # The audit log.
     audit_days: int = _setting(365, "Days that the audit log of changes is kept.")
 

@@ -25,6 +25,7 @@ from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
 from sensorstream.app.jobs import Jobs
+from sensorstream.app.messages import Messages
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
@@ -242,6 +243,11 @@ class Application:
         self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.limits.question_seconds
         )
+        self.messages = Messages(
+            database,
+            None if self._elsewhere else self._individuals.said_by,
+            settings.limits.question_seconds,
+        )
         self.jobs = Jobs(
             JobFolder(settings.history.folder / "jobs"),
             Runner(
@@ -345,11 +351,19 @@ class Application:
     def metrics(self) -> CollectorRegistry:
         return self._metrics.registry
 
-    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
+    def submit(
+        self,
+        content: bytes,
+        source: str,
+        sender: Sender = HERE,
+        *,
+        origin: str = "",
+        early: bool = False,
+    ) -> Future[Outcome]:
         """Take one message in; see :meth:`.Pipeline.submit`."""
         if len(self._sources) < _MOST_SOURCES:
             self._sources.add(source)
-        return self._pipeline.submit(content, source, sender)
+        return self._pipeline.submit(content, source, sender, origin=origin, early=early)
 
     def take(
         self,

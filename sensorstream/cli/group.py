@@ -48,6 +48,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "queries": "Register, read, follow and remove the continuous queries of a running server.",
         "alerts": "List or follow the alerts of a running server, and see what led to one.",
         "webhooks": "Register webhooks with a running server, and see to their deliveries.",
+        "messages": "List the newest messages of a running server, or show what became of one.",
         "quarantine": "Look at the messages that a running server did not take in.",
         "journal": "List the entries of the journal, and skip one that stops the server.",
         "window": "Show the window of a running server and its individuals, oldest first.",

@@ -26,6 +26,7 @@ from sensorstream.server.rest import (
     health,
     individuals,
     jobs,
+    kept_messages,
     messages,
     ontology,
     quarantine,
@@ -125,6 +126,7 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
     application.watch(questions.parts)
     for router in (
         messages.router(application, max_message_bytes),
+        kept_messages.router(application),
         soap.router(application, max_message_bytes),
         sparql.router(application, questions),
         sql.router(application, questions),
