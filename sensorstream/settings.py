@@ -26,6 +26,7 @@ from sensorstream.endpoints import (
 )
 from sensorstream.endpoints import setting as _setting
 from sensorstream.errors import Position, SettingsError
+from sensorstream.logs import FORMATS, LEVELS
 from sensorstream.model.timeline import Timeline
 
 Network: TypeAlias = IPv4Network | IPv6Network
@@ -259,6 +260,14 @@ class HttpSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LogSettings:
+    """``[log]``: what the server writes to stderr; see docs/operations.md."""
+
+    format: str = _setting("text", "How a line is written: text, or a JSON object.", FORMATS)
+    level: str = _setting("warning", "What is written: this, and what is worse.", LEVELS)
+
+
+@dataclass(frozen=True, slots=True)
 class LimitSettings:
     """``[limits]``: what one client, one message or one query may take."""
 
@@ -371,6 +380,7 @@ class Settings:
     archive: ArchiveSettings = ArchiveSettings()
     server: ServerSettings = ServerSettings()
     http: HttpSettings = HttpSettings()
+    log: LogSettings = LogSettings()
     limits: LimitSettings = LimitSettings()
     webhooks: WebhookSettings = WebhookSettings()
     spark: SparkSettings = SparkSettings()
@@ -400,6 +410,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "archive": ArchiveSettings,
     "server": ServerSettings,
     "http": HttpSettings,
+    "log": LogSettings,
     "limits": LimitSettings,
     "webhooks": WebhookSettings,
     "spark": SparkSettings,

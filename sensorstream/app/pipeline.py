@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Condition, Event, Lock, Thread
@@ -39,6 +39,8 @@ from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
 from sensorstream.journal.tick import Tick
+from sensorstream.logs import concerned, concerning
+from sensorstream.model.events import Message
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.settings import LimitSettings
@@ -70,6 +72,8 @@ class _Waiting:
     future: Future[Outcome] = field(default_factory=Future)
     repeated: bool = False
     """Whether it is a message that the journal may have already: it is looked for there."""
+    concerned: Mapping[str, str] = field(default_factory=concerned)
+    """Of what the log speaks with it: the request that brought it."""
 
     @property
     def origin(self) -> str:
@@ -364,7 +368,8 @@ class Pipeline:
                 with self.lock:
                     # A fault leaves it there: the next start then knows what was in work.
                     self._in_work.begin(record)
-                    outcomes.append(waiting.entry.apply(self._target, record, _NONE))
+                    with concerning(**waiting.concerned, **_facts(record.message)):
+                        outcomes.append(waiting.entry.apply(self._target, record, _NONE))
                     self._stops += stops_of(self._target, record.seq)
             self._in_work.end()
             self._commit(records, outcomes)
@@ -380,7 +385,7 @@ class Pipeline:
                 waiting.future.set_result(outcome)
             else:
                 waiting.future.set_exception(outcome.rejection)
-        self._settle_down(outcomes)
+        self._settle_down(group, outcomes)
         if self._stops:
             stops, self._stops = self._stops, []
             self._work([_Waiting(each) for each in stops])
@@ -461,13 +466,16 @@ class Pipeline:
         self._durably(commit)
         self._latest = effects
 
-    def _settle_down(self, outcomes: Sequence[Outcome]) -> None:
+    def _settle_down(self, group: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
         """Answer and publish what has been committed, and write a checkpoint when it is due."""
-        for outcome in outcomes:
+        for waiting, outcome in zip(group, outcomes, strict=True):
             for each in in_order(outcome):
                 if each.status in _LOUD:
                     told = "; ".join(each.warnings)
-                    _LOG.warning("message %s %s: %s", each.message.id, each.status.value, told)
+                    # One that was held and is released now came by another request.
+                    brought = waiting.concerned if each is outcome else {}
+                    with concerning(**brought, **_facts(each.message)):
+                        _LOG.warning("message %s %s: %s", each.message.id, each.status.value, told)
         engine = self._engine
         self._metrics.individuals.set(len(engine.window))
         self._metrics.triples.set(len(engine.kb))
@@ -541,3 +549,7 @@ def failed(error: SensorStreamError) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_exception(error)
     return future
+
+
+def _facts(message: Message) -> dict[str, str]:
+    return {"message_id": message.id, "source": message.source}

@@ -18,6 +18,7 @@ from sensorstream.access.audit import Change
 from sensorstream.access.roles import NOBODY, Identity, Role
 from sensorstream.app.access import Access
 from sensorstream.errors import Forbidden, Unauthenticated, Unavailable
+from sensorstream.logs import concerning
 from sensorstream.server.problems import http_problem, refusal, respond
 
 
@@ -147,8 +148,10 @@ class Guard:
             app = refusal(Forbidden(f"this needs the role {needed}; {user} has: {has}"))
             trace = trace if trace is Trace.CHANGE else Trace.QUESTION
         answer = _Answer(send, self._access, user, trace, self._change(scope, user))
+        named = {user.kind: user.name} if user.kind in ("key", "token") else {}
         try:
-            await app({**scope, "user": user}, receive, answer)
+            with concerning(**named):
+                await app({**scope, "user": user}, receive, answer)
         except Exception:
             if not answer.broken_off:
                 raise
