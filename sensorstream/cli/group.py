@@ -34,6 +34,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "init": "Make a working folder: settings, ontology, rules and sample messages.",
         "check": "Check the settings, the ontology and the rules.",
+        "config": "Show the settings of a deployment, and where each comes from.",
         "fmt": "Lay out rule files: line breaks, indentation and spaces.",
         "language-server": "Help editors with rules and queries: faults, completion, layout.",
         "map": "Show what the mapping rules make of messages, as Turtle or TriG.",
