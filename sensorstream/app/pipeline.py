@@ -7,6 +7,7 @@ durable is shared, and a single message is processed at once.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +43,6 @@ from sensorstream.journal.tick import Tick
 from sensorstream.logs import concerned, concerning
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Instant
-from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.settings import LimitSettings
 
 _LOG = logging.getLogger(__name__)
@@ -72,6 +72,7 @@ class _Waiting:
     future: Future[Outcome] = field(default_factory=Future)
     repeated: bool = False
     """Whether it is a message that the journal may have already: it is looked for there."""
+    since: float = field(default_factory=time.perf_counter)
     concerned: Mapping[str, str] = field(default_factory=concerned)
     """Of what the log speaks with it: the request that brought it."""
 
@@ -134,7 +135,7 @@ class Pipeline:
         self._in_work = InWork() if in_work is None else in_work
         # From which time of arrival on it is asked again.
         self._ask_at = 0
-        self._seq = self._checkpoint_seq = store.last_seq()
+        self._seq = self._stored = self._checkpoint_seq = store.last_seq()
         self._waiting: Waiting[_Waiting] = Waiting(limits.waiting_messages, limits.waiting_bytes)
         # What waits to read between two groups, with its future.
         self._readers: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
@@ -155,6 +156,29 @@ class Pipeline:
         self._queued = False
         self._failure: BaseException | None = None
         self._thread = Thread(target=self._run, name="pipeline", daemon=True)
+        self._measure()
+
+    def _measure(self) -> None:
+        tell = self._metrics.tell
+        told = "Messages that wait to be processed."
+        tell("sensorstream_waiting_messages", told, lambda: len(self._waiting))
+        told = "Bytes of the messages that wait to be processed."
+        tell("sensorstream_waiting_bytes", told, lambda: self._waiting.bytes)
+        told = "Seconds for which the engine has been at the present entry."
+        tell("sensorstream_entry_seconds", told, lambda: self._in_work.seconds)
+        told = "Number of the journal's last entry."
+        tell("sensorstream_journal_entry", told, lambda: self._seq)
+        if not self._applies:
+            return
+        told = "Number of the last entry whose effects are stored."
+        tell("sensorstream_stored_entry", told, lambda: self._stored)
+        told = "Application time: the latest time a message brought, in seconds or whole units."
+        tell("sensorstream_watermark", told, self._watermark)
+        self._metrics.watch_reasoner(lambda: self._engine.reasoner)
+
+    def _watermark(self) -> float:
+        now = self._engine.now
+        return math.nan if now is None else now / self._timeline.of_wall_time(1)
 
     def start(self) -> None:
         """Start to accept messages."""
@@ -286,7 +310,6 @@ class Pipeline:
                 if self._elsewhere is not None:
                     self._pass_time(self._elsewhere)
                 self._let_read()
-                self._metrics.watch_queue(self._waiting)
             self._checkpoint()
         except BaseException as error:
             _LOG.critical("the pipeline stopped: %s", error, exc_info=error)
@@ -358,6 +381,10 @@ class Pipeline:
 
     def _work(self, group: Sequence[_Waiting]) -> None:
         """Write entries to the journal, apply them, store their effects, answer: for all kinds."""
+        begun = time.perf_counter()
+        for waiting in group:
+            if isinstance(waiting.entry, TakeMessage):
+                self._metrics.queue.observe(begun - waiting.since)
         try:
             records = self._journal([waiting.entry for waiting in group])
             if not self._applies:
@@ -465,6 +492,7 @@ class Pipeline:
 
         self._durably(commit)
         self._latest = effects
+        self._stored = records[-1].seq
 
     def _settle_down(self, group: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
         """Answer and publish what has been committed, and write a checkpoint when it is due."""
@@ -480,8 +508,6 @@ class Pipeline:
         self._metrics.individuals.set(len(engine.window))
         self._metrics.triples.set(len(engine.kb))
         self._metrics.held.set(engine.held)
-        if isinstance(engine.reasoner, ResilientReasoner):
-            self._metrics.watch_reasoner(engine.reasoner)
         if self._queued or (self._latest is not None and self._latest.alerts):
             self._on_commit()
         self._publish(reports_of(outcomes))

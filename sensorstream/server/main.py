@@ -38,6 +38,7 @@ from sensorstream.server.rest import (
     window,
 )
 from sensorstream.server.sites import KnownSites, check_origins
+from sensorstream.server.timing import Timed
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 _EXPOSED = ("Location", "Retry-After", "SensorStream-Origin", "ETag", HEADER)
@@ -123,6 +124,7 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
         )
     app.add_middleware(KnownSites, host or told.host, told.names, origins)
     app.add_middleware(Named)
+    app.add_middleware(Timed, application.metrics)
     questions = Questions(application)
     application.watch(questions.parts)
     for router in (
