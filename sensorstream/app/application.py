@@ -230,6 +230,8 @@ class Application:
         )
         stack.callback(self.cache.close)
         self.running = Running(clock, self._metrics.observe_question)
+        told = "Questions that are being answered."
+        self._metrics.tell("sensorstream_questions", told, lambda: len(self.running.runs()))
         self._sources = set(settings.sources)
         self.rates = Rates(settings.limits.rate)
         self.queries = Queries(
@@ -262,6 +264,8 @@ class Application:
             clock,
         )
         stack.callback(self.jobs.close)
+        told = "Jobs that wait or run."
+        self._metrics.tell("sensorstream_jobs", told, self.jobs.unfinished)
         probe = HistoryProbe(lambda: self.url)
         stack.callback(probe.close)
         self._history = Check("history", probe, clock.counter)

@@ -7,9 +7,10 @@ durable is shared, and a single message is processed at once.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -40,8 +41,9 @@ from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
 from sensorstream.journal.tick import Tick
+from sensorstream.logs import concerned, concerning
+from sensorstream.model.events import Message
 from sensorstream.model.timeline import Instant
-from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.settings import LimitSettings
 
 _LOG = logging.getLogger(__name__)
@@ -73,6 +75,9 @@ class _Waiting:
     """Whether it is a message that the journal may have already: it is looked for there."""
     early: bool = False
     """Whether its sender is answered as soon as it is in the journal."""
+    since: float = field(default_factory=time.perf_counter)
+    concerned: Mapping[str, str] = field(default_factory=concerned)
+    """Of what the log speaks with it: the request that brought it."""
 
     @property
     def origin(self) -> str:
@@ -144,7 +149,7 @@ class Pipeline:
         self._keys_last = timedelta(hours=limits.idempotency_hours)
         # From which time of arrival on it is asked again.
         self._ask_at = 0
-        self._seq = self._checkpoint_seq = store.last_seq()
+        self._seq = self._stored = self._checkpoint_seq = store.last_seq()
         self._waiting: Waiting[_Waiting] = Waiting(limits.waiting_messages, limits.waiting_bytes)
         # What waits to read between two groups, with its future.
         self._readers: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
@@ -165,6 +170,29 @@ class Pipeline:
         self._queued = False
         self._failure: BaseException | None = None
         self._thread = Thread(target=self._run, name="pipeline", daemon=True)
+        self._measure()
+
+    def _measure(self) -> None:
+        tell = self._metrics.tell
+        told = "Messages that wait to be processed."
+        tell("sensorstream_waiting_messages", told, lambda: len(self._waiting))
+        told = "Bytes of the messages that wait to be processed."
+        tell("sensorstream_waiting_bytes", told, lambda: self._waiting.bytes)
+        told = "Seconds for which the engine has been at the present entry."
+        tell("sensorstream_entry_seconds", told, lambda: self._in_work.seconds)
+        told = "Number of the journal's last entry."
+        tell("sensorstream_journal_entry", told, lambda: self._seq)
+        if not self._applies:
+            return
+        told = "Number of the last entry whose effects are stored."
+        tell("sensorstream_stored_entry", told, lambda: self._stored)
+        told = "Application time: the latest time a message brought, in seconds or whole units."
+        tell("sensorstream_watermark", told, self._watermark)
+        self._metrics.watch_reasoner(lambda: self._engine.reasoner)
+
+    def _watermark(self) -> float:
+        now = self._engine.now
+        return math.nan if now is None else now / self._timeline.of_wall_time(1)
 
     def start(self) -> None:
         """Start to accept messages."""
@@ -307,7 +335,6 @@ class Pipeline:
                 if self._elsewhere is not None:
                     self._pass_time(self._elsewhere)
                 self._let_read()
-                self._metrics.watch_queue(self._waiting)
             self._checkpoint()
         except BaseException as error:
             _LOG.critical("the pipeline stopped: %s", error, exc_info=error)
@@ -385,6 +412,10 @@ class Pipeline:
 
     def _work(self, group: Sequence[_Waiting]) -> None:
         """Write entries to the journal, apply them, store their effects, answer: for all kinds."""
+        begun = time.perf_counter()
+        for waiting in group:
+            if isinstance(waiting.entry, TakeMessage):
+                self._metrics.queue.observe(begun - waiting.since)
         try:
             records = self._journal([waiting.entry for waiting in group])
             if not self._applies:
@@ -398,7 +429,8 @@ class Pipeline:
                 with self.lock:
                     # A fault leaves it there: the next start then knows what was in work.
                     self._in_work.begin(record)
-                    outcomes.append(waiting.entry.apply(self._target, record, _NONE))
+                    with concerning(**waiting.concerned, **_facts(record.message)):
+                        outcomes.append(waiting.entry.apply(self._target, record, _NONE))
                     self._stops += stops_of(self._target, record.seq)
             self._in_work.end()
             self._commit(records, outcomes)
@@ -411,7 +443,7 @@ class Pipeline:
             self._checkpoint()
         for waiting, outcome in zip(group, outcomes, strict=True):
             waiting.end(outcome)
-        self._settle_down(outcomes)
+        self._settle_down(group, outcomes)
         if self._stops:
             stops, self._stops = self._stops, []
             self._work([_Waiting(each) for each in stops])
@@ -491,20 +523,22 @@ class Pipeline:
 
         self._durably(commit)
         self._latest = effects
+        self._stored = records[-1].seq
 
-    def _settle_down(self, outcomes: Sequence[Outcome]) -> None:
+    def _settle_down(self, group: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
         """Answer and publish what has been committed, and write a checkpoint when it is due."""
-        for outcome in outcomes:
+        for waiting, outcome in zip(group, outcomes, strict=True):
             for each in in_order(outcome):
                 if each.status in _LOUD:
                     told = "; ".join(each.warnings)
-                    _LOG.warning("message %s %s: %s", each.message.id, each.status.value, told)
+                    # One that was held and is released now came by another request.
+                    brought = waiting.concerned if each is outcome else {}
+                    with concerning(**brought, **_facts(each.message)):
+                        _LOG.warning("message %s %s: %s", each.message.id, each.status.value, told)
         engine = self._engine
         self._metrics.individuals.set(len(engine.window))
         self._metrics.triples.set(len(engine.kb))
         self._metrics.held.set(engine.held)
-        if isinstance(engine.reasoner, ResilientReasoner):
-            self._metrics.watch_reasoner(engine.reasoner)
         if self._queued or (self._latest is not None and self._latest.alerts):
             self._on_commit()
         self._publish(reports_of(outcomes))
@@ -572,3 +606,7 @@ def failed(error: SensorStreamError) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_exception(error)
     return future
+
+
+def _facts(message: Message) -> dict[str, str]:
+    return {"message_id": message.id, "source": message.source}
