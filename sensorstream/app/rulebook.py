@@ -1,0 +1,219 @@
+"""The rule files in force: read, changed and tried while messages arrive, with their versions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sensorstream.app.exchange import Exchange
+from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.rule_texts import checked_name, read_texts
+from sensorstream.errors import RulesChanged, RulesError, SettingsError, UnknownRules
+from sensorstream.history.journal_rows import journal_rows
+from sensorstream.history.store import record_of
+from sensorstream.journal.takeover import PutRules
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFileInForce:
+    """A rule file; ``on_disk`` is ``same``, ``differs`` or ``absent``: what its file has now."""
+
+    name: str
+    text: str
+    digest: str
+    on_disk: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleVersion:
+    """A text that a rule file has had; ``text`` is None from the time on when it was removed.
+
+    ``change`` is the journal's id of the entry that put it, ``by`` who sent that, or ``settings``
+    for what was in force before the first change.
+    """
+
+    change: str
+    at: datetime
+    by: str
+    digest: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFiles:
+    """All rule files in force, in the order in which they are applied.
+
+    ``origin`` is ``settings``, or the journal's id of the change that put them.
+    """
+
+    origin: str
+    digest: str
+    files: tuple[RuleFileInForce, ...]
+
+
+class Rulebook:
+    """Reads and changes the rule files of a running deployment. Thread-safe."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        pipeline: Pipeline,
+        url: Callable[[], str],
+        check_here: Callable[[str, str], None],
+    ) -> None:
+        """``check_here`` raises that the engines run elsewhere; see :class:`.Application`."""
+        self._exchange = exchange
+        self._pipeline = pipeline
+        self._url = url
+        self._check_here = check_here
+
+    def files(self) -> RuleFiles:
+        """The rule files in force."""
+        deployment = self._exchange.deployment
+        try:
+            disk = read_texts(deployment.settings)
+        except SettingsError:
+            # Whoever changes a file may have removed it for a moment.
+            disk = {}
+        texts = deployment.texts
+        return RuleFiles(
+            deployment.put or "settings",
+            digest_of(texts),
+            tuple(
+                RuleFileInForce(name, text, _digest(text), _compared(text, disk.get(name)))
+                for name, text in texts.items()
+            ),
+        )
+
+    def file(self, name: str) -> RuleFileInForce:
+        """One rule file in force.
+
+        Raises:
+            UnknownRules: there is none of this name.
+        """
+        for each in self.files().files:
+            if each.name == name:
+                return each
+        raise _unknown(name, self._exchange.deployment.texts)
+
+    def versions(self, name: str) -> Sequence[RuleVersion]:
+        """The texts of a rule file since rules were first put, oldest first.
+
+        Raises:
+            UnknownRules: no rule file has ever had this name.
+            HistoryError: the journal cannot be read.
+        """
+        found: list[RuleVersion] = []
+        last: str | None = None
+        for row in journal_rows(self._url(), 0, None, (PutRules.kind,)):
+            record = record_of(row)
+            entry = PutRules.decode(record.message.content, record.message.source)
+            text = entry.files.get(name)
+            if text != last:
+                digest = "" if text is None else _digest(text)
+                at = record.received_at
+                found.append(RuleVersion(record.message.id, at, entry.by, digest, text))
+            last = text
+        texts = self._exchange.deployment.texts
+        if not found and name not in texts:
+            raise _unknown(name, texts)
+        return found
+
+    def put(
+        self, name: str, text: str, by: str, match: Callable[[str | None], bool] | None = None
+    ) -> str:
+        """Put one rule file in force, new or instead of the present one.
+
+        Args:
+            name: of the file; a new one is applied after all others.
+            text: in the rule language.
+            by: who puts it.
+            match: whether the change is wanted, told the digest of the present text, or None.
+
+        Returns:
+            The journal's id of the change that put all that is in force now.
+
+        Raises:
+            LanguageError: a rule cannot be read or compiled.
+            RulesError: no rule file can have this name.
+            RulesChanged: ``match`` says no.
+            OntologyConflict: another change is in progress.
+            RunsOnSpark: the engines are not here.
+        """
+
+        def change(now: Mapping[str, str]) -> Mapping[str, str]:
+            _check_match(match, now.get(name), name)
+            if name not in now:
+                checked_name(name)
+            return {**now, name: text}
+
+        return self._change(change, by)
+
+    def remove(self, name: str, by: str, match: Callable[[str | None], bool] | None = None) -> str:
+        """Put all rule files but one in force; see :meth:`put`.
+
+        Raises:
+            UnknownRules: there is none of this name.
+        """
+
+        def change(now: Mapping[str, str]) -> Mapping[str, str]:
+            if name not in now:
+                raise _unknown(name, now)
+            _check_match(match, now[name], name)
+            return {each: text for each, text in now.items() if each != name}
+
+        return self._change(change, by)
+
+    def put_all(
+        self, files: Mapping[str, str], by: str, match: Callable[[str | None], bool] | None = None
+    ) -> str:
+        """Put a whole set of rule files in force, whole or not at all; see :meth:`put`.
+
+        ``match`` is told the digest of the present set.
+        """
+
+        def change(now: Mapping[str, str]) -> Mapping[str, str]:
+            if match is not None and not match(digest_of(now)):
+                raise RulesChanged("the rule files are not those of If-Match any more: read them")
+            for name in files.keys() - now.keys():
+                checked_name(name)
+            return files
+
+        return self._change(change, by)
+
+    def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
+        self._check_here(
+            "other rules",
+            "change their files, and start the server and the pipeline again",
+        )
+        outcome = self._exchange.change_rules(self._pipeline, change, by)
+        return (
+            (self._exchange.deployment.put or "settings") if outcome is None else outcome.message.id
+        )
+
+
+def digest_of(texts: Mapping[str, str]) -> str:
+    """The digest of a whole set of rule files, names and order included."""
+    return _digest("\n".join(f"{name} {_digest(text)}" for name, text in texts.items()))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _compared(text: str, disk: str | None) -> str:
+    if disk is None:
+        return "absent"
+    return "same" if disk == text else "differs"
+
+
+def _check_match(match: Callable[[str | None], bool] | None, text: str | None, name: str) -> None:
+    if match is not None and not match(None if text is None else _digest(text)):
+        raise RulesChanged(f"{name} is not the version of If-Match any more: read it again")
+
+
+def _unknown(name: str, texts: Mapping[str, str]) -> RulesError:
+    there = ", ".join(texts) or "none"
+    return UnknownRules(f"no rule file named '{name[:60]}' is in force: there are {there}")
