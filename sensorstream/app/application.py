@@ -665,6 +665,12 @@ def in_force(
     rules = store.last_accepted(PutRules.kind, seq)
     if rules is not None:
         texts, change = PutRules.decode(rules.content, rules.source).files, rules.id
+        _LOG.info("the rules are those put as %s, not those of the files", rules.id)
+        on_disk = deployment.texts
+        differing = [each for each in {**texts, **on_disk} if texts.get(each) != on_disk.get(each)]
+        if differing:
+            told = ", ".join(differing)
+            _LOG.warning("%s: not as put; 'sensorstream apply' puts the files in force", told)
     if message is None and rules is None:
         return deployment, None
     return read_deployment(deployment.settings, ontology, texts=texts, put=change), put

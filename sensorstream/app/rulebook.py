@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, TypeAlias
 
-from sensorstream.app.exchange import Exchange
+from sensorstream.app.exchange import FROM_SETTINGS, Exchange
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.rule_texts import checked_name, read_texts
 from sensorstream.errors import RulesChanged, RulesError, SettingsError, UnknownRules
@@ -16,14 +17,17 @@ from sensorstream.history.store import record_of
 from sensorstream.journal.takeover import PutRules
 
 
+OnDisk: TypeAlias = Literal["same", "differs", "absent"]
+
+
 @dataclass(frozen=True, slots=True)
 class RuleFileInForce:
-    """A rule file; ``on_disk`` is ``same``, ``differs`` or ``absent``: what its file has now."""
+    """A rule file; ``on_disk`` is what the server's own file of this name has now."""
 
     name: str
     text: str
     digest: str
-    on_disk: str
+    on_disk: OnDisk
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +75,9 @@ class Rulebook:
 
     def files(self) -> RuleFiles:
         """The rule files in force."""
-        deployment = self._exchange.deployment
-        try:
-            disk = read_texts(deployment.settings)
-        except SettingsError:
-            # Whoever changes a file may have removed it for a moment.
-            disk = {}
-        texts = deployment.texts
+        texts, disk = self._texts(), self._on_disk()
         return RuleFiles(
-            deployment.put or "settings",
+            self._origin(),
             digest_of(texts),
             tuple(
                 RuleFileInForce(name, text, _digest(text), _compared(text, disk.get(name)))
@@ -96,7 +94,7 @@ class Rulebook:
         for each in self.files().files:
             if each.name == name:
                 return each
-        raise _unknown(name, self._exchange.deployment.texts)
+        raise _unknown(name, self._texts())
 
     def versions(self, name: str) -> Sequence[RuleVersion]:
         """The texts of a rule file since rules were first put, oldest first.
@@ -116,7 +114,7 @@ class Rulebook:
                 at = record.received_at
                 found.append(RuleVersion(record.message.id, at, entry.by, digest, text))
             last = text
-        texts = self._exchange.deployment.texts
+        texts = self._texts()
         if not found and name not in texts:
             raise _unknown(name, texts)
         return found
@@ -179,6 +177,12 @@ class Rulebook:
                 raise RulesChanged("the rule files are not those of If-Match any more: read them")
             for name in files.keys() - now.keys():
                 checked_name(name)
+            for name, text in files.items():
+                try:
+                    text.encode()
+                except UnicodeEncodeError as error:
+                    # JSON can name halves of characters.
+                    raise RulesError(f"{name} is not text: {error}") from None
             return files
 
         return self._change(change, by)
@@ -189,9 +193,20 @@ class Rulebook:
             "change their files, and start the server and the pipeline again",
         )
         outcome = self._exchange.change_rules(self._pipeline, change, by)
-        return (
-            (self._exchange.deployment.put or "settings") if outcome is None else outcome.message.id
-        )
+        return self._origin() if outcome is None else outcome.message.id
+
+    def _texts(self) -> Mapping[str, str]:
+        return self._exchange.deployment.texts
+
+    def _origin(self) -> str:
+        return self._exchange.deployment.put or FROM_SETTINGS
+
+    def _on_disk(self) -> Mapping[str, str]:
+        try:
+            return read_texts(self._exchange.deployment.settings)
+        except SettingsError:
+            # Whoever changes a file may have removed it for a moment.
+            return {}
 
 
 def digest_of(texts: Mapping[str, str]) -> str:
@@ -203,7 +218,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _compared(text: str, disk: str | None) -> str:
+def _compared(text: str, disk: str | None) -> OnDisk:
     if disk is None:
         return "absent"
     return "same" if disk == text else "differs"
