@@ -16,7 +16,6 @@ from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.store import record_of
 from sensorstream.journal.takeover import PutRules
 
-
 OnDisk: TypeAlias = Literal["same", "differs", "absent"]
 
 

@@ -19,9 +19,9 @@ from sensorstream.cli.options import json_option, server_options, server_url
 def command(only_diff: bool, again: bool, url: str | None, config: Path, as_json: bool) -> None:
     """Put the rule files of a folder in force on a running server.
 
-    Shows what differs between the rule files of the settings (*.rules) and those in force, then puts them in force
-    together: all, or none if the server refuses one. Files that the settings do not name go out
-    of force. RML files, stylesheets and the ontology are left alone.
+    Shows what differs between the rule files of the settings (*.rules) and those in force, then
+    puts them in force together: all, or none if the server refuses one. Files that the settings do
+    not name go out of force. RML files, stylesheets and the ontology are left alone.
     """
     if again and as_json:
         raise click.UsageError("--watch and --json do not go together")

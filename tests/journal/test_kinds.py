@@ -31,10 +31,10 @@ ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (ReportAudit("1 difference: ü"), "audit", "1 difference: ü".encode(), ""),
     (ReportDamage("one at 7"), "damage", b"one at 7", ""),
     (ReportSkip("entry 7"), "skip", b"entry 7", ""),
+    (ReportDisabled("wh_1", "since 2014"), "webhook", b"since 2014", "wh_1"),
     (RegisterQuery("all", "ASK { ?s ?p 'ü' }"), "query", "ASK { ?s ?p 'ü' }".encode(), "all"),
     (RemoveQuery("all"), "query-end", b"", "all"),
-    (QueryStopped("all", "m3", 7, "too many rows"), "query-stopped", b"m3 7 too many rows", "all"),
-    (ReportDisabled("w1", "no answer"), "webhook", b"no answer", "w1"),
+    (QueryStopped("all", "m3", 8, "2 rows"), "query-stopped", b"m3 8 2 rows", "all"),
 ]
 
 
