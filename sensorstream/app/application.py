@@ -222,7 +222,9 @@ class Application:
             elsewhere=None if time is None else time.due,
             in_work=in_work,
         )
-        self.rulebook = Rulebook(exchange, self._pipeline, lambda: self.url, self._check_here)
+        self.rulebook = Rulebook(
+            exchange, self._pipeline, lambda: self.url, self._check_here, clock.counter
+        )
         limits = settings.limits
         self.cache = Cache(
             machine.engine.kb,

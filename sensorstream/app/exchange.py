@@ -295,14 +295,14 @@ class NewRules:
     def __init__(self, engine: Engine, exchange: Exchange, deployment: Deployment) -> None:
         self._engine = engine
         self._exchange = exchange
-        self._deployment = deployment
+        self.deployment = deployment
 
     def check(self) -> None:
         """They can always take over: nothing in the window depends on them."""
 
     def take_over(self, message: Message) -> Outcome:
         """Put them in force; see :meth:`.Engine.adopt_rules`."""
-        new = replace(self._deployment, put=message.id)
+        new = replace(self.deployment, put=message.id)
         self._engine.adopt_rules(new.rules)
         self._exchange.mapper.plan = new.mapping
         self._exchange.deployment = new

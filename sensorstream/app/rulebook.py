@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from threading import Lock
 from typing import Literal, TypeAlias
 
 from sensorstream.app.exchange import FROM_SETTINGS, Exchange
+from sensorstream.app.faults import faults
+from sensorstream.app.mapping_files import is_rule_file
 from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.rule_texts import checked_name, read_texts
-from sensorstream.errors import RulesChanged, RulesError, SettingsError, UnknownRules
-from sensorstream.history.journal_rows import journal_rows
+from sensorstream.app.rule_texts import check_tables, checked_name, path_of, read_texts
+from sensorstream.app.rule_trial import MOST_BYTES, MOST_MESSAGES, RuleTrial, try_rules
+from sensorstream.app.wiring import Deployment
+from sensorstream.errors import (
+    Busy,
+    LanguageError,
+    RulesChanged,
+    RulesError,
+    SensorStreamError,
+    SettingsError,
+    UnknownRules,
+)
+from sensorstream.history.journal_rows import journal_rows, last_messages
 from sensorstream.history.store import record_of
 from sensorstream.journal.takeover import PutRules
+from sensorstream.language.recovery import parse_with_recovery
 
 OnDisk: TypeAlias = Literal["same", "differs", "absent"]
 
@@ -65,12 +79,18 @@ class Rulebook:
         pipeline: Pipeline,
         url: Callable[[], str],
         check_here: Callable[[str, str], None],
+        counter: Callable[[], float],
     ) -> None:
-        """``check_here`` raises that the engines run elsewhere; see :class:`.Application`."""
+        """``check_here`` raises that the engines run elsewhere; see :class:`.Application`.
+
+        ``counter`` is :meth:`.Clock.counter`.
+        """
         self._exchange = exchange
         self._pipeline = pipeline
         self._url = url
         self._check_here = check_here
+        self._counter = counter
+        self._trying = Lock()
 
     def files(self) -> RuleFiles:
         """The rule files in force."""
@@ -174,17 +194,42 @@ class Rulebook:
         def change(now: Mapping[str, str]) -> Mapping[str, str]:
             if match is not None and not match(digest_of(now)):
                 raise RulesChanged("the rule files are not those of If-Match any more: read them")
-            for name in files.keys() - now.keys():
-                checked_name(name)
-            for name, text in files.items():
-                try:
-                    text.encode()
-                except UnicodeEncodeError as error:
-                    # JSON can name halves of characters.
-                    raise RulesError(f"{name} is not text: {error}") from None
-            return files
+            return _checked(files, now)
 
         return self._change(change, by)
+
+    def try_put(self, name: str, text: str) -> RuleTrial:
+        """What :meth:`put` would change, told by recent messages; nothing is put.
+
+        Raises:
+            RulesError: no rule file can have this name.
+            Busy: another trial is in progress.
+            HistoryError: the journal cannot be read.
+            RunsOnSpark: the engines are not here.
+        """
+        texts = self._texts()
+        if name not in texts:
+            checked_name(name)
+        return self._try({**texts, name: text})
+
+    def try_all(self, files: Mapping[str, str]) -> RuleTrial:
+        """What :meth:`put_all` would change; see :meth:`try_put`."""
+        return self._try(_checked(files, self._texts()))
+
+    def _try(self, texts: Mapping[str, str]) -> RuleTrial:
+        self._check_here("a trial of other rules", "try them without a server: 'sensorstream run'")
+        if not self._trying.acquire(blocking=False):
+            raise Busy("another trial of rules is in progress: ask again later")
+        try:
+            now = self._exchange.deployment
+            found = tuple(_faults(now, texts))
+            if found:
+                return RuleTrial(found)
+            new = self._exchange.with_rules(texts).deployment
+            rows = last_messages(self._url(), MOST_MESSAGES, MOST_BYTES)
+            return try_rules(now, new, [record_of(each) for each in rows], self._counter)
+        finally:
+            self._trying.release()
 
     def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
         self._check_here(
@@ -206,6 +251,36 @@ class Rulebook:
         except SettingsError:
             # Whoever changes a file may have removed it for a moment.
             return {}
+
+
+def _checked(files: Mapping[str, str], now: Mapping[str, str]) -> Mapping[str, str]:
+    for name in files.keys() - now.keys():
+        checked_name(name)
+    for name, text in files.items():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            # JSON can name halves of characters.
+            raise RulesError(f"{name} is not text: {error}") from None
+    return files
+
+
+def _faults(now: Deployment, texts: Mapping[str, str]) -> Iterator[SensorStreamError]:
+    """All faults of rule files that are not in force yet."""
+    settings = now.settings
+    try:
+        for name, text in texts.items():
+            if now.texts.get(name) != text:
+                tree, _ = parse_with_recovery(text, str(path_of(settings, name)))
+                check_tables(settings, [] if tree is None else [tree])
+    except LanguageError as error:
+        # No further: a table of any file of this machine would be read, and told of.
+        yield error
+        return
+    unsaved = {path_of(settings, name): text for name, text in texts.items()}
+    others = [each for each in settings.rules.files if not is_rule_file(each)]
+    tried = replace(settings, rules=replace(settings.rules, files=(*unsaved, *others)))
+    yield from faults(tried, unsaved, lambda _: now.ontology)
 
 
 def digest_of(texts: Mapping[str, str]) -> str:

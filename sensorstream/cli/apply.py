@@ -13,10 +13,13 @@ from sensorstream.cli.options import json_option, server_options, server_url
 
 @click.command("apply")
 @click.option("--diff", "only_diff", is_flag=True, help="Show what differs; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Also show what it would do to recent messages.")
 @click.option("--watch", "again", is_flag=True, help="Apply again whenever a file changes.")
 @server_options
 @json_option
-def command(only_diff: bool, again: bool, url: str | None, config: Path, as_json: bool) -> None:
+def command(
+    only_diff: bool, dry_run: bool, again: bool, url: str | None, config: Path, as_json: bool
+) -> None:
     """Put the rule files of a folder in force on a running server.
 
     Shows what differs between the rule files of the settings (*.rules) and those in force, then
@@ -27,7 +30,10 @@ def command(only_diff: bool, again: bool, url: str | None, config: Path, as_json
         raise click.UsageError("--watch and --json do not go together")
 
     def run() -> None:
-        _apply(url, config, only_diff=only_diff, as_json=as_json)
+        if dry_run:
+            _try(url, config, as_json=as_json)
+        else:
+            _apply(url, config, only_diff=only_diff, as_json=as_json)
 
     if not again:
         run()
@@ -62,6 +68,35 @@ def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> 
         click.echo(f"in force already, as {found['origin']}")
     elif change is not None:
         click.echo(f"in force, as {change}")
+
+
+def _try(url: str | None, config: Path, *, as_json: bool) -> None:
+    from sensorstream.app.rule_texts import read_texts
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_json
+    from sensorstream.settings import load_settings
+
+    ours = read_texts(load_settings(config))
+    with Client(server_url(url, config)) as client:
+        found = client.try_rule_files(ours)
+    if as_json:
+        print_json(found)
+    else:
+        for each in found["faults"]:
+            place = each["position"]
+            where = "{file}:{line}:{column}: ".format(**place) if place else ""
+            click.echo(f"{where}{each['detail']}")
+        for each in found["differences"]:
+            click.echo(f"{each['message']}:")
+            for sign, side in (("-", each["before"]), ("+", each["after"])):
+                reason = f": {side['reason']}" if side["reason"] else ""
+                click.echo(f"  {sign} {side['status']}{reason}")
+                for line in (*side["statements"], *(f"alert {text}" for text in side["alerts"])):
+                    click.echo(f"  {sign} {line}")
+        if not found["faults"]:
+            click.echo(f"{found['different']} of {found['messages']} recent messages differ")
+    if found["faults"]:
+        raise click.exceptions.Exit(1)
 
 
 def _difference(theirs: Mapping[str, str], ours: Mapping[str, str]) -> Iterator[str]:

@@ -303,6 +303,10 @@ class AsyncClient:
         """
         return await self._do(operation.put_rule_files(files, digest))
 
+    async def try_rule_files(self, files: Mapping[str, str]) -> dict[str, Any]:
+        """What a whole set of rule files would change, told by recent messages; nothing is put."""
+        return await self._do(operation.try_rule_files(files))
+
     async def delete_rule_file(self, name: str) -> str:
         """Take a rule file out of force; the id of the change."""
         return await self._do(operation.delete_rule_file(name))

@@ -305,6 +305,10 @@ class Client:
         """
         return self._do(operation.put_rule_files(files, digest))
 
+    def try_rule_files(self, files: Mapping[str, str]) -> dict[str, Any]:
+        """What a whole set of rule files would change, told by recent messages; nothing is put."""
+        return self._do(operation.try_rule_files(files))
+
     def delete_rule_file(self, name: str) -> str:
         """Take a rule file out of force; the id of the change."""
         return self._do(operation.delete_rule_file(name))

@@ -91,6 +91,12 @@ def put_rule_files(files: Mapping[str, str], digest: str) -> Call[str]:
     return Call("PUT", "/rules", _change, options)
 
 
+def try_rule_files(files: Mapping[str, str]) -> Call[dict[str, Any]]:
+    """What a whole set of rule files would change; nothing is put."""
+    options = {"json": {"files": dict(files)}, "params": {"dry-run": "true"}}
+    return Call("PUT", "/rules", json_object, options)
+
+
 def delete_rule_file(name: str) -> Call[str]:
     """Take a rule file out of force; the journal's id of the change."""
     return Call("DELETE", _rule_path(name), _change)

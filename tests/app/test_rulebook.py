@@ -166,3 +166,43 @@ def test_what_cannot_be_put_is_refused_and_changes_nothing(
     # The same text is no change.
     assert rulebook.put("alerts.rules", ALERT % "first", "me") == "settings"
     assert rulebook.versions("alerts.rules") == []
+
+
+def test_rules_are_tried_on_recent_messages_and_put_nothing(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    rulebook = application.rulebook
+    for number in range(1, 5):
+        send(application, f"p{number}", number)
+    before = rulebook.files()
+    same = rulebook.try_put("alerts.rules", ALERT % "first")
+    assert (same.messages, same.different, same.faults) == (4, 0, ())
+    other = rulebook.try_put("alerts.rules", (ALERT % "second"))
+    assert (other.messages, other.different) == (4, 4)
+    (one, *_) = other.differences
+    assert one.message == "m1"
+    assert [alert.partition(": ")[2][:5] for alert in one.before.alerts] == ["first"]
+    assert [alert.partition(": ")[2][:6] for alert in one.after.alerts] == ["second"]
+    assert one.before.statements == one.after.statements == ()
+    mapped = rulebook.try_all({"map.rules": MAPPING % "grade", "alerts.rules": ALERT % "first"})
+    assert mapped.different == 4
+    (statement,) = mapped.differences[0].after.statements
+    assert "grade" in statement
+    unmapped = rulebook.try_all({"alerts.rules": ALERT % "first"})
+    assert {each.after.status for each in unmapped.differences} == {"unmatched"}
+    # All faults of all files, each with its place.
+    wrong = rulebook.try_all(
+        {
+            "map.rules": (MAPPING % "depth"),
+            "alerts.rules": (ALERT % "x").replace(":Human", ":Stranger"),
+        }
+    )
+    places = [Path(each.position.file).name for each in wrong.faults if each.position is not None]
+    assert sorted(set(places)) == ["alerts.rules", "map.rules"]
+    assert wrong.messages == 0
+    table = PREFIXES + 'table secret from "/etc/hostname" key "a" value "b"\n'
+    (outside,) = rulebook.try_put("table.rules", table).faults
+    assert "not a file of the deployment's folder" in outside.message
+    assert rulebook.files() == before
+    assert rulebook.versions("alerts.rules") == []

@@ -57,7 +57,13 @@ def test_files_that_the_server_refuses_change_nothing(run: Run, another: Served)
     in_force = run("rules", "show", file.name, "--url", another.url).stdout
     file.write_text(f"{before}rule broken on\n")
     refused = run("apply", "-c", another.config, "--url", another.url)
+    tried = run("apply", "--dry-run", "-c", another.config, "--url", another.url)
+    file.write_text(f"{before}# the same rules\n")
+    fine = run("apply", "--dry-run", "-c", another.config, "--url", another.url)
     file.write_text(before)
+    assert tried.exit_code == 1
+    assert f"{file.name}:" in tried.stdout
+    assert fine.stdout == "0 of 0 recent messages differ\n"
     assert refused.exit_code == 1
     assert "error[language]: " in refused.stderr
     assert f"{file.name}:" in refused.stderr

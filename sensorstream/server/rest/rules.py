@@ -7,11 +7,12 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
 from sensorstream.app.application import Application
+from sensorstream.app.rule_trial import RuleTrial
 from sensorstream.app.rulebook import OnDisk
 from sensorstream.errors import RulesError
 from sensorstream.server.negotiation import tagged
@@ -75,6 +76,41 @@ class RulesChangedBody(BaseModel):
     )
 
 
+class FaultBody(BaseModel):
+    """What is wrong, and where if that is known."""
+
+    code: str = Field(examples=["language"])
+    detail: str
+    position: PositionBody | None
+
+
+class EffectBody(BaseModel):
+    """What became of a message; `statements` are only those that the other side does not make."""
+
+    status: str
+    reason: str
+    matched: list[str]
+    statements: list[str]
+    alerts: list[str]
+
+
+class DifferenceBody(BaseModel):
+    """A message that would be treated in another way."""
+
+    message: str
+    before: EffectBody
+    after: EffectBody
+
+
+class RulesTriedBody(BaseModel):
+    """Nothing was put in force: what is wrong with the rules, or what would be different."""
+
+    faults: list[FaultBody]
+    messages: int = Field(description="how many recent messages were tried, at most 100")
+    different: int = Field(description="how many of them would be treated in another way")
+    differences: list[DifferenceBody] = Field(description="the first 20 of these")
+
+
 class RuleVersionBody(BaseModel):
     """A text that a rule file has had; null from the time on when it was removed."""
 
@@ -109,6 +145,30 @@ def _names(tags: str, digest: str) -> bool:
     return tags == "*" or f'"{digest}"' in [each.strip() for each in tags.split(",")]
 
 
+DryRun = Annotated[
+    str | None,
+    Query(alias="dry-run", description="Given, with any value: only try them, put nothing"),
+]
+
+
+def _tried(trial: RuleTrial) -> RulesTriedBody:
+    return RulesTriedBody(
+        faults=[
+            FaultBody(
+                code=each.code,
+                detail=each.message,
+                position=None
+                if each.position is None
+                else PositionBody.model_validate(asdict(each.position)),
+            )
+            for each in trial.faults
+        ],
+        messages=trial.messages,
+        different=trial.different,
+        differences=[DifferenceBody.model_validate(asdict(each)) for each in trial.differences],
+    )
+
+
 def _who(request: Request) -> str:
     return str(request.scope["user"])
 
@@ -135,9 +195,14 @@ def router(application: Application) -> APIRouter:
         openapi_extra={"parameters": _IF_MATCH[:1]},
     )
     def put_rules(
-        body: RuleSetBody, request: Request, match: Annotated[Match, Depends(wanted)]
-    ) -> RulesChangedBody:
+        body: RuleSetBody,
+        request: Request,
+        match: Annotated[Match, Depends(wanted)],
+        dry_run: DryRun = None,
+    ) -> RulesChangedBody | RulesTriedBody:
         """Check and swap, whole or not at all; answers when they are in force."""
+        if dry_run is not None:
+            return _tried(application.rulebook.try_all(body.files))
         change = application.rulebook.put_all(body.files, _who(request), match)
         return RulesChangedBody(change=change)
 
@@ -161,14 +226,19 @@ def router(application: Application) -> APIRouter:
         },
     )
     async def put_rule_file(
-        name: str, request: Request, match: Annotated[Match, Depends(wanted)]
-    ) -> RulesChangedBody:
+        name: str,
+        request: Request,
+        match: Annotated[Match, Depends(wanted)],
+        dry_run: DryRun = None,
+    ) -> RulesChangedBody | RulesTriedBody:
         """Check and swap: a new file, or instead of the one of this name."""
         content = await request.body()
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError as error:
             raise RulesError(f"the text is not UTF-8: {error}") from None
+        if dry_run is not None:
+            return _tried(await run_in_threadpool(application.rulebook.try_put, name, text))
         put = application.rulebook.put
         change = await run_in_threadpool(put, name, text, _who(request), match)
         return RulesChangedBody(change=change)
