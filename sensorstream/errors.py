@@ -6,6 +6,9 @@
     ├── SettingsError            a setting is missing, unknown or of the wrong kind
     ├── TermError                a literal, IRI or time that is not valid for its datatype
     ├── LanguageError            a rule file that cannot be read (has a position)
+    ├── RulesError               rule files of a server that cannot be read or changed as asked
+    │   ├── UnknownRules         a rule file that is not in force
+    │   └── RulesChanged         rule files that are not those of If-Match any more
     ├── OntologyError            an ontology that cannot be loaded or used
     │   └── OntologyConflict     a new ontology that the window contradicts
     ├── MessageError             one message; the system goes on
@@ -140,6 +143,24 @@ class LanguageError(SensorStreamError):
     """A rule file, or a file of functions for rules, that cannot be read or compiled."""
 
     code = "language"
+
+
+class RulesError(SensorStreamError):
+    """The rule files of a server cannot be changed in this way."""
+
+    code = "rules"
+
+
+class UnknownRules(RulesError):
+    """No rule file in force has this name, or had it in this version."""
+
+    code = "unknown-rules"
+
+
+class RulesChanged(RulesError):
+    """The rule files are not those any more that the change was made for."""
+
+    code = "rules-changed"
 
 
 class OntologyError(SensorStreamError):

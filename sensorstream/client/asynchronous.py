@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -311,6 +311,37 @@ class AsyncClient:
     async def rules(self) -> list[dict[str, Any]]:
         """The mapping rules and the semantic rules in force."""
         return await self._do(operation.rules())
+
+    async def rule_files(self) -> dict[str, Any]:
+        """The rule files in force: ``files``, ``origin`` and the ``digest`` of the whole set."""
+        return await self._do(operation.rule_files())
+
+    async def rule_file(self, name: str) -> str:
+        """The text of a rule file in force."""
+        return await self._do(operation.rule_file(name))
+
+    async def put_rule_file(self, name: str, text: str) -> str:
+        """Put a rule file in force, new or instead of the present one; the id of the change."""
+        return await self._do(operation.put_rule_file(name, text))
+
+    async def put_rule_files(self, files: Mapping[str, str], digest: str = "") -> str:
+        """Put a whole set of rule files in force, texts by name; the id of the change.
+
+        ``digest`` is that of the set that is to be replaced; empty: whatever is there.
+        """
+        return await self._do(operation.put_rule_files(files, digest))
+
+    async def try_rule_files(self, files: Mapping[str, str]) -> dict[str, Any]:
+        """What a whole set of rule files would change, told by recent messages; nothing is put."""
+        return await self._do(operation.try_rule_files(files))
+
+    async def delete_rule_file(self, name: str) -> str:
+        """Take a rule file out of force; the id of the change."""
+        return await self._do(operation.delete_rule_file(name))
+
+    async def rule_versions(self, name: str) -> list[dict[str, Any]]:
+        """The texts that a rule file has had since rules were first put, oldest first."""
+        return await self._do(operation.rule_versions(name))
 
     async def ontology(self) -> OntologyInForce:
         """The ontology in force."""

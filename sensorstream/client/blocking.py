@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -313,6 +313,37 @@ class Client:
     def rules(self) -> list[dict[str, Any]]:
         """The mapping rules and the semantic rules in force."""
         return self._do(operation.rules())
+
+    def rule_files(self) -> dict[str, Any]:
+        """The rule files in force: ``files``, ``origin`` and the ``digest`` of the whole set."""
+        return self._do(operation.rule_files())
+
+    def rule_file(self, name: str) -> str:
+        """The text of a rule file in force."""
+        return self._do(operation.rule_file(name))
+
+    def put_rule_file(self, name: str, text: str) -> str:
+        """Put a rule file in force, new or instead of the present one; the id of the change."""
+        return self._do(operation.put_rule_file(name, text))
+
+    def put_rule_files(self, files: Mapping[str, str], digest: str = "") -> str:
+        """Put a whole set of rule files in force, texts by name; the id of the change.
+
+        ``digest`` is that of the set that is to be replaced; empty: whatever is there.
+        """
+        return self._do(operation.put_rule_files(files, digest))
+
+    def try_rule_files(self, files: Mapping[str, str]) -> dict[str, Any]:
+        """What a whole set of rule files would change, told by recent messages; nothing is put."""
+        return self._do(operation.try_rule_files(files))
+
+    def delete_rule_file(self, name: str) -> str:
+        """Take a rule file out of force; the id of the change."""
+        return self._do(operation.delete_rule_file(name))
+
+    def rule_versions(self, name: str) -> list[dict[str, Any]]:
+        """The texts that a rule file has had since rules were first put, oldest first."""
+        return self._do(operation.rule_versions(name))
 
     def ontology(self) -> OntologyInForce:
         """The ontology in force."""

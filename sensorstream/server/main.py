@@ -108,6 +108,7 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
         limits={
             "/messages/batch": _BATCH_FACTOR * max_message_bytes,
             "/ontology": _BATCH_FACTOR * max_message_bytes,
+            "/rules": _BATCH_FACTOR * max_message_bytes,
             "/soap": _ESCAPING_FACTOR * max_message_bytes + _ENVELOPE_BYTES,
         },
     )

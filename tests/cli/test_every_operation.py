@@ -16,6 +16,7 @@ from click.testing import Result
 
 from sensorstream.cli.client import Client
 from sensorstream.cli.group import COMMANDS
+from sensorstream.settings import load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
 
 Run = Callable[..., Result]
@@ -37,6 +38,7 @@ OTHER_FORMS: Final = {
 }
 """Operations that do what another one does, which the command line uses."""
 
+TRACKING: Final = "tracking.rules"
 LONG_AGO: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -84,7 +86,14 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "GET /window": lambda client: client.window(1),
     "GET /individuals/{iri}": lambda client: client.individual(SEEN),
     "GET /latest": lambda client: client.latest(HUMAN, 2),
-    "GET /rules": lambda client: client.rules(),
+    "GET /rules": lambda client: (client.rules(), client.rule_files()),
+    "PUT /rules": lambda client: client.put_rule_files(
+        {TRACKING: client.rule_file(TRACKING)}, client.rule_files()["digest"]
+    ),
+    "GET /rules/{name}": lambda client: client.rule_file(TRACKING),
+    "PUT /rules/{name}": lambda client: client.put_rule_file("own.rules", "# nothing yet\n"),
+    "DELETE /rules/{name}": lambda client: client.delete_rule_file("own.rules"),
+    "GET /rules/{name}/versions": lambda client: client.rule_versions(TRACKING),
     "GET /ontology": lambda client: client.ontology(),
     "PUT /ontology": lambda client: client.put_ontology(
         client.ontology().text, client.ontology().media_type
@@ -135,6 +144,11 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /individuals/{iri}": ("individuals", "show", SEEN),
     "GET /latest": ("individuals", "latest", HUMAN, "--limit", "2"),
     "GET /rules": ("rules",),
+    "PUT /rules": ("apply", "-c", "{config}"),
+    "GET /rules/{name}": ("rules", "show", "tracking.rules"),
+    "PUT /rules/{name}": ("rules", "put", "{folder}/own.rules"),
+    "DELETE /rules/{name}": ("rules", "delete", "own.rules"),
+    "GET /rules/{name}/versions": ("rules", "versions", "tracking.rules"),
     "GET /ontology": ("ontology", "show"),
     "PUT /ontology": ("ontology", "put", "{folder}/ontology/tracking.ttl"),
     "GET /quarantine": ("quarantine", "list"),
@@ -191,6 +205,12 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(httpx.Client, "send", recorded)
     return sent
+
+
+def edit(served: Served) -> None:
+    """Change a rule file of the deployment, which changes nothing by itself."""
+    (file,) = load_settings(served.config).rules.files
+    file.write_text(f"{file.read_text()}# edited\n")
 
 
 def operations(url: str) -> set[str]:
@@ -252,6 +272,7 @@ def test_the_command_asks_for_its_operation(
             client.register(PEOPLE, "urn:x:twice")
         given = {
             "{folder}": str(another.folder),
+            "{config}": str(another.config),
             "{webhook}": own,
             "{alert}": alert,
             "{message}": newest(client),
@@ -260,6 +281,9 @@ def test_the_command_asks_for_its_operation(
         }
         if "{other_job}" in command:
             given["{other_job}"] = client.start_job(MANY)["id"]
+        if operation == "PUT /rules":
+            edit(another)
+        (another.folder / "own.rules").write_text("# nothing yet\n")
     arguments = [re.sub(r"^\{\w+\}", lambda name: given[name[0]], each) for each in command]
     result = run(*arguments, "--url", another.url, *form)
     # Nobody listens at the webhook, so its test fails.

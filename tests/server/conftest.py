@@ -7,7 +7,7 @@ import itertools
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -47,6 +47,7 @@ from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import Part
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.rulebook import Rulebook, RuleVersion
 from sensorstream.app.running import Running
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.webhooks import Webhooks
@@ -59,6 +60,7 @@ from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.errors import (
     Contradiction,
     HistoryError,
+    LanguageError,
     MappingError,
     OntologyConflict,
     Position,
@@ -186,6 +188,35 @@ class OneMessage(Messages):
             raise UnknownMessage(f"there is no message '{name}'")
         message = KeptMessage(42, "m42", "rest", NOW, 7, 4, None, "", None, None)
         return Life(message, None, [], [], (0, 0), Left())
+
+
+class MemoryRulebook(Rulebook):
+    """Takes every text except one with "wrong"; there are no files, and one version of each."""
+
+    def __init__(self) -> None:
+        self.kept: Mapping[str, str] = {"tracking.rules": "# tracking\n"}
+        self.by = ""
+
+    def _texts(self) -> Mapping[str, str]:
+        return self.kept
+
+    def _on_disk(self) -> Mapping[str, str]:
+        return {}
+
+    def _origin(self) -> str:
+        return "settings"
+
+    def versions(self, name: str) -> Sequence[RuleVersion]:
+        text = self.file(name).text
+        return [RuleVersion("m9", NOW, "key me", "d1", text), RuleVersion("m11", NOW, "", "", None)]
+
+    def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
+        files = change(self.kept)
+        for name, text in files.items():
+            if "wrong" in text:
+                raise LanguageError("expected a rule", position=Position(name, 2, 3))
+        self.kept, self.by = files, by
+        return "m9"
 
 
 class OneIndividual(Individuals):
@@ -343,6 +374,7 @@ class MemoryApplication(Application):
         self.streams_closed = 0
         self.ended = threading.Event()
         self.endless = 0
+        self.rulebook = MemoryRulebook()
         self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
         self.alive = True
         self.parts = (Part("pipeline", True), Part("history", True, age=0.31))
