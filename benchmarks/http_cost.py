@@ -61,7 +61,7 @@ class Answering(Application):
         self.settings = Settings(Path("sensorstream.toml"))
         self.access = Everybody()
         self.rates = Rates(0)
-        self.running = Running(SystemClock())
+        self.running = Running(SystemClock(), lambda _: None)
         self.alert_feed = AlertFeed()
         self._outcome = Outcome(Message("m1", _BODY, 0, "bench"), Status.ACCEPTED)
 
