@@ -290,7 +290,9 @@ class LimitSettings:
 
     # The engine.
     query_rows: int = _setting(
-        2_000_000, "Rows an operator of a continuous query may visit in one instant.", least=1
+        2_000_000,
+        "Rows an operator of a continuous query may visit in one instant, or keep.",
+        least=1,
     )
     query_seconds: float = _setting(
         5.0, "Seconds an operator of a continuous query may take in one instant."
