@@ -393,7 +393,7 @@ def test_a_method_that_a_path_does_not_have_is_told_those_it_has(web: httpx.Clie
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, PUT")
     answer = web.put("/queries/some")
     assert (answer.status_code, answer.headers["allow"]) == (405, "DELETE, GET, HEAD")
-    assert web.get("/messages").headers["allow"] == "POST"
+    assert web.delete("/messages").headers["allow"] == "GET, HEAD, POST"
 
 
 @pytest.mark.parametrize("path", ["/ontology", "/openapi.json"])

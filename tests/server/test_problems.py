@@ -59,7 +59,7 @@ def test_every_path_fails_in_one_shape(client: httpx.Client) -> None:
 def test_a_method_not_allowed_tells_which_are(client: httpx.Client) -> None:
     answer = client.delete("/messages")
     assert answer.status_code == 405
-    assert answer.headers["allow"] == "POST"
+    assert answer.headers["allow"] == "GET, HEAD, POST"
 
 
 def test_an_invalid_request_tells_every_place(client: httpx.Client) -> None:
