@@ -72,7 +72,15 @@ class Answering(Application):
     def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
         """Nobody asks whether it is ready."""
 
-    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
+    def submit(
+        self,
+        content: bytes,
+        source: str,
+        sender: Sender = HERE,
+        *,
+        origin: str = "",
+        early: bool = False,
+    ) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         future.set_result(self._outcome)
         return future

@@ -79,7 +79,8 @@ def test_after_the_last_attempt_the_delivery_is_a_dead_letter(
 
     assert len(receiver.received) == 3
     assert bench.outbox.dead[0][1] == "answered 500"
-    assert (bench.count("failed"), bench.count("dead")) == (2, 1)
+    # It is counted after it is stored.
+    eventually(lambda: (bench.count("failed"), bench.count("dead")) == (2, 1))
 
 
 def test_a_refused_connection_is_tried_again_then_given_up(

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from sensorstream.errors import QueryError
+from sensorstream.errors import Overrun, QueryError
 from sensorstream.history.database import engine
 from sensorstream.history.read_only_sql import SqlResult, open_sql, run_sql
 from sensorstream.history.sql_formats import arrow_pieces, arrow_table, csv_pieces, csv_table
@@ -141,7 +141,7 @@ def test_the_time_limit_holds_for_later_batches_too(history: str) -> None:
     text = "select case when n > 1000 then pg_sleep(60) end from generate_series(1, 20000) n"
     with (
         open_sql(history, text, timeout=1) as stream,
-        pytest.raises(QueryError, match="took longer than history"),
+        pytest.raises(Overrun, match="took longer than limits"),
     ):
         list(stream.batches)
 
