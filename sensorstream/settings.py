@@ -305,6 +305,11 @@ class LimitSettings:
     message_seconds: float = _setting(
         10.0, "Seconds that conditions of semantic rules may take for one message."
     )
+    evaluate_anew: bool = _setting(
+        False,
+        "Whether continuous queries may be registered that are evaluated anew at every change "
+        "(with NOW, RAND, EXISTS deep within): no limit stops these.",
+    )
 
     # The journal.
     entry_seconds: float = _setting(

@@ -251,7 +251,10 @@ def build_machine(
             disorder=deployment.disorder,
             filters=deployment.filters,
             shedding=deployment.shedding,
-            queries=QueryTerms(limits=_query_limits(settings.limits, counter)),
+            queries=QueryTerms(
+                limits=_query_limits(settings.limits, counter),
+                anew=settings.limits.evaluate_anew,
+            ),
         )
     except BaseException:
         reasoner.close()

@@ -21,12 +21,19 @@ from operator import attrgetter
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
-from sensorstream.errors import Overrun, QueryError, SensorStreamError, UnknownQuery
+from sensorstream.errors import (
+    Overrun,
+    QueryError,
+    SensorStreamError,
+    UnknownQuery,
+    UnsupportedQuery,
+)
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta, Event, net_delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.budget import NO_LIMITS, Limits
+from sensorstream.network.plan.nodes import Anew
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.continuous_query import ContinuousQuery
@@ -63,12 +70,14 @@ class QueryTerms:
     ``longest_gap`` bounds the instants between two events at which queries report, so that a
     wrong time in one message does not stop a server for hours; None: there is no bound.
     ``graphs`` are those that GRAPH may match; None: queries must name no graph. What takes more
-    than ``limits`` is stopped.
+    than ``limits`` is stopped. ``anew``: whether a new one may be evaluated anew at every change,
+    which no limit can stop.
     """
 
     longest_gap: int | None = 10_000
     graphs: Mapping[IRI, TripleIndex] | None = None
     limits: Limits = NO_LIMITS
+    anew: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +179,17 @@ class LiveQueries:
 
         Raises:
             QueryError: the text is not a valid query, or asks for a graph that is not there.
-            UnsupportedQuery: no stream can answer it, or the name is taken.
+            UnsupportedQuery: no stream can answer it, or only by what the terms do not allow, or
+                the name is taken.
             InternalFault: a fault of ours; nothing has changed.
         """
-        self.processor.check(name, self._parsed(text), self._terms.graphs)
+        plan = self.processor.check(name, self._parsed(text), self._terms.graphs)
+        if isinstance(plan, Anew) and not self._terms.anew:
+            raise UnsupportedQuery(
+                f"it cannot be kept in step: {plan.reason}. Evaluated anew at every change it "
+                "could hold all messages, and nothing could stop it: the setting "
+                "limits.evaluate_anew = true allows such queries"
+            )
 
     def register(self, name: str, text: str, entry: str = "") -> ContinuousQuery:
         """Start a query; ``entry`` is the journal's id of its registration, if there is one.

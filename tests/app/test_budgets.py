@@ -11,7 +11,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.metrics import Metrics
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import Overrun, UnknownQuery
+from sensorstream.errors import Overrun, UnknownQuery, UnsupportedQuery
 from sensorstream.journal.registration import QueryStopped
 from sensorstream.model.events import Message
 from sensorstream.settings import LimitSettings, RuleSettings, Settings, WindowSettings
@@ -117,6 +117,23 @@ def test_a_registration_over_its_budget_leaves_nothing(
     assert overruns(application, "registration", "counted") == 1
     application.queries.register(PLAIN, "counted")
     assert application.queries.results("counted").rows
+
+
+def test_what_is_evaluated_anew_needs_a_word_of_the_settings(
+    limited: Settings, open_application: Open
+) -> None:
+    text = "SELECT ?a WHERE { ?a a ?x FILTER(NOW() > ?x) }"
+    application = open_application(limited)
+    with pytest.raises(UnsupportedQuery, match=r"NOW.*limits\.evaluate_anew = true allows"):
+        application.queries.register(text, "anew")
+    application.close()
+    allowing = replace(limited, limits=LimitSettings(evaluate_anew=True))
+    application = open_application(allowing)
+    assert application.queries.register(text, "anew").reason
+    application.close()
+    # One that was registered goes on.
+    application = open_application(limited)
+    assert application.queries.view("anew").reason
 
 
 def test_a_message_whose_rules_take_too_much_is_quarantined_and_stays_so(
