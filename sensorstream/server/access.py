@@ -82,6 +82,7 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("GET", "/latest"): _READ,
         ("GET", "/rules"): _READ,
         ("GET", "/quarantine"): _READ,
+        ("POST", "/quarantine/{id}/replay"): _OPERATE,
         ("GET", "/queries"): _READ,
         ("POST", "/queries"): _OPERATE,
         ("GET", "/queries/{name}"): _READ,

@@ -33,6 +33,7 @@ PATHS = {
     "/latest": {"get"},
     "/rules": {"get"},
     "/quarantine": {"get"},
+    "/quarantine/{id}/replay": {"post"},
     "/healthz": {"get"},
     "/ontology": {"get", "put"},
     "/queries": {"get", "post"},
@@ -50,6 +51,7 @@ WITHOUT_BODY = {
     "/webhooks/{webhook_id}/secret",
     "/webhooks/{webhook_id}/test",
     "/deliveries/{delivery_id}/resend",
+    "/quarantine/{id}/replay",
 }
 """What is posted to there says all in its address; a secret may be left out."""
 
