@@ -9,6 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Engine
 
 from sensorstream.alerts.records import LoggedDelivery, RaisedAlert
+from sensorstream.errors import UnknownMessage
 from sensorstream.history.alerts import alerts_named
 from sensorstream.history.kept_messages import (
     KeptMessage,
@@ -20,6 +21,7 @@ from sensorstream.history.kept_messages import (
     kept_messages,
     left_for_history,
 )
+from sensorstream.history.quarantine import NOT_WHOLE
 from sensorstream.history.webhooks import deliveries_of_alerts
 
 MOST_INDIVIDUALS: Final = 1000
@@ -98,6 +100,18 @@ class Messages:
             HistoryError: the journal cannot be read.
         """
         return content_of_message(self._database, name)
+
+    def in_quarantine(self, name: str) -> tuple[KeptMessage, bytes]:
+        """A message that was not taken in, or not whole, and its content.
+
+        Raises:
+            UnknownMessage: there is none with this id.
+            HistoryError: the journal cannot be read.
+        """
+        message = kept_message(self._database, name)
+        if message.status not in NOT_WHOLE:
+            raise UnknownMessage(f"message {message.id} is not in quarantine")
+        return message, content_of_message(self._database, name)
 
     def life(self, name: str) -> Life:
         """What became of one message.

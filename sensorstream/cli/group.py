@@ -51,7 +51,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "alerts": "List or follow the alerts of a running server, and see what led to one.",
         "webhooks": "Register webhooks with a running server, and see to their deliveries.",
         "messages": "List the newest messages of a running server, or show what became of one.",
-        "quarantine": "Look at the messages that a running server did not take in.",
+        "quarantine": "Look at and replay the messages that a running server did not take in.",
         "journal": "List the entries of the journal, and skip one that stops the server.",
         "window": "Show the window of a running server and its individuals, oldest first.",
         "individuals": "Show the latest values of individuals that a running server knows.",

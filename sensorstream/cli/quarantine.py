@@ -19,7 +19,7 @@ _PAGE: Final = 200
 
 @click.group("quarantine")
 def command() -> None:
-    """Look at the messages that a running server did not take in."""
+    """Look at and replay the messages that a running server did not take in."""
 
 
 @command.command("list")
@@ -47,7 +47,7 @@ def list_(limit: int, before: int | None, url: str | None, config: Path, as_json
 def show(message_id: str, url: str | None, config: Path, as_json: bool) -> None:
     """The content of one of these messages, as it came; its reason is on stderr.
 
-    To send it again, once the cause is removed, pipe it into "sensorstream send -".
+    To take it in once the cause is removed: "sensorstream quarantine replay".
     """
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_json
@@ -64,6 +64,32 @@ def show(message_id: str, url: str | None, config: Path, as_json: bool) -> None:
         for each in (found["contradiction"] or {}).get(part, []):
             click.echo(f"  {each}", err=True)
     click.echo(found["content"], nl=False)
+
+
+@command.command("replay")
+@click.argument("message_id", metavar="MESSAGE_ID")
+@click.option(
+    "--with",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The message as it should have been.",
+)
+@server_options
+@json_option
+def replay(
+    message_id: str, file: Path | None, url: str | None, config: Path, as_json: bool
+) -> None:
+    """Take one of these messages in anew, once the cause is removed, or corrected."""
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_json
+
+    content = None if file is None else file.read_bytes()
+    with Client(server_url(url, config)) as client:
+        told = client.replay(message_id, content)
+    if as_json:
+        print_json(told)
+    else:
+        click.echo(f"{message_id} came anew as {told['message_id']}: {told['status']}")
 
 
 def _all(client: Client) -> Iterator[dict[str, Any]]:

@@ -293,6 +293,10 @@ class AsyncClient:
         """The content of a message, as it came."""
         return await self._do(operation.message_content(message_id))
 
+    async def replay(self, message_id: str, content: bytes | None = None) -> dict[str, Any]:
+        """Take a quarantined message in anew, or another one instead of it; the outcome."""
+        return await self._do(operation.replay(message_id, content))
+
     async def window(self, limit: int = 10_000, offset: int = 0) -> dict[str, Any]:
         """The window's definition, its totals and a page of its individuals, oldest first."""
         return await self._do(operation.window(limit, offset))

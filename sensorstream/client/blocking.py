@@ -295,6 +295,10 @@ class Client:
         """The content of a message, as it came."""
         return self._do(operation.message_content(message_id))
 
+    def replay(self, message_id: str, content: bytes | None = None) -> dict[str, Any]:
+        """Take a quarantined message in anew, or another one instead of it; the outcome."""
+        return self._do(operation.replay(message_id, content))
+
     def window(self, limit: int = 10_000, offset: int = 0) -> dict[str, Any]:
         """The window's definition, its totals and a page of its individuals, oldest first."""
         return self._do(operation.window(limit, offset))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 import httpx
 
 from sensorstream.client.calls import Call, json_object, media_type
+
+_XML: Final = "application/xml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,13 @@ def message_content(id_: str) -> Call[bytes]:
     """The content of a message, as it came."""
     path = f"/messages/{quote(id_, safe='')}/content"
     return Call("GET", path, lambda response: response.content)
+
+
+def replay(id_: str, content: bytes | None) -> Call[dict[str, Any]]:
+    """Take a quarantined message in anew."""
+    path = f"/quarantine/{quote(id_, safe='')}/replay"
+    sent = {} if content is None else {"content": content, "headers": {"Content-Type": _XML}}
+    return Call("POST", path, json_object, sent)
 
 
 def window(limit: int, offset: int) -> Call[dict[str, Any]]:

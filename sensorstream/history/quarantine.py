@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, exists, literal, select
 
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction
 from sensorstream.history.database import translating
 from sensorstream.history.tables import messages
-from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.message import TakeMessage, origin_of_replay
 
-_NOT_WHOLE: Final = (Status.UNMATCHED, Status.PARTIAL, Status.REJECTED, Status.SKIPPED)
+NOT_WHOLE: Final = (Status.UNMATCHED, Status.PARTIAL, Status.REJECTED, Status.SKIPPED)
+_replays: Final = messages.alias()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Quarantined:
 def quarantined(database: Engine, limit: int, before: int | None = None) -> list[Quarantined]:
     """Up to ``limit`` messages, newest first, with ``seq`` below ``before``.
 
+    Those that were replayed are left out.
+
     Raises:
         HistoryError: the database cannot be read.
     """
@@ -51,7 +54,8 @@ def quarantined(database: Engine, limit: int, before: int | None = None) -> list
             columns.contradiction,
         )
         .where(columns.kind == TakeMessage.kind)
-        .where(columns.status.in_([each.value for each in _NOT_WHOLE]))
+        .where(columns.status.in_([each.value for each in NOT_WHOLE]))
+        .where(~exists().where(_replays.c.origin == literal(origin_of_replay("")) + columns.id))
         .order_by(columns.seq.desc())
         .limit(limit)
     )

@@ -13,11 +13,17 @@ from sensorstream.journal.entry import Entry, Target, number_stays
 from sensorstream.journal.records import Record
 
 _KEY: Final = "key:"
+_REPLAY: Final = "replay:"
 
 
 def origin_of_key(sender: str, key: str) -> str:
     """The origin of a message that its sender gave an idempotency key; senders share no keys."""
     return _KEY + sha256(f"{sender}\0{key}".encode(errors="replace")).hexdigest()
+
+
+def origin_of_replay(name: str) -> str:
+    """The origin of a message that is taken in anew, instead of the quarantined one named so."""
+    return _REPLAY + name
 
 
 def is_of_key(origin: str) -> bool:

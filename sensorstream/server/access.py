@@ -88,6 +88,7 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("DELETE", "/rules/{name}"): _ADMINISTER,
         ("GET", "/rules/{name}/versions"): _READ,
         ("GET", "/quarantine"): _READ,
+        ("POST", "/quarantine/{id}/replay"): _OPERATE,
         ("GET", "/queries"): _READ,
         ("POST", "/queries"): _OPERATE,
         ("GET", "/queries/{name}"): _READ,

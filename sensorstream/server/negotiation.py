@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Final
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+
+XML_TYPES: Final = ("application/xml", "text/xml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +85,21 @@ def _parse(accept: str) -> list[_Range]:
                     quality = 0.0
         ranges.append(_Range(kind, subkind, quality))
     return ranges
+
+
+def check_xml(content_type: str) -> None:
+    """Check that a body is XML, in an encoding that its header does not hide.
+
+    Raises:
+        HTTPException: it is not.
+    """
+    media_type = media_type_of(content_type)
+    if media_type not in XML_TYPES and not media_type.endswith("+xml"):
+        raise HTTPException(
+            415, f"'{media_type or 'no Content-Type'}' is not XML: expected application/xml"
+        )
+    charset = content_type.lower().partition("charset=")[2].partition(";")[0].strip(' "')
+    if charset not in ("", "utf-8", "us-ascii"):
+        raise HTTPException(
+            415, f"charset {charset}: send UTF-8, or name the encoding in the XML declaration only"
+        )

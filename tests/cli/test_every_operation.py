@@ -52,6 +52,11 @@ def newest(client: Client) -> str:
     return str(client.messages(1)[0]["message_id"])
 
 
+def unmatched(client: Client) -> str:
+    """A message that has just come and that no rule matches."""
+    return str(client.send("<Nothing/>")["message_id"])
+
+
 CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "POST /messages": lambda client: client.send(PAPER_MESSAGE),
     "POST /messages/batch": lambda client: client.send_batch([PAPER_MESSAGE.decode()]),
@@ -99,6 +104,7 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
         client.ontology().text, client.ontology().media_type
     ),
     "GET /quarantine": lambda client: client.quarantine(1),
+    "POST /quarantine/{id}/replay": lambda client: client.replay(unmatched(client), PAPER_MESSAGE),
     "POST /queries": lambda client: client.register(PEOPLE, "urn:x:once"),
     "GET /queries": lambda client: client.queries(),
     "GET /queries/{name}": lambda client: client.query_state("urn:x:people"),
@@ -152,6 +158,7 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /ontology": ("ontology", "show"),
     "PUT /ontology": ("ontology", "put", "{folder}/ontology/tracking.ttl"),
     "GET /quarantine": ("quarantine", "list"),
+    "POST /quarantine/{id}/replay": ("quarantine", "replay", "{unmatched}"),
     "POST /queries": ("queries", "add", "{folder}/people.rq", "--name", "urn:x:twice"),
     "GET /queries": ("queries", "list"),
     "GET /queries/{name}": ("queries", "show", "urn:x:people"),
@@ -276,6 +283,7 @@ def test_the_command_asks_for_its_operation(
             "{webhook}": own,
             "{alert}": alert,
             "{message}": newest(client),
+            "{unmatched}": unmatched(client),
             "{job}": client.jobs()[-1]["id"],
             "{delivery}": str(client.deliveries(webhook)[0]["id"]),
         }

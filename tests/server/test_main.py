@@ -35,6 +35,7 @@ PATHS = {
     "/rules/{name}": {"get", "put", "delete"},
     "/rules/{name}/versions": {"get"},
     "/quarantine": {"get"},
+    "/quarantine/{id}/replay": {"post"},
     "/healthz": {"get"},
     "/ontology": {"get", "put"},
     "/queries": {"get", "post"},
@@ -52,6 +53,7 @@ WITHOUT_BODY = {
     "/webhooks/{webhook_id}/secret",
     "/webhooks/{webhook_id}/test",
     "/deliveries/{delivery_id}/resend",
+    "/quarantine/{id}/replay",
 }
 """What is posted to there says all in its address; a secret may be left out."""
 

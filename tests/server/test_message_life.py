@@ -295,3 +295,31 @@ def test_messages_are_listed_page_by_page(deployment: Deployment) -> None:
     assert deployment.web.get("/messages?since=2999-01-01T00:00:00Z").json()["messages"] == []
     for bad in ("status=lost", "since=2026-01-01", "limit=0"):
         assert deployment.web.get(f"/messages?{bad}").status_code == 422
+
+
+def quarantined(deployment: Deployment) -> list[str]:
+    found = deployment.web.get("/quarantine?limit=1000").json()["messages"]
+    return [each["message_id"] for each in found]
+
+
+def test_a_message_in_quarantine_is_replayed_once_maybe_corrected(deployment: Deployment) -> None:
+    right = one()
+    wrong = right.replace(b"certainty='", b"certainty='high ")
+    old = post(deployment.web, wrong).json()["message_id"]
+    assert old in quarantined(deployment)
+    path = f"/quarantine/{old}/replay"
+    assert deployment.web.post(path, content=b"<open>", headers=XML).status_code == 400
+    failed = deployment.web.post(path)
+    new = failed.json()["message_id"]
+    assert (failed.status_code, new == old) == (422, False)
+    again = deployment.web.post(path)
+    assert (again.status_code, again.json()["type"]) == (
+        409,
+        "urn:sensorstream:error:repeated-message",
+    )
+    assert [old in quarantined(deployment), new in quarantined(deployment)] == [False, True]
+    whole = deployment.web.post(f"/quarantine/{new}/replay", content=right, headers=XML)
+    assert (whole.status_code, whole.json()["status"]) == (200, "accepted")
+    assert new not in quarantined(deployment)
+    for name in (whole.json()["message_id"], "m99999"):
+        assert deployment.web.post(f"/quarantine/{name}/replay").status_code == 404

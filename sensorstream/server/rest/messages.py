@@ -27,7 +27,7 @@ from sensorstream.errors import Busy, MessageTooLarge, RepeatedMessage, SensorSt
 from sensorstream.server.access import check_source
 from sensorstream.server.answers import OutcomeBody, outcome_answer
 from sensorstream.server.idempotency import REPLAYED, again, origin_of
-from sensorstream.server.negotiation import media_type_of
+from sensorstream.server.negotiation import XML_TYPES, check_xml, media_type_of
 from sensorstream.server.problems import (
     ProblemBody,
     http_problem,
@@ -40,7 +40,6 @@ from sensorstream.server.senders import admitted
 PATH: Final = "/messages"
 _JSON: Final = "application/json"
 _LINES: Final = "application/x-ndjson"
-_XML_TYPES: Final = ("application/xml", "text/xml")
 _MAX_BATCH: Final = 10_000
 _AT_ONCE: Final = 500
 """Messages of a batch that may wait at a time: enough that the engine never waits for them."""
@@ -90,7 +89,7 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         PATH,
         summary="Post one XML message",
         responses={200: {"model": OutcomeBody}, 202: {"model": OutcomeBody}},
-        openapi_extra=_text_body(*_XML_TYPES, schema={"type": "string", "format": "xml"}),
+        openapi_extra=_text_body(*XML_TYPES, schema={"type": "string", "format": "xml"}),
     )
     async def post_message(
         request: Request,
@@ -187,7 +186,7 @@ class Shortcut:
 
 async def _take(application: Application, request: Request, source: str) -> Response:
     check_source(request, source)
-    _check_xml(request.headers.get("content-type", ""))
+    check_xml(request.headers.get("content-type", ""))
     sender = admitted(application, request.scope)
     origin, early = origin_of(request), _wants_early(request)
     content = await request.body()
@@ -209,19 +208,6 @@ def _wants_early(request: Request) -> bool:
     """Whether the client asks for an answer before the message is taken in (RFC 7240, 4.1)."""
     preferences = ",".join(request.headers.getlist("prefer")).split(",")
     return _EARLY in (each.partition(";")[0].strip().lower() for each in preferences)
-
-
-def _check_xml(content_type: str) -> None:
-    media_type = media_type_of(content_type)
-    if media_type not in _XML_TYPES and not media_type.endswith("+xml"):
-        raise HTTPException(
-            415, f"'{media_type or 'no Content-Type'}' is not XML: expected application/xml"
-        )
-    charset = content_type.lower().partition("charset=")[2].partition(";")[0].strip(' "')
-    if charset not in ("", "utf-8", "us-ascii"):
-        raise HTTPException(
-            415, f"charset {charset}: send UTF-8, or name the encoding in the XML declaration only"
-        )
 
 
 def _batch(body: bytes, content_type: str) -> list[str]:
