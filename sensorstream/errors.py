@@ -6,12 +6,16 @@
     ├── SettingsError            a setting is missing, unknown or of the wrong kind
     ├── TermError                a literal, IRI or time that is not valid for its datatype
     ├── LanguageError            a rule file that cannot be read (has a position)
+    ├── RulesError               rule files of a server that cannot be read or changed as asked
+    │   ├── UnknownRules         a rule file that is not in force
+    │   └── RulesChanged         rule files that are not those of If-Match any more
     ├── OntologyError            an ontology that cannot be loaded or used
     │   └── OntologyConflict     a new ontology that the window contradicts
     ├── MessageError             one message; the system goes on
     │   ├── MalformedMessage     not well-formed XML, or XML that is refused (DOCTYPE, depth)
     │   ├── MessageTooLarge      more bytes than the limit
     │   ├── RepeatedMessage      it is in the journal already, from the same place of an input
+    │   ├── ReusedKey            its idempotency key came with another message before
     │   ├── InvalidMessage       not valid against the XML Schema of its source
     │   ├── MappingError         a rule matched, but a value is missing or invalid
     │   │   └── InvalidValue     the value is there, but is not valid
@@ -26,6 +30,7 @@
     │   ├── QueryConflict        a continuous query whose name is taken, or one too many
     │   ├── UnknownAlert         an alert that is not kept
     │   ├── UnknownIndividual    an individual that is neither in the window nor in history
+    │   ├── UnknownMessage       a message that the journal does not have
     │   ├── UnknownQuery         a continuous query that does not exist
     │   ├── UnsupportedQuery     a continuous query that no stream can answer
     │   └── NotIncremental       a part of a query that must be evaluated anew each time
@@ -140,6 +145,24 @@ class LanguageError(SensorStreamError):
     code = "language"
 
 
+class RulesError(SensorStreamError):
+    """The rule files of a server cannot be changed in this way."""
+
+    code = "rules"
+
+
+class UnknownRules(RulesError):
+    """No rule file in force has this name, or had it in this version."""
+
+    code = "unknown-rules"
+
+
+class RulesChanged(RulesError):
+    """The rule files are not those any more that the change was made for."""
+
+    code = "rules-changed"
+
+
 class OntologyError(SensorStreamError):
     """An ontology that cannot be loaded or used."""
 
@@ -187,6 +210,12 @@ class RepeatedMessage(MessageError):
     """An input delivered a message again that is in the journal already."""
 
     code = "repeated-message"
+
+
+class ReusedKey(MessageError):
+    """The idempotency key of a message came with another message before."""
+
+    code = "reused-key"
 
 
 class InvalidMessage(MessageError):
@@ -308,6 +337,12 @@ class UnknownIndividual(QueryError):
     """Neither the window nor history has this individual."""
 
     code = "unknown-individual"
+
+
+class UnknownMessage(QueryError):
+    """The journal has no message with this id."""
+
+    code = "unknown-message"
 
 
 class UnknownQuery(QueryError):
@@ -530,3 +565,15 @@ class ServerUnreachable(SensorStreamError):
     """No server answers a command, or what answers is not SensorStream."""
 
     code = "server-unreachable"
+
+
+def errors_by_code() -> dict[str, type[SensorStreamError]]:
+    """The classes of the tree by their codes; one without a code of its own has its parent's."""
+    found: dict[str, type[SensorStreamError]] = {}
+    kinds = [SensorStreamError]
+    while kinds:
+        kind = kinds.pop()
+        if kind.__module__ == __name__:
+            found.setdefault(kind.code, kind)
+            kinds += kind.__subclasses__()
+    return found

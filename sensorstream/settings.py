@@ -279,24 +279,28 @@ class LimitSettings:
     # Questions.
     question_seconds: float = _setting(30.0, "Seconds that a question of a client may take.")
     question_memory: int = _setting(
-        1024, "Memory that a question to the cache or the archive may take, in MiB."
+        1024, "Memory that a question to the cache or the archive may take, in MiB.", least=1
     )
     question_rows: int = _setting(
-        100_000, "Rows of an answer; SQL over history as CSV or Arrow has no limit."
+        100_000, "Rows of an answer; SQL over history as CSV or Arrow has no limit.", least=1
     )
     questions: int = _setting(
-        4, "Questions to the cache that run at once; of those to history as many again."
+        4, "Questions to the cache that run at once; of those to history as many again.", least=1
     )
 
     # The engine.
     query_rows: int = _setting(
-        2_000_000, "Rows an operator of a continuous query may visit in one instant."
+        2_000_000,
+        "Rows an operator of a continuous query may visit in one instant, or keep.",
+        least=1,
     )
     query_seconds: float = _setting(
         5.0, "Seconds an operator of a continuous query may take in one instant."
     )
     message_rows: int = _setting(
-        2_000_000, "Rows that conditions of semantic rules may visit or find for one message."
+        2_000_000,
+        "Rows that conditions of semantic rules may visit or find for one message.",
+        least=1,
     )
     message_seconds: float = _setting(
         10.0, "Seconds that conditions of semantic rules may take for one message."
@@ -320,9 +324,16 @@ class LimitSettings:
     )
 
     # Messages that wait.
-    waiting_messages: int = _setting(10_000, "Messages that may wait for the engine.")
-    waiting_bytes: int = _setting(268_435_456, "Bytes of all messages that wait for the engine.")
+    waiting_messages: int = _setting(10_000, "Messages that may wait for the engine.", least=1)
+    waiting_bytes: int = _setting(
+        268_435_456, "Bytes of all messages that wait for the engine.", least=1
+    )
     rate: int = _setting(0, "Messages a second that an address may send; 0: no limit.")
+
+    # A message's life.
+    idempotency_hours: int = _setting(
+        24, "Hours for which the idempotency key of a message is known."
+    )
 
     # The audit log.
     audit_days: int = _setting(365, "Days that the audit log of changes is kept.")
@@ -646,6 +657,12 @@ def _section(
         if choices and value not in choices:
             raise SettingsError(
                 f"{label}: expected one of {', '.join(choices)}, not {given!r}", position=where
+            )
+        if isinstance(value, int) and value < each.metadata["least"]:
+            raise SettingsError(
+                f"{label}: expected a whole number, {each.metadata['least']} or more, not "
+                f"{given!r}; leave it out for the default, {each.default:,}",
+                position=where,
             )
         reading.given.append(Given(f"{section}.{name}", value, origin, not each.repr))
     return kind(**values)

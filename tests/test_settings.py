@@ -89,6 +89,12 @@ def test_a_number_may_stand_where_a_length_is_expected(tmp_path: Path) -> None:
         ("port = 5", "unknown section [port]"),
         ('[server]\nport = "x"', ":2:1: server.port: expected a whole number"),
         ("[server]\nport = -1", "server.port: expected a whole number, zero or more, not -1"),
+        (
+            "[limits]\nquery_rows = 0",
+            ":2:1: limits.query_rows: expected a whole number, 1 or more, not 0; leave it out for "
+            "the default, 2,000,000",
+        ),
+        ("[limits]\nquestion_seconds = 0", "expected a number above zero, not 0"),
         ("[limits]\nquestion_rows = true", "expected a whole number, not True"),
         ('[reasoning]\nprofile = "magic"', "expected one of none, plain, hermit, pellet"),
         ("[reasoning]\ntimeout = 0", "expected a number above zero"),

@@ -25,6 +25,7 @@ from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
 from sensorstream.app.jobs import Jobs
+from sensorstream.app.messages import Messages
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
@@ -34,6 +35,7 @@ from sensorstream.app.readiness import Check, HistoryProbe, Part
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
 from sensorstream.app.standing import present
@@ -78,7 +80,7 @@ from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
-from sensorstream.journal.takeover import PutOntology
+from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.reasoning.ontology import parse_ontology
@@ -212,6 +214,9 @@ class Application:
             elsewhere=None if time is None else time.due,
             in_work=in_work,
         )
+        self.rulebook = Rulebook(
+            exchange, self._pipeline, lambda: self.url, self._check_here, clock.counter
+        )
         limits = settings.limits
         self.cache = Cache(
             machine.engine.kb,
@@ -219,7 +224,7 @@ class Application:
             CacheLimits(limits.question_seconds, limits.question_memory, limits.question_rows),
         )
         stack.callback(self.cache.close)
-        self.running = Running(clock)
+        self.running = Running(clock, self._metrics.observe_question)
         told = "Questions that are being answered."
         self._metrics.tell("sensorstream_questions", told, lambda: len(self.running.runs()))
         self._sources = set(settings.sources)
@@ -234,6 +239,11 @@ class Application:
         )
         self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.limits.question_seconds
+        )
+        self.messages = Messages(
+            database,
+            None if self._elsewhere else self._individuals.said_by,
+            settings.limits.question_seconds,
         )
         self.jobs = Jobs(
             JobFolder(settings.history.folder / "jobs"),
@@ -340,11 +350,19 @@ class Application:
     def metrics(self) -> CollectorRegistry:
         return self._metrics.registry
 
-    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
+    def submit(
+        self,
+        content: bytes,
+        source: str,
+        sender: Sender = HERE,
+        *,
+        origin: str = "",
+        early: bool = False,
+    ) -> Future[Outcome]:
         """Take one message in; see :meth:`.Pipeline.submit`."""
         if len(self._sources) < _MOST_SOURCES:
             self._sources.add(source)
-        return self._pipeline.submit(content, source, sender)
+        return self._pipeline.submit(content, source, sender, origin=origin, early=early)
 
     def take(
         self,
@@ -644,11 +662,26 @@ def _know_queries(target: Target, url: str) -> None:
 def in_force(
     deployment: Deployment, store: PostgresStore, seq: int
 ) -> tuple[Deployment, OntologyText | None]:
-    """The deployment with the ontology in force after an entry; and that ontology if it was put."""
+    """The deployment with ontology and rules in force after an entry; that ontology if it was put.
+
+    What was put stays in force until something else is put, whatever the files say by now.
+    """
+    ontology, put = deployment.ontology, None
     message = store.last_accepted(PutOntology.kind, seq)
-    if message is None:
+    if message is not None:
+        _LOG.info("the ontology is the one put as %s, not the one of the files", message.id)
+        ontology = parse_ontology(message.content, message.source)
+        put = OntologyText(message.content, message.source, message.id)
+    texts, change = deployment.texts, ""
+    rules = store.last_accepted(PutRules.kind, seq)
+    if rules is not None:
+        texts, change = PutRules.decode(rules.content, rules.source).files, rules.id
+        _LOG.info("the rules are those put as %s, not those of the files", rules.id)
+        on_disk = deployment.texts
+        differing = [each for each in {**texts, **on_disk} if texts.get(each) != on_disk.get(each)]
+        if differing:
+            told = ", ".join(differing)
+            _LOG.warning("%s: not as put; 'sensorstream apply' puts the files in force", told)
+    if message is None and rules is None:
         return deployment, None
-    _LOG.info("the ontology is the one put as %s, not the one of the files", message.id)
-    ontology = parse_ontology(message.content, message.source)
-    put = OntologyText(message.content, message.source, message.id)
-    return read_deployment(deployment.settings, ontology), put
+    return read_deployment(deployment.settings, ontology, texts=texts, put=change), put

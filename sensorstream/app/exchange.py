@@ -1,20 +1,21 @@
-"""Replacing the ontology, or a reasoner that failed, while messages arrive.
+"""Replacing the ontology, the rules, or a reasoner that failed, while messages arrive.
 
 The slow part runs in the thread that requested the change; the engine pauses only while the new
-reasoner processes the changes made meanwhile. Both changes are entries of the journal: after a
-crash, earlier messages are processed with the old ontology and reasoner, later messages with the
-new ones.
+reasoner processes the changes made meanwhile. All changes are entries of the journal: after a
+crash, earlier messages are processed with the old ontology, rules and reasoner, later messages with
+the new ones.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
-from typing import Final
+from typing import Final, Protocol
 
 from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.rule_texts import check_tables, parse_texts
 from sensorstream.app.wiring import Deployment, read_deployment, reasoner_of
 from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
@@ -26,7 +27,7 @@ from sensorstream.errors import (
     ReasonerError,
     SensorStreamError,
 )
-from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
+from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
@@ -39,6 +40,9 @@ from sensorstream.settings import Settings
 _LOG = logging.getLogger(__name__)
 _FIRST_WAIT: Final = 1.0
 _LONGEST_WAIT: Final = 60.0
+_BUSY: Final = "another change of the ontology, the rules or the reasoner is in progress"
+FROM_SETTINGS: Final = "settings"
+"""Who has put the rules that were in force before the first were put."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,15 @@ class OntologyText:
     entry: str
 
 
+class ReadDeployment(Protocol):
+    """Makes the deployment with another ontology, or with other texts of its rule files."""
+
+    def __call__(
+        self, settings: Settings, ontology: Ontology, *, texts: Mapping[str, str], put: str
+    ) -> Deployment:
+        """See :func:`.read_deployment`."""
+
+
 class Exchange:
     """The deployment in force, and the ways to change it between two messages."""
 
@@ -59,11 +72,11 @@ class Exchange:
         mapper: Mapper,
         deployment: Deployment,
         put: OntologyText | None = None,
-        read: Callable[[Settings, Ontology], Deployment] = read_deployment,
+        read: ReadDeployment = read_deployment,
     ) -> None:
         """``put`` is the ontology in force; None: the ontology of the settings' files.
 
-        ``read`` makes the deployment with another ontology.
+        ``read`` makes the deployment with another ontology, or with other rules.
         """
         self._read = read
         self._engine = engine
@@ -82,8 +95,20 @@ class Exchange:
                 filter.
             ReasonerError: the new reasoner failed.
         """
-        deployment = self._read(self.deployment.settings, parse_ontology(content, media_type))
+        now = self.deployment
+        ontology = parse_ontology(content, media_type)
+        deployment = self._read(now.settings, ontology, texts=now.texts, put=now.put)
         return NewOntology(self._engine, _aside(deployment), self, deployment)
+
+    def with_rules(self, files: Mapping[str, str]) -> NewRules:
+        """The mapping and the semantic rules of other texts, compiled for the ontology in force.
+
+        Raises:
+            LanguageError: a rule cannot be read or compiled.
+        """
+        now = self.deployment
+        deployment = self._read(now.settings, now.ontology, texts=files, put=now.put)
+        return NewRules(self._engine, self, deployment)
 
     def with_reasoner(self) -> NewReasoner:
         """A new reasoner for the ontology in force.
@@ -115,7 +140,7 @@ class Exchange:
             ReasonerError: the new reasoner failed.
         """
         if not self._busy.acquire(blocking=False):
-            raise OntologyConflict("another change of the ontology or the reasoner is in progress")
+            raise OntologyConflict(_BUSY)
         try:
             successor = self.with_ontology(content, media_type)
             try:
@@ -136,6 +161,41 @@ class Exchange:
             except BaseException:
                 successor.close()
                 raise
+        finally:
+            self._busy.release()
+
+    def change_rules(
+        self,
+        pipeline: Pipeline,
+        change: Callable[[Mapping[str, str]], Mapping[str, str]],
+        by: str,
+    ) -> Outcome | None:
+        """Put other rule files in force; returns when they are in force and on disk.
+
+        ``change`` makes the new texts from those in force, both by name; it may raise what speaks
+        against it. The first change also puts what was in force before into the journal.
+
+        Returns:
+            The outcome; None: the texts are the same.
+
+        Raises:
+            LanguageError: a rule cannot be read or compiled.
+            OntologyConflict: another change is in progress.
+        """
+        if not self._busy.acquire(blocking=False):
+            raise OntologyConflict(_BUSY)
+        try:
+            now = self.deployment
+            files = change(now.texts)
+            if list(files.items()) == list(now.texts.items()):
+                return None
+            changed = {name: text for name, text in files.items() if now.texts.get(name) != text}
+            check_tables(now.settings, parse_texts(now.settings, changed))
+            successor = self.with_rules(files)
+            if not now.put:
+                present = NewRules(self._engine, self, now)
+                pipeline.change(PutRules(now.texts, FROM_SETTINGS, successor=present)).result()
+            return pipeline.change(PutRules(files, by, successor=successor)).result()
         finally:
             self._busy.release()
 
@@ -227,6 +287,29 @@ class NewOntology(NewReasoner):
         self._exchange.put = OntologyText(message.content, message.source, message.id)
         # Since when it is in force: application time.
         return replace(self._engine.accepted(message), time=self._engine.window.now)
+
+
+class NewRules:
+    """Mapping and semantic rules that are compiled, until an entry puts them in force."""
+
+    def __init__(self, engine: Engine, exchange: Exchange, deployment: Deployment) -> None:
+        self._engine = engine
+        self._exchange = exchange
+        self.deployment = deployment
+
+    def check(self) -> None:
+        """They can always take over: nothing in the window depends on them."""
+
+    def take_over(self, message: Message) -> Outcome:
+        """Put them in force; see :meth:`.Engine.adopt_rules`."""
+        new = replace(self.deployment, put=message.id)
+        self._engine.adopt_rules(new.rules)
+        self._exchange.mapper.plan = new.mapping
+        self._exchange.deployment = new
+        return self._engine.accepted(message)
+
+    def close(self) -> None:
+        """There is nothing to stop."""
 
 
 def _aside(deployment: Deployment) -> Aside:

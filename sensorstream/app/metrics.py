@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from prometheus_client import (
     CollectorRegistry,
@@ -17,8 +18,10 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.errors import Overrun
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.registration import QueryStopped, RegisterQuery
 from sensorstream.journal.tick import Tick
 from sensorstream.reasoning.resilient import ResilientReasoner
 
@@ -26,6 +29,11 @@ _BUCKETS = (
     *(0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),
     *(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0),
 )
+
+_MOST_NAMES: Final = 100
+"""Names of queries with a count of their own: each is a time series for ever. All further ones
+are counted together."""
+_OTHER: Final = "(other)"
 
 
 class Metrics:
@@ -75,6 +83,11 @@ class Metrics:
         self._shed = Counter(
             "sensorstream_shed_individuals", shed, ["class"], registry=self.registry
         )
+        overruns = "What was stopped because it took more than its limits."
+        self._overruns = Counter(
+            "sensorstream_overruns", overruns, ["kind", "name"], registry=self.registry
+        )
+        self._overrun_names: set[str] = set()
         damaged = "Checkpoints that could not be read when the application started."
         self.damaged_checkpoints = Counter(
             "sensorstream_damaged_checkpoints", damaged, registry=self.registry
@@ -105,8 +118,21 @@ class Metrics:
                     self.observe(outcome)
                 case Tick():
                     self.observe_tick(outcome)
+                case QueryStopped(name):
+                    self._overruns.labels("query", self._known(name)).inc()
+                case RegisterQuery(name) if isinstance(outcome.rejection, Overrun):
+                    self._overruns.labels("registration", self._known(name)).inc()
         if messages:
             self.group.observe(messages)
+
+    def observe_question(self, on: str) -> None:
+        """Count a question to the cache, history or archive that was over its limits."""
+        self._overruns.labels("question", on).inc()
+
+    def _known(self, name: str) -> str:
+        if len(self._overrun_names) < _MOST_NAMES:
+            self._overrun_names.add(name)
+        return name if name in self._overrun_names else _OTHER
 
     def observe(self, outcome: Outcome) -> None:
         """Count one message, and those that it released.
@@ -133,6 +159,9 @@ class Metrics:
         self._messages[outcome.status].inc()
         self._alerts.inc(len(outcome.alerts))
         self._departures.inc(len(outcome.departures))
+        if isinstance(outcome.rejection, Overrun):
+            by = "stylesheet" if outcome.status is Status.SKIPPED else "rules"
+            self._overruns.labels("message", by).inc()
         for each in outcome.filtered:
             self._filtered.labels(each.cause).inc()
         for each in outcome.shed:

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from datetime import timedelta
 from threading import Condition, Event, Lock, Thread
 from typing import Any, Final, TypeVar
 
@@ -35,7 +36,7 @@ from sensorstream.errors import (
 from sensorstream.journal.effects import effects_of, in_order, reports_of
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import new_record
-from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.message import TakeMessage, is_of_key
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
@@ -72,6 +73,8 @@ class _Waiting:
     future: Future[Outcome] = field(default_factory=Future)
     repeated: bool = False
     """Whether it is a message that the journal may have already: it is looked for there."""
+    early: bool = False
+    """Whether its sender is answered as soon as it is in the journal."""
     since: float = field(default_factory=time.perf_counter)
     concerned: Mapping[str, str] = field(default_factory=concerned)
     """Of what the log speaks with it: the request that brought it."""
@@ -89,6 +92,16 @@ class _Waiting:
     def size(self) -> int:
         """The bytes that it occupies while it waits."""
         return len(self.entry.content) if isinstance(self.entry, TakeMessage) else 0
+
+    def end(self, outcome: Outcome | SensorStreamError) -> None:
+        """Answer; who was answered early hears no more."""
+        if self.early and self.future.done():
+            return
+        error = outcome.rejection if isinstance(outcome, Outcome) else outcome
+        if isinstance(outcome, Outcome) and error is None:
+            self.future.set_result(outcome)
+        else:
+            self.future.set_exception(error)
 
 
 class Pipeline:
@@ -133,6 +146,7 @@ class Pipeline:
         self._elsewhere = elsewhere
         self._applies = elsewhere is None
         self._in_work = InWork() if in_work is None else in_work
+        self._keys_last = timedelta(hours=limits.idempotency_hours)
         # From which time of arrival on it is asked again.
         self._ask_at = 0
         self._seq = self._stored = self._checkpoint_seq = store.last_seq()
@@ -216,18 +230,29 @@ class Pipeline:
         """Whether messages are accepted."""
         return self._thread.is_alive() and self._failure is None and not self._stopping
 
-    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
+    def submit(
+        self,
+        content: bytes,
+        source: str,
+        sender: Sender = HERE,
+        *,
+        origin: str = "",
+        early: bool = False,
+    ) -> Future[Outcome]:
         """Accept a message; the future is done when its effects are committed.
+
+        Or, if ``early``, when it is in the journal. ``origin`` is that of an idempotency key.
 
         The future raises a kind of :class:`MessageError` for faults of the message,
         :class:`Busy` when too many wait already, and :class:`Unavailable` when the pipeline cannot
-        take it now.
+        take it now; :class:`RepeatedMessage` when the journal has a message of this origin.
         """
         try:
             reading = self._target.mapper.read(content)
         except MessageError as error:
             return failed(error)
-        return self._enqueue(_Waiting(TakeMessage(content, source, reading), sender))
+        entry = TakeMessage(content, source, reading, origin)
+        return self._enqueue(_Waiting(entry, sender, repeated=bool(origin), early=early))
 
     def take(
         self,
@@ -375,8 +400,14 @@ class Pipeline:
 
     def _known(self, origins: set[str]) -> set[str]:
         known: set[str] = set()
+        keys = {each for each in origins if is_of_key(each)}
+        since = self._clock.now() - self._keys_last
+
+        def read(store: Store, _: bool) -> None:
+            known.update(store.origins(origins - keys), store.origins(keys, since))
+
         if origins:
-            self._durably(lambda store, _: known.update(store.origins(origins)))
+            self._durably(read)
         return known
 
     def _work(self, group: Sequence[_Waiting]) -> None:
@@ -390,6 +421,9 @@ class Pipeline:
             if not self._applies:
                 self._leave(records, group)
                 return
+            for record, waiting in zip(records, group, strict=True):
+                if waiting.early:
+                    waiting.end(Outcome(record.message, Status.JOURNALLED))
             outcomes = []
             for record, waiting in zip(records, group, strict=True):
                 with self.lock:
@@ -402,16 +436,13 @@ class Pipeline:
             self._commit(records, outcomes)
         except BaseException as error:
             for waiting in group:
-                waiting.future.set_exception(Unavailable(f"it could not be processed: {error}"))
+                waiting.end(Unavailable(f"it could not be processed: {error}"))
             raise
         self._metrics.observe_entries([waiting.entry for waiting in group], outcomes)
         if any(waiting.entry.costly for waiting in group):
             self._checkpoint()
         for waiting, outcome in zip(group, outcomes, strict=True):
-            if outcome.rejection is None:
-                waiting.future.set_result(outcome)
-            else:
-                waiting.future.set_exception(outcome.rejection)
+            waiting.end(outcome)
         self._settle_down(group, outcomes)
         if self._stops:
             stops, self._stops = self._stops, []

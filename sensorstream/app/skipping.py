@@ -16,7 +16,7 @@ from sensorstream.journal.kinds import new_record
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.notice import ReportSkip
 from sensorstream.journal.registration import RegisterQuery
-from sensorstream.journal.takeover import PutOntology
+from sensorstream.journal.takeover import PutOntology, PutRules
 
 _LOG = logging.getLogger(__name__)
 _TOO_OFTEN: Final = 2
@@ -92,4 +92,6 @@ def _consequence(entry: JournalEntry) -> str:
         return f"the query '{entry.source[:80]}' does not run"
     if entry.kind == PutOntology.kind:
         return f"the ontology that {entry.id} put is not in force"
+    if entry.kind == PutRules.kind:
+        return f"the rules that {entry.id} put are not in force"
     return f"an entry of kind '{entry.kind}' has no effect"

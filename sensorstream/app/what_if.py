@@ -8,7 +8,7 @@ rules raise the same alerts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -93,8 +93,14 @@ def what_if(
         )
     files = _semantic(rules)
 
-    def read(settings: Settings, ontology: Ontology | None = None) -> Deployment:
-        deployment = read_deployment(settings, ontology)
+    def read(
+        settings: Settings,
+        ontology: Ontology | None = None,
+        *,
+        texts: Mapping[str, str] | None = None,
+        put: str = "",
+    ) -> Deployment:
+        deployment = read_deployment(settings, ontology, texts=texts, put=put)
         if not files:
             return deployment
         compiled = compile_rules(files, deployment.ontology.schema, deployment.timeline)

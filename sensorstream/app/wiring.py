@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sensorstream.app.intake import disorder_spec, filters_of, shedding_of
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference_files import read_reference
+from sensorstream.app.rule_texts import parse_texts, read_texts
 from sensorstream.app.schemas import read_schemas
 from sensorstream.app.window_settings import window_partition, window_spec
 from sensorstream.engine.arrival import Mapper
@@ -44,7 +45,11 @@ from sensorstream.window.window import make_window
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """All files that the settings name, read and compiled; nothing has been started."""
+    """All files that the settings name, read and compiled; nothing has been started.
+
+    ``texts`` are those of the rule files, by name; ``put`` is the journal's id of the change that
+    put them in force, empty for the files of the settings.
+    """
 
     settings: Settings
     ontology: Ontology
@@ -56,6 +61,8 @@ class Deployment:
     disorder: Disorder | None
     filters: tuple[Filter, ...]
     shedding: Shedding | None
+    texts: Mapping[str, str]
+    put: str = ""
 
     @property
     def timeline(self) -> Timeline:
@@ -104,10 +111,14 @@ def read_deployment(
     settings: Settings,
     ontology: Ontology | None = None,
     rules: Sequence[RuleFile] | None = None,
+    *,
+    texts: Mapping[str, str] | None = None,
+    put: str = "",
 ) -> Deployment:
     """Read and compile all files that the settings name.
 
-    ``ontology`` and ``rules`` replace theirs; with ``rules`` no rule file is read.
+    ``ontology`` and ``rules`` replace theirs; with ``rules`` no rule file is read. ``texts``
+    replaces those of the files in the rule language, as the change ``put`` has put them in force.
 
     Raises:
         SettingsError: a setting is not valid.
@@ -119,7 +130,11 @@ def read_deployment(
     if ontology is None:
         ontology = load_ontology(settings.ontology.files)
     paths = settings.rules.files if rules is None else ()
-    files = read_rules(paths) if rules is None else rules
+    if rules is not None:
+        texts, files = {}, rules
+    else:
+        texts = read_texts(settings) if texts is None else texts
+        files = parse_texts(settings, texts)
     reference = read_reference(files, ontology.triples, settings.functions.files)
     plan = compile_mapping(files, ontology.schema, timeline, reference, read_schemas(settings))
     return Deployment(
@@ -142,6 +157,8 @@ def read_deployment(
         disorder=disorder_spec(settings),
         filters=filters_of(settings, ontology.schema),
         shedding=shedding_of(settings, ontology.schema),
+        texts=texts,
+        put=put,
     )
 
 
@@ -188,7 +205,8 @@ def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> 
 
 
 def _query_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
-    return Limits(limits.query_rows, limits.query_seconds, counter, "limits.query")
+    rows = limits.query_rows
+    return Limits(rows, limits.query_seconds, counter, "limits.query", kept=rows)
 
 
 def _message_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from sensorstream.cli.options import config_option, json_option
-from sensorstream.errors import Position, SensorStreamError, SettingsError
+from sensorstream.errors import Position, SensorStreamError
 from sensorstream.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from sensorstream.mapping.functions import Definition
     from sensorstream.reasoning.ontology import Ontology
     from sensorstream.rules.rule_compiler import CompiledRule
-
-_NOTHING_UNSAVED: Final[Mapping[Path, str]] = MappingProxyType({})
 
 
 @click.command("check")
@@ -36,6 +33,7 @@ def command(config: Path, as_json: bool) -> None:
     window, on names in queries that the ontology does not declare, and on filters that are never
     true.
     """
+    from sensorstream.app.faults import faults
     from sensorstream.app.wiring import read_deployment, read_rules
     from sensorstream.cli.lasting import lasting
 
@@ -98,61 +96,6 @@ def command(config: Path, as_json: bool) -> None:
             click.echo(f"ok: {summary}")
     if found:
         raise click.exceptions.Exit(1)
-
-
-def faults(
-    settings: Settings,
-    unsaved: Mapping[Path, str] = _NOTHING_UNSAVED,
-    read_ontology: Callable[[Sequence[Path]], Ontology] | None = None,
-) -> Iterator[SensorStreamError]:
-    """All faults of the files that the settings name, except those that another fault hides.
-
-    ``unsaved`` are the texts of rule files that count instead of those on disk; ``read_ontology``
-    is by default :func:`sensorstream.reasoning.ontology.load_ontology`.
-    """
-    from sensorstream.app.mapping_files import is_rule_file, mapping_file_faults
-    from sensorstream.app.reference_files import read_reference_with_faults
-    from sensorstream.app.schemas import read_schemas
-    from sensorstream.language.recovery import parse_with_recovery
-    from sensorstream.mapping.check import check as mapping_faults
-    from sensorstream.reasoning.ontology import load_ontology
-    from sensorstream.rules.rule_compiler import rule_faults
-
-    files: list[RuleFile] = []
-    for path in filter(is_rule_file, settings.rules.files):
-        try:
-            text = unsaved[path] if path in unsaved else path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            yield SettingsError(f"rules.files: cannot read {path}: {error}")
-            continue
-        tree, found = parse_with_recovery(text, str(path))
-        yield from found
-        if tree is not None:
-            files.append(tree)
-    try:
-        ontology = (read_ontology or load_ontology)(settings.ontology.files)
-    except SensorStreamError as error:
-        yield error
-        return
-    try:
-        read_schemas(settings)
-    except SensorStreamError as error:
-        yield error
-    schema = ontology.schema
-    reference, unread = read_reference_with_faults(
-        files, ontology.triples, settings.functions.files
-    )
-    yield from unread
-    yield from mapping_faults(files, schema, reference)
-    yield from rule_faults(files, schema, settings.time.timeline)
-    yield from mapping_file_faults(
-        files,
-        settings.rules.files,
-        schema,
-        settings.time.timeline,
-        settings.rules.base,
-        reference.library_of(""),
-    )
 
 
 def _function(own: Definition, config: Path) -> dict[str, object]:

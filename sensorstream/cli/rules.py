@@ -1,4 +1,4 @@
-"""``sensorstream rules``: the rules in force on a running server."""
+"""``sensorstream rules``: the rules in force on a running server, and their files."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ import click
 from sensorstream.cli.options import json_option, server_options, server_url
 
 
-@click.command("rules")
+@click.group("rules", invoke_without_command=True)
 @server_options
 @json_option
-def command(url: str | None, config: Path, as_json: bool) -> None:
-    """List the mapping rules and the semantic rules of a running server."""
+@click.pass_context
+def command(context: click.Context, url: str | None, config: Path, as_json: bool) -> None:
+    """List the rules of a running server; read and change their files.
+
+    Without a subcommand: the mapping rules and the semantic rules in force.
+    """
+    if context.invoked_subcommand is not None:
+        return
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_json, print_table
 
@@ -31,3 +37,108 @@ def command(url: str | None, config: Path, as_json: bool) -> None:
             for each in found
         ],
     )
+
+
+@command.command("files")
+@server_options
+@json_option
+def files(url: str | None, config: Path, as_json: bool) -> None:
+    """The rule files in force, and what the server's own files have now.
+
+    "differs": the file was edited since; "absent": there is no such file. "sensorstream apply"
+    puts edited files in force.
+    """
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_json, print_table
+
+    with Client(server_url(url, config)) as client:
+        found = client.rule_files()
+    if as_json:
+        print_json({key: found[key] for key in ("origin", "digest", "files")})
+        return
+    click.echo(f"origin: {found['origin']}", err=True)
+    print_table(
+        ("name", "digest", "its file"),
+        [[each["name"], each["digest"], each["on_disk"]] for each in found["files"]],
+    )
+
+
+@command.command("show")
+@click.argument("name")
+@server_options
+@json_option
+def show(name: str, url: str | None, config: Path, as_json: bool) -> None:
+    """The text of the rule file NAME in force."""
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_json
+
+    with Client(server_url(url, config)) as client:
+        text = client.rule_file(name)
+    if as_json:
+        print_json({"name": name, "text": text})
+    else:
+        click.echo(text, nl=False)
+
+
+@command.command("put")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--name", help="Of the rule file; by default the name of FILE.")
+@server_options
+@json_option
+def put(file: Path, name: str | None, url: str | None, config: Path, as_json: bool) -> None:
+    """Put the rules of FILE in force, new or instead of those of this name.
+
+    If the server refuses them, the present ones stay.
+    """
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_json
+
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{file} is not UTF-8: {error}") from None
+    with Client(server_url(url, config)) as client:
+        change = client.put_rule_file(name or file.name, text)
+    if as_json:
+        print_json({"change": change})
+    else:
+        click.echo(f"in force, as {change}")
+
+
+@command.command("delete")
+@click.argument("name")
+@server_options
+def delete(name: str, url: str | None, config: Path) -> None:
+    """Take the rule file NAME out of force; what its rules have done stays."""
+    from sensorstream.cli.client import Client
+
+    with Client(server_url(url, config)) as client:
+        change = client.delete_rule_file(name)
+    click.echo(f"out of force, as {change}")
+
+
+@command.command("versions")
+@click.argument("name")
+@click.option("--text", "change", help="Print the text of one version: the id of its change.")
+@server_options
+@json_option
+def versions(name: str, change: str | None, url: str | None, config: Path, as_json: bool) -> None:
+    """The versions of the rule file NAME since rules were first put, oldest first."""
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_json, print_table
+
+    with Client(server_url(url, config)) as client:
+        found = client.rule_versions(name)
+    if change is not None:
+        texts = {each["change"]: each["text"] for each in found}
+        if texts.get(change) is None:
+            there = ", ".join(each for each, text in texts.items() if text is not None) or "none"
+            raise click.UsageError(f"{name} has no text of {change}: there are {there}")
+        click.echo(texts[change], nl=False)
+    elif as_json:
+        print_json(found)
+    else:
+        print_table(
+            ("change", "at", "by", "digest"),
+            [[e["change"], e["at"], e["by"], e["digest"] or "removed"] for e in found],
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -64,15 +64,23 @@ class AsyncClient:
         """Close the connections."""
         await self._http.aclose()
 
-    async def send(self, message: bytes | str, source: str | None = None) -> dict[str, Any]:
-        """Send one XML message of a source; its outcome."""
-        return await self._do(calls.send(message, source))
+    async def send(
+        self, message: bytes | str, source: str | None = None, *, key: str | None = None
+    ) -> dict[str, Any]:
+        """Send one XML message of a source; its outcome.
+
+        With an idempotency ``key`` it may be sent again: it is taken once.
+        """
+        return await self._do(calls.send(message, source, key))
 
     async def send_batch(
-        self, messages: Sequence[str], source: str | None = None
+        self, messages: Sequence[str], source: str | None = None, *, key: str | None = None
     ) -> list[dict[str, Any]]:
-        """Send many XML messages in order; each has an ``outcome`` or a ``problem``."""
-        return await self._do(calls.send_batch(messages, source))
+        """Send many XML messages in order; each has an ``outcome`` or a ``problem``.
+
+        With an idempotency ``key`` they may be sent again: each is taken once.
+        """
+        return await self._do(calls.send_batch(messages, source, key))
 
     async def query(
         self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
@@ -265,6 +273,26 @@ class AsyncClient:
         """Messages that were not taken in, or not whole, newest first."""
         return await self._do(operation.quarantine(limit, before))
 
+    async def messages(
+        self,
+        limit: int = 100,
+        before: int | None = None,
+        *,
+        status: str | None = None,
+        source: str | None = None,
+        since: datetime | None = None,
+    ) -> list[dict[str, Any]]:
+        """The newest messages below a ``seq``, newest first; ``since`` is an aware time."""
+        return await self._do(operation.messages(limit, before, status, source, since))
+
+    async def message(self, message_id: str) -> dict[str, Any]:
+        """What became of a message up to now."""
+        return await self._do(operation.message(message_id))
+
+    async def message_content(self, message_id: str) -> bytes:
+        """The content of a message, as it came."""
+        return await self._do(operation.message_content(message_id))
+
     async def window(self, limit: int = 10_000, offset: int = 0) -> dict[str, Any]:
         """The window's definition, its totals and a page of its individuals, oldest first."""
         return await self._do(operation.window(limit, offset))
@@ -283,6 +311,37 @@ class AsyncClient:
     async def rules(self) -> list[dict[str, Any]]:
         """The mapping rules and the semantic rules in force."""
         return await self._do(operation.rules())
+
+    async def rule_files(self) -> dict[str, Any]:
+        """The rule files in force: ``files``, ``origin`` and the ``digest`` of the whole set."""
+        return await self._do(operation.rule_files())
+
+    async def rule_file(self, name: str) -> str:
+        """The text of a rule file in force."""
+        return await self._do(operation.rule_file(name))
+
+    async def put_rule_file(self, name: str, text: str) -> str:
+        """Put a rule file in force, new or instead of the present one; the id of the change."""
+        return await self._do(operation.put_rule_file(name, text))
+
+    async def put_rule_files(self, files: Mapping[str, str], digest: str = "") -> str:
+        """Put a whole set of rule files in force, texts by name; the id of the change.
+
+        ``digest`` is that of the set that is to be replaced; empty: whatever is there.
+        """
+        return await self._do(operation.put_rule_files(files, digest))
+
+    async def try_rule_files(self, files: Mapping[str, str]) -> dict[str, Any]:
+        """What a whole set of rule files would change, told by recent messages; nothing is put."""
+        return await self._do(operation.try_rule_files(files))
+
+    async def delete_rule_file(self, name: str) -> str:
+        """Take a rule file out of force; the id of the change."""
+        return await self._do(operation.delete_rule_file(name))
+
+    async def rule_versions(self, name: str) -> list[dict[str, Any]]:
+        """The texts that a rule file has had since rules were first put, oldest first."""
+        return await self._do(operation.rule_versions(name))
 
     async def ontology(self) -> OntologyInForce:
         """The ontology in force."""

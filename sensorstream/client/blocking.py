@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -66,15 +66,23 @@ class Client:
         """Close the connections."""
         self._http.close()
 
-    def send(self, message: bytes | str, source: str | None = None) -> dict[str, Any]:
-        """Send one XML message of a source; its outcome."""
-        return self._do(calls.send(message, source))
+    def send(
+        self, message: bytes | str, source: str | None = None, *, key: str | None = None
+    ) -> dict[str, Any]:
+        """Send one XML message of a source; its outcome.
+
+        With an idempotency ``key`` it may be sent again: it is taken once.
+        """
+        return self._do(calls.send(message, source, key))
 
     def send_batch(
-        self, messages: Sequence[str], source: str | None = None
+        self, messages: Sequence[str], source: str | None = None, *, key: str | None = None
     ) -> list[dict[str, Any]]:
-        """Send many XML messages in order; each has an ``outcome`` or a ``problem``."""
-        return self._do(calls.send_batch(messages, source))
+        """Send many XML messages in order; each has an ``outcome`` or a ``problem``.
+
+        With an idempotency ``key`` they may be sent again: each is taken once.
+        """
+        return self._do(calls.send_batch(messages, source, key))
 
     def query(
         self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
@@ -267,6 +275,26 @@ class Client:
         """Messages that were not taken in, or not whole, newest first."""
         return self._do(operation.quarantine(limit, before))
 
+    def messages(
+        self,
+        limit: int = 100,
+        before: int | None = None,
+        *,
+        status: str | None = None,
+        source: str | None = None,
+        since: datetime | None = None,
+    ) -> list[dict[str, Any]]:
+        """The newest messages below a ``seq``, newest first; ``since`` is an aware time."""
+        return self._do(operation.messages(limit, before, status, source, since))
+
+    def message(self, message_id: str) -> dict[str, Any]:
+        """What became of a message up to now."""
+        return self._do(operation.message(message_id))
+
+    def message_content(self, message_id: str) -> bytes:
+        """The content of a message, as it came."""
+        return self._do(operation.message_content(message_id))
+
     def window(self, limit: int = 10_000, offset: int = 0) -> dict[str, Any]:
         """The window's definition, its totals and a page of its individuals, oldest first."""
         return self._do(operation.window(limit, offset))
@@ -285,6 +313,37 @@ class Client:
     def rules(self) -> list[dict[str, Any]]:
         """The mapping rules and the semantic rules in force."""
         return self._do(operation.rules())
+
+    def rule_files(self) -> dict[str, Any]:
+        """The rule files in force: ``files``, ``origin`` and the ``digest`` of the whole set."""
+        return self._do(operation.rule_files())
+
+    def rule_file(self, name: str) -> str:
+        """The text of a rule file in force."""
+        return self._do(operation.rule_file(name))
+
+    def put_rule_file(self, name: str, text: str) -> str:
+        """Put a rule file in force, new or instead of the present one; the id of the change."""
+        return self._do(operation.put_rule_file(name, text))
+
+    def put_rule_files(self, files: Mapping[str, str], digest: str = "") -> str:
+        """Put a whole set of rule files in force, texts by name; the id of the change.
+
+        ``digest`` is that of the set that is to be replaced; empty: whatever is there.
+        """
+        return self._do(operation.put_rule_files(files, digest))
+
+    def try_rule_files(self, files: Mapping[str, str]) -> dict[str, Any]:
+        """What a whole set of rule files would change, told by recent messages; nothing is put."""
+        return self._do(operation.try_rule_files(files))
+
+    def delete_rule_file(self, name: str) -> str:
+        """Take a rule file out of force; the id of the change."""
+        return self._do(operation.delete_rule_file(name))
+
+    def rule_versions(self, name: str) -> list[dict[str, Any]]:
+        """The texts that a rule file has had since rules were first put, oldest first."""
+        return self._do(operation.rule_versions(name))
 
     def ontology(self) -> OntologyInForce:
         """The ontology in force."""

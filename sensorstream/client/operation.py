@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -46,6 +48,32 @@ def quarantine(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
     )
 
 
+def messages(
+    limit: int, before: int | None, status: str | None, source: str | None, since: datetime | None
+) -> Call[list[dict[str, Any]]]:
+    """The newest messages below a ``seq``, newest first."""
+    asked = {"status": status, "source": source, "since": since and since.isoformat()}
+    params = {name: each for name, each in asked.items() if each is not None}
+    page = {"limit": limit} | ({} if before is None else {"before": before})
+    return Call(
+        "GET",
+        "/messages",
+        lambda response: list(json_object(response)["messages"]),
+        {"params": params | page},
+    )
+
+
+def message(id_: str) -> Call[dict[str, Any]]:
+    """What became of a message."""
+    return Call("GET", f"/messages/{quote(id_, safe='')}", json_object)
+
+
+def message_content(id_: str) -> Call[bytes]:
+    """The content of a message, as it came."""
+    path = f"/messages/{quote(id_, safe='')}/content"
+    return Call("GET", path, lambda response: response.content)
+
+
 def window(limit: int, offset: int) -> Call[dict[str, Any]]:
     """The window and a page of its individuals."""
     return Call("GET", "/window", json_object, {"params": {"limit": limit, "offset": offset}})
@@ -67,6 +95,49 @@ def rules() -> Call[list[dict[str, Any]]]:
     return Call("GET", "/rules", lambda response: list(json_object(response)["rules"]))
 
 
+def rule_files() -> Call[dict[str, Any]]:
+    """The rule files in force: ``files``, ``origin`` and the ``digest`` of the whole set."""
+    return Call("GET", "/rules", json_object)
+
+
+def rule_file(name: str) -> Call[str]:
+    """The text of a rule file in force."""
+    return Call("GET", _rule_path(name), lambda response: response.text)
+
+
+def put_rule_file(name: str, text: str) -> Call[str]:
+    """Put a rule file in force; the journal's id of the change."""
+    options = {"content": text.encode(), "headers": {"Content-Type": "text/plain; charset=utf-8"}}
+    return Call("PUT", _rule_path(name), _change, options)
+
+
+def put_rule_files(files: Mapping[str, str], digest: str) -> Call[str]:
+    """Put a whole set of rule files in force; the journal's id of the change."""
+    headers = {"If-Match": f'"{digest}"'} if digest else {}
+    options = {"json": {"files": dict(files)}, "headers": headers}
+    return Call("PUT", "/rules", _change, options)
+
+
+def try_rule_files(files: Mapping[str, str]) -> Call[dict[str, Any]]:
+    """What a whole set of rule files would change; nothing is put."""
+    options = {"json": {"files": dict(files)}, "params": {"dry-run": "true"}}
+    return Call("PUT", "/rules", json_object, options)
+
+
+def delete_rule_file(name: str) -> Call[str]:
+    """Take a rule file out of force; the journal's id of the change."""
+    return Call("DELETE", _rule_path(name), _change)
+
+
+def rule_versions(name: str) -> Call[list[dict[str, Any]]]:
+    """The versions of a rule file, oldest first."""
+    return Call(
+        "GET",
+        f"{_rule_path(name)}/versions",
+        lambda response: list(json_object(response)["versions"]),
+    )
+
+
 def ontology() -> Call[OntologyInForce]:
     """The ontology in force."""
     return Call("GET", "/ontology", _ontology)
@@ -77,7 +148,7 @@ def put_ontology(content: bytes | str, kind: str) -> Call[str]:
     text = content.encode() if isinstance(content, str) else content
     # A reasoner that is built anew may take longer than other requests.
     options = {"content": text, "headers": {"Content-Type": kind}, "timeout": httpx.Timeout(None)}
-    return Call("PUT", "/ontology", lambda response: str(json_object(response)["change"]), options)
+    return Call("PUT", "/ontology", _change, options)
 
 
 def audit(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
@@ -107,6 +178,14 @@ def metrics() -> Call[str]:
 
 def _page(limit: int, before: int | None) -> dict[str, Any]:
     return {"params": {"limit": limit} | ({} if before is None else {"before": before})}
+
+
+def _rule_path(name: str) -> str:
+    return f"/rules/{quote(name, safe='')}"
+
+
+def _change(response: httpx.Response) -> str:
+    return str(json_object(response)["change"])
 
 
 def _ontology(response: httpx.Response) -> OntologyInForce:

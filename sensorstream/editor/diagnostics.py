@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sensorstream.analysis import Known, query_notes
+from sensorstream.app.faults import faults
 from sensorstream.app.mapping_files import is_rule_file
 from sensorstream.app.recorded import build_engine
-from sensorstream.cli.check import deployment_notes, faults
+from sensorstream.cli.check import deployment_notes
 from sensorstream.editor.deployment import Deployment, Ontologies, deployment_of
 from sensorstream.editor.document import is_query
 from sensorstream.errors import Position, QueryError, SensorStreamError, UnsupportedQuery

@@ -415,12 +415,24 @@ class Cycle:
         """
         aside.follow(self.kb.triples(Origin.WINDOW))
         self._exchange(aside, cause)
-        self._rules = RuleIndex(rules)
-        self.evaluator.prepare(rule.queries for rule in rules)
+        self.adopt_rules(rules)
         self._filters = tuple(filters)
         if self.shedder is not None and shedding is not None:
             # The load and what has been shed go on.
             self.shedder.shedding = shedding
+
+    def adopt_rules(self, rules: Sequence[CompiledRule]) -> None:
+        """Exchange the semantic rules; the window stays, and no rule runs now.
+
+        What is remembered of a rule is remembered of its name. A rule that is evaluated every so
+        often begins anew if that time has changed: its ticks were counted in the old one.
+        """
+        before = {rule.name: rule.every for rule in self._rules.rules}
+        self._rules = RuleIndex(rules)
+        self.evaluator.prepare(rule.queries for rule in rules)
+        same = {rule.name for rule in rules if before.get(rule.name) == rule.every}
+        ticks = {name: tick for name, tick in self.memory.ticks.items() if name in same}
+        self.memory = replace(self.memory, ticks=ticks)
 
     def readmit(self, message: Message, aside: Aside) -> Outcome:
         """Exchange a reasoner that failed for a new one, which catches up with the window.

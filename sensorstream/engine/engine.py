@@ -584,6 +584,10 @@ class Engine:
         """
         self._cycle.adopt(aside, rules, filters, shedding, cause)
 
+    def adopt_rules(self, rules: Sequence[CompiledRule]) -> None:
+        """Exchange the semantic rules between two messages; see :meth:`.Cycle.adopt_rules`."""
+        self._cycle.adopt_rules(rules)
+
     def readmit(self, message: Message, aside: Aside) -> Outcome:
         """Exchange a reasoner that failed for a new one; see :meth:`.Cycle.readmit`."""
         return self._cycle.readmit(message, aside)

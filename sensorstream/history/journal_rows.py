@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sensorstream.history.database import connect, translating
 
@@ -15,6 +15,7 @@ JournalRow: TypeAlias = tuple[
 """seq, id, source, received_at, received, content, status, kind, degraded, origin."""
 
 _AT_A_TIME: Final = 500
+_COLUMNS: Final = "seq, id, source, received_at, received, content, status, kind, degraded, origin"
 _MESSAGE: Final = "message"
 
 
@@ -46,9 +47,39 @@ def journal_rows(
     ):
         cursor.itersize = _AT_A_TIME
         cursor.execute(
-            "select seq, id, source, received_at, received, content, status, kind, degraded, "
-            f"origin from store.messages where {' and '.join(conditions)} order by seq",
+            f"select {_COLUMNS} from store.messages where {' and '.join(conditions)} order by seq",
             values,
         )
-        for seq, name, source, received_at, received, content, *rest in cursor:
-            yield (seq, name, source, received_at, received, bytes(content), *rest)
+        yield from map(_row, cursor)
+
+
+def last_messages(url: str, most: int, most_bytes: int) -> list[JournalRow]:
+    """The last messages of the journal, oldest first: as many as both limits allow.
+
+    Raises:
+        HistoryError: the journal cannot be read.
+    """
+    found: list[JournalRow] = []
+    with (
+        closing(connect(url, application="sensorstream trial")) as connection,
+        translating("cannot read the journal"),
+        connection.cursor("trial") as cursor,
+    ):
+        # A batch is in memory at once.
+        cursor.itersize = 10
+        cursor.execute(
+            f"select {_COLUMNS} from store.messages where kind = %s order by seq desc limit %s",
+            (_MESSAGE, most),
+        )
+        for row in map(_row, cursor):
+            most_bytes -= len(row[5])
+            if most_bytes < 0:
+                break
+            found.append(row)
+    found.reverse()
+    return found
+
+
+def _row(found: tuple[Any, ...]) -> JournalRow:
+    seq, name, source, received_at, received, content, *rest = found
+    return (seq, name, source, received_at, received, bytes(content), *rest)

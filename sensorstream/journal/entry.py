@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, Protocol, Self
 
@@ -28,7 +28,7 @@ _STAYS: Final = 1 << 20
 
 
 class Successor(Protocol):
-    """A reasoner that is ready to take over, maybe with another ontology."""
+    """What is ready to take over: a reasoner, maybe with another ontology, or other rules."""
 
     def check(self) -> None:
         """Check that it can take over now.
@@ -51,6 +51,13 @@ class Successor(Protocol):
 
 class Successors(Protocol):
     """Builds successors, which is slow."""
+
+    def with_rules(self, files: Mapping[str, str]) -> Successor:
+        """Other rule files, by name, compiled for the ontology in force.
+
+        Raises:
+            LanguageError: a rule cannot be read or compiled.
+        """
 
     def with_ontology(self, content: bytes, media_type: str) -> Successor:
         """A reasoner for another ontology.

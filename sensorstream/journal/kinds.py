@@ -14,7 +14,7 @@ from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportDisable
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Record, message_id
 from sensorstream.journal.registration import QueryStopped, RegisterQuery, RemoveQuery
-from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
+from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.journal.tick import Tick
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
@@ -24,6 +24,7 @@ KINDS: Final[tuple[type[Entry], ...]] = (
     Tick,
     PassTime,
     PutOntology,
+    PutRules,
     ReadmitReasoner,
     ReportAudit,
     ReportDamage,

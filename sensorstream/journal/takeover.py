@@ -1,8 +1,10 @@
-"""Another ontology, or a new reasoner, takes over."""
+"""Another ontology, other rules, or a new reasoner take over."""
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
@@ -70,6 +72,30 @@ class PutOntology(_Takeover):
 
     def prepare(self, successors: Successors) -> Successor:
         return successors.with_ontology(self.content, self.media_type)
+
+
+@dataclass(frozen=True, slots=True)
+class PutRules(_Takeover):
+    """A set of rule files is put in force, instead of the one before.
+
+    ``files`` are their texts by name, in the order in which their rules are applied; ``by`` is who
+    put them.
+    """
+
+    kind: ClassVar[str] = "rules"
+
+    files: Mapping[str, str]
+    by: str
+
+    def encode(self) -> tuple[bytes, str]:
+        return json.dumps(dict(self.files), ensure_ascii=False).encode(), self.by
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        return cls(json.loads(content), source)
+
+    def prepare(self, successors: Successors) -> Successor:
+        return successors.with_rules(self.files)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from sensorstream.server.rest import (
     health,
     individuals,
     jobs,
+    kept_messages,
     messages,
     ontology,
     quarantine,
@@ -107,6 +108,7 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
         limits={
             "/messages/batch": _BATCH_FACTOR * max_message_bytes,
             "/ontology": _BATCH_FACTOR * max_message_bytes,
+            "/rules": _BATCH_FACTOR * max_message_bytes,
             "/soap": _ESCAPING_FACTOR * max_message_bytes + _ENVELOPE_BYTES,
         },
     )
@@ -129,6 +131,7 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
     application.watch(questions.parts)
     for router in (
         messages.router(application, max_message_bytes),
+        kept_messages.router(application),
         soap.router(application, max_message_bytes),
         sparql.router(application, questions),
         sql.router(application, questions),

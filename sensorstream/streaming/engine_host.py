@@ -136,13 +136,13 @@ def _row(record: Record) -> JournalRow:
 
 
 def deployment_of(task: HostTask) -> Deployment:
-    """The deployment, with the ontology that was put in force.
+    """The deployment, with the ontology and the rules that were put in force.
 
     Raises:
         SensorStreamError: a file of the deployment is not valid on this machine.
     """
     ontology = None if task.ontology is None else parse_ontology(*task.ontology)
-    return read_deployment(task.settings, ontology)
+    return read_deployment(task.settings, ontology, texts=task.rules)
 
 
 def serve(listening: socket, task: HostTask, deployment: Deployment) -> None:

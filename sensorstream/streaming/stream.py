@@ -22,7 +22,7 @@ from sensorstream.history.database import engine as database_engine
 from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes
 from sensorstream.history.views import install_views
-from sensorstream.journal.takeover import PutOntology
+from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.schema import Schema
 from sensorstream.settings import Settings
 from sensorstream.spark.launch import spark_session
@@ -124,9 +124,12 @@ def prefixes_of(settings: Settings) -> dict[str, str]:
 
 
 def _task(settings: Settings, url: str, store: PostgresStore) -> HostTask:
-    put = store.last_accepted(PutOntology.kind, store.last_seq())
+    last = store.last_seq()
+    put = store.last_accepted(PutOntology.kind, last)
+    rules = store.last_accepted(PutRules.kind, last)
     ontology = None if put is None else (put.content, put.source)
-    return HostTask(settings, url, ontology, secrets.token_bytes(32))
+    texts = None if rules is None else PutRules.decode(rules.content, rules.source).files
+    return HostTask(settings, url, ontology, secrets.token_bytes(32), texts)
 
 
 def _show_views(url: str, settings: Settings, schema: Schema) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sensorstream.history.engines import Standing
@@ -23,12 +23,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class HostTask:
-    """What a host is for. ``ontology`` is one put in force, with its media type."""
+    """What a host is for.
+
+    ``ontology`` is one put in force, with its media type; ``rules`` are texts of rule files put in
+    force, by name.
+    """
 
     settings: Settings
     url: str
     ontology: tuple[bytes, str] | None
     secret: bytes
+    rules: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

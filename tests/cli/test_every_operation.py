@@ -16,6 +16,7 @@ from click.testing import Result
 
 from sensorstream.cli.client import Client
 from sensorstream.cli.group import COMMANDS
+from sensorstream.settings import load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
 
 Run = Callable[..., Result]
@@ -37,6 +38,7 @@ OTHER_FORMS: Final = {
 }
 """Operations that do what another one does, which the command line uses."""
 
+TRACKING: Final = "tracking.rules"
 LONG_AGO: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -45,9 +47,17 @@ def hook(client: Client) -> str:
     return str(client.webhooks()[0]["id"])
 
 
+def newest(client: Client) -> str:
+    """The message that came last."""
+    return str(client.messages(1)[0]["message_id"])
+
+
 CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "POST /messages": lambda client: client.send(PAPER_MESSAGE),
     "POST /messages/batch": lambda client: client.send_batch([PAPER_MESSAGE.decode()]),
+    "GET /messages": lambda client: client.messages(2, status="accepted"),
+    "GET /messages/{id}": lambda client: client.message(newest(client)),
+    "GET /messages/{id}/content": lambda client: client.message_content(newest(client)),
     "POST /soap": lambda client: client.post_soap(PAPER_MESSAGE),
     "POST /sparql": lambda client: client.query(PEOPLE),
     "POST /sql": lambda client: client.sql("SELECT 1"),
@@ -76,7 +86,14 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "GET /window": lambda client: client.window(1),
     "GET /individuals/{iri}": lambda client: client.individual(SEEN),
     "GET /latest": lambda client: client.latest(HUMAN, 2),
-    "GET /rules": lambda client: client.rules(),
+    "GET /rules": lambda client: (client.rules(), client.rule_files()),
+    "PUT /rules": lambda client: client.put_rule_files(
+        {TRACKING: client.rule_file(TRACKING)}, client.rule_files()["digest"]
+    ),
+    "GET /rules/{name}": lambda client: client.rule_file(TRACKING),
+    "PUT /rules/{name}": lambda client: client.put_rule_file("own.rules", "# nothing yet\n"),
+    "DELETE /rules/{name}": lambda client: client.delete_rule_file("own.rules"),
+    "GET /rules/{name}/versions": lambda client: client.rule_versions(TRACKING),
     "GET /ontology": lambda client: client.ontology(),
     "PUT /ontology": lambda client: client.put_ontology(
         client.ontology().text, client.ontology().media_type
@@ -98,6 +115,9 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
 
 COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "POST /messages": ("send", "{folder}/messages"),
+    "GET /messages": ("messages", "--status", "accepted", "--since", "2026-01-01"),
+    "GET /messages/{id}": ("messages", "{message}"),
+    "GET /messages/{id}/content": ("messages", "{message}", "--content"),
     "POST /soap": ("send", "--soap", "{folder}/messages"),
     "POST /sparql": ("query", PEOPLE),
     "POST /jobs": ("jobs", "start", MANY),
@@ -124,6 +144,11 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /individuals/{iri}": ("individuals", "show", SEEN),
     "GET /latest": ("individuals", "latest", HUMAN, "--limit", "2"),
     "GET /rules": ("rules",),
+    "PUT /rules": ("apply", "-c", "{config}"),
+    "GET /rules/{name}": ("rules", "show", "tracking.rules"),
+    "PUT /rules/{name}": ("rules", "put", "{folder}/own.rules"),
+    "DELETE /rules/{name}": ("rules", "delete", "own.rules"),
+    "GET /rules/{name}/versions": ("rules", "versions", "tracking.rules"),
     "GET /ontology": ("ontology", "show"),
     "PUT /ontology": ("ontology", "put", "{folder}/ontology/tracking.ttl"),
     "GET /quarantine": ("quarantine", "list"),
@@ -140,7 +165,7 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /readyz": ("health",),
     "GET /metrics": ("health", "--metrics"),
 }
-WITHOUT_JSON: Final = {"cancel", "delete", "enable", "steps", "--metrics"}
+WITHOUT_JSON: Final = {"cancel", "delete", "enable", "steps", "--metrics", "--content"}
 """Answers that are empty, or always of one form."""
 
 
@@ -180,6 +205,12 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(httpx.Client, "send", recorded)
     return sent
+
+
+def edit(served: Served) -> None:
+    """Change a rule file of the deployment, which changes nothing by itself."""
+    (file,) = load_settings(served.config).rules.files
+    file.write_text(f"{file.read_text()}# edited\n")
 
 
 def operations(url: str) -> set[str]:
@@ -241,13 +272,18 @@ def test_the_command_asks_for_its_operation(
             client.register(PEOPLE, "urn:x:twice")
         given = {
             "{folder}": str(another.folder),
+            "{config}": str(another.config),
             "{webhook}": own,
             "{alert}": alert,
+            "{message}": newest(client),
             "{job}": client.jobs()[-1]["id"],
             "{delivery}": str(client.deliveries(webhook)[0]["id"]),
         }
         if "{other_job}" in command:
             given["{other_job}"] = client.start_job(MANY)["id"]
+        if operation == "PUT /rules":
+            edit(another)
+        (another.folder / "own.rules").write_text("# nothing yet\n")
     arguments = [re.sub(r"^\{\w+\}", lambda name: given[name[0]], each) for each in command]
     result = run(*arguments, "--url", another.url, *form)
     # Nobody listens at the webhook, so its test fails.

@@ -14,17 +14,19 @@ from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportDisable
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Record
 from sensorstream.journal.registration import QueryStopped, RegisterQuery, RemoveQuery
-from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
+from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.journal.tick import Tick
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
+RULES = '{"ü.rules": "b", "a.rules": ""}'.encode()
 ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (TakeMessage(b"<a/>", "hall"), "message", b"<a/>", "hall"),
     (Tick(b"17"), "tick", b"17", ""),
     (PassTime(17, 23), "time", b"17 23", ""),
     (PutOntology(b":A a :B .", "text/turtle"), "ontology", b":A a :B .", "text/turtle"),
+    (PutRules({"ü.rules": "b", "a.rules": ""}, "key:me"), "rules", RULES, "key:me"),
     (ReadmitReasoner(), "reasoner", b"", ""),
     (ReportAudit("1 difference: ü"), "audit", "1 difference: ü".encode(), ""),
     (ReportDamage("one at 7"), "damage", b"one at 7", ""),

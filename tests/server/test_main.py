@@ -5,7 +5,9 @@ from typing import Any
 import httpx
 
 PATHS = {
-    "/messages": {"post"},
+    "/messages": {"get", "post"},
+    "/messages/{id}": {"get"},
+    "/messages/{id}/content": {"get"},
     "/messages/batch": {"post"},
     "/soap": {"get", "post"},
     "/sparql": {"get", "post"},
@@ -29,7 +31,9 @@ PATHS = {
     "/individuals": {"get"},
     "/individuals/{iri}": {"get"},
     "/latest": {"get"},
-    "/rules": {"get"},
+    "/rules": {"get", "put"},
+    "/rules/{name}": {"get", "put", "delete"},
+    "/rules/{name}/versions": {"get"},
     "/quarantine": {"get"},
     "/healthz": {"get"},
     "/ontology": {"get", "put"},

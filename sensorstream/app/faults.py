@@ -1,0 +1,69 @@
+"""All faults of a deployment's files, for ``check``, editors, and rules that are to be put."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from sensorstream.app.mapping_files import is_rule_file, mapping_file_faults
+from sensorstream.app.reference_files import read_reference_with_faults
+from sensorstream.app.schemas import read_schemas
+from sensorstream.errors import SensorStreamError, SettingsError
+from sensorstream.language.recovery import parse_with_recovery
+from sensorstream.language.syntax import RuleFile
+from sensorstream.mapping.check import check as mapping_faults
+from sensorstream.reasoning.ontology import Ontology, load_ontology
+from sensorstream.rules.rule_compiler import rule_faults
+from sensorstream.settings import Settings
+
+_NOTHING_UNSAVED: Final[Mapping[Path, str]] = MappingProxyType({})
+
+
+def faults(
+    settings: Settings,
+    unsaved: Mapping[Path, str] = _NOTHING_UNSAVED,
+    read_ontology: Callable[[Sequence[Path]], Ontology] | None = None,
+) -> Iterator[SensorStreamError]:
+    """All faults of the files that the settings name, except those that another fault hides.
+
+    ``unsaved`` are the texts of rule files that count instead of those on disk; ``read_ontology``
+    is by default :func:`sensorstream.reasoning.ontology.load_ontology`.
+    """
+
+    files: list[RuleFile] = []
+    for path in filter(is_rule_file, settings.rules.files):
+        try:
+            text = unsaved[path] if path in unsaved else path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            yield SettingsError(f"rules.files: cannot read {path}: {error}")
+            continue
+        tree, found = parse_with_recovery(text, str(path))
+        yield from found
+        if tree is not None:
+            files.append(tree)
+    try:
+        ontology = (read_ontology or load_ontology)(settings.ontology.files)
+    except SensorStreamError as error:
+        yield error
+        return
+    try:
+        read_schemas(settings)
+    except SensorStreamError as error:
+        yield error
+    schema = ontology.schema
+    reference, unread = read_reference_with_faults(
+        files, ontology.triples, settings.functions.files
+    )
+    yield from unread
+    yield from mapping_faults(files, schema, reference)
+    yield from rule_faults(files, schema, settings.time.timeline)
+    yield from mapping_file_faults(
+        files,
+        settings.rules.files,
+        schema,
+        settings.time.timeline,
+        settings.rules.base,
+        reference.library_of(""),
+    )

@@ -1,0 +1,308 @@
+"""The rule files in force: read, changed and tried while messages arrive, with their versions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from threading import Lock
+from typing import Literal, TypeAlias
+
+from sensorstream.app.exchange import FROM_SETTINGS, Exchange
+from sensorstream.app.faults import faults
+from sensorstream.app.mapping_files import is_rule_file
+from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.rule_texts import check_tables, checked_name, path_of, read_texts
+from sensorstream.app.rule_trial import MOST_BYTES, MOST_MESSAGES, RuleTrial, try_rules
+from sensorstream.app.wiring import Deployment
+from sensorstream.errors import (
+    Busy,
+    LanguageError,
+    RulesChanged,
+    RulesError,
+    SensorStreamError,
+    SettingsError,
+    UnknownRules,
+)
+from sensorstream.history.journal_rows import journal_rows, last_messages
+from sensorstream.history.store import record_of
+from sensorstream.journal.takeover import PutRules
+from sensorstream.language.recovery import parse_with_recovery
+
+OnDisk: TypeAlias = Literal["same", "differs", "absent"]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFileInForce:
+    """A rule file; ``on_disk`` is what the server's own file of this name has now."""
+
+    name: str
+    text: str
+    digest: str
+    on_disk: OnDisk
+
+
+@dataclass(frozen=True, slots=True)
+class RuleVersion:
+    """A text that a rule file has had; ``text`` is None from the time on when it was removed.
+
+    ``change`` is the journal's id of the entry that put it, ``by`` who sent that, or ``settings``
+    for what was in force before the first change.
+    """
+
+    change: str
+    at: datetime
+    by: str
+    digest: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFiles:
+    """All rule files in force, in the order in which they are applied.
+
+    ``origin`` is ``settings``, or the journal's id of the change that put them.
+    """
+
+    origin: str
+    digest: str
+    files: tuple[RuleFileInForce, ...]
+
+
+class Rulebook:
+    """Reads and changes the rule files of a running deployment. Thread-safe."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        pipeline: Pipeline,
+        url: Callable[[], str],
+        check_here: Callable[[str, str], None],
+        counter: Callable[[], float],
+    ) -> None:
+        """``check_here`` raises that the engines run elsewhere; see :class:`.Application`.
+
+        ``counter`` is :meth:`.Clock.counter`.
+        """
+        self._exchange = exchange
+        self._pipeline = pipeline
+        self._url = url
+        self._check_here = check_here
+        self._counter = counter
+        self._trying = Lock()
+
+    def files(self) -> RuleFiles:
+        """The rule files in force."""
+        texts, disk = self._texts(), self._on_disk()
+        return RuleFiles(
+            self._origin(),
+            digest_of(texts),
+            tuple(
+                RuleFileInForce(name, text, _digest(text), _compared(text, disk.get(name)))
+                for name, text in texts.items()
+            ),
+        )
+
+    def file(self, name: str) -> RuleFileInForce:
+        """One rule file in force.
+
+        Raises:
+            UnknownRules: there is none of this name.
+        """
+        for each in self.files().files:
+            if each.name == name:
+                return each
+        raise _unknown(name, self._texts())
+
+    def versions(self, name: str) -> Sequence[RuleVersion]:
+        """The texts of a rule file since rules were first put, oldest first.
+
+        Raises:
+            UnknownRules: no rule file has ever had this name.
+            HistoryError: the journal cannot be read.
+        """
+        found: list[RuleVersion] = []
+        last: str | None = None
+        for row in journal_rows(self._url(), 0, None, (PutRules.kind,)):
+            record = record_of(row)
+            entry = PutRules.decode(record.message.content, record.message.source)
+            text = entry.files.get(name)
+            if text != last:
+                digest = "" if text is None else _digest(text)
+                at = record.received_at
+                found.append(RuleVersion(record.message.id, at, entry.by, digest, text))
+            last = text
+        texts = self._texts()
+        if not found and name not in texts:
+            raise _unknown(name, texts)
+        return found
+
+    def put(
+        self, name: str, text: str, by: str, match: Callable[[str | None], bool] | None = None
+    ) -> str:
+        """Put one rule file in force, new or instead of the present one.
+
+        Args:
+            name: of the file; a new one is applied after all others.
+            text: in the rule language.
+            by: who puts it.
+            match: whether the change is wanted, told the digest of the present text, or None.
+
+        Returns:
+            The journal's id of the change that put all that is in force now.
+
+        Raises:
+            LanguageError: a rule cannot be read or compiled.
+            RulesError: no rule file can have this name.
+            RulesChanged: ``match`` says no.
+            OntologyConflict: another change is in progress.
+            RunsOnSpark: the engines are not here.
+        """
+
+        def change(now: Mapping[str, str]) -> Mapping[str, str]:
+            _check_match(match, now.get(name), name)
+            if name not in now:
+                checked_name(name)
+            return {**now, name: text}
+
+        return self._change(change, by)
+
+    def remove(self, name: str, by: str, match: Callable[[str | None], bool] | None = None) -> str:
+        """Put all rule files but one in force; see :meth:`put`.
+
+        Raises:
+            UnknownRules: there is none of this name.
+        """
+
+        def change(now: Mapping[str, str]) -> Mapping[str, str]:
+            if name not in now:
+                raise _unknown(name, now)
+            _check_match(match, now[name], name)
+            return {each: text for each, text in now.items() if each != name}
+
+        return self._change(change, by)
+
+    def put_all(
+        self, files: Mapping[str, str], by: str, match: Callable[[str | None], bool] | None = None
+    ) -> str:
+        """Put a whole set of rule files in force, whole or not at all; see :meth:`put`.
+
+        ``match`` is told the digest of the present set.
+        """
+
+        def change(now: Mapping[str, str]) -> Mapping[str, str]:
+            if match is not None and not match(digest_of(now)):
+                raise RulesChanged("the rule files are not those of If-Match any more: read them")
+            return _checked(files, now)
+
+        return self._change(change, by)
+
+    def try_put(self, name: str, text: str) -> RuleTrial:
+        """What :meth:`put` would change, told by recent messages; nothing is put.
+
+        Raises:
+            RulesError: no rule file can have this name.
+            Busy: another trial is in progress.
+            HistoryError: the journal cannot be read.
+            RunsOnSpark: the engines are not here.
+        """
+        texts = self._texts()
+        if name not in texts:
+            checked_name(name)
+        return self._try({**texts, name: text})
+
+    def try_all(self, files: Mapping[str, str]) -> RuleTrial:
+        """What :meth:`put_all` would change; see :meth:`try_put`."""
+        return self._try(_checked(files, self._texts()))
+
+    def _try(self, texts: Mapping[str, str]) -> RuleTrial:
+        self._check_here("a trial of other rules", "try them without a server: 'sensorstream run'")
+        if not self._trying.acquire(blocking=False):
+            raise Busy("another trial of rules is in progress: ask again later")
+        try:
+            now = self._exchange.deployment
+            found = tuple(_faults(now, texts))
+            if found:
+                return RuleTrial(found)
+            new = self._exchange.with_rules(texts).deployment
+            rows = last_messages(self._url(), MOST_MESSAGES, MOST_BYTES)
+            return try_rules(now, new, [record_of(each) for each in rows], self._counter)
+        finally:
+            self._trying.release()
+
+    def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
+        self._check_here(
+            "other rules",
+            "change their files, and start the server and the pipeline again",
+        )
+        outcome = self._exchange.change_rules(self._pipeline, change, by)
+        return self._origin() if outcome is None else outcome.message.id
+
+    def _texts(self) -> Mapping[str, str]:
+        return self._exchange.deployment.texts
+
+    def _origin(self) -> str:
+        return self._exchange.deployment.put or FROM_SETTINGS
+
+    def _on_disk(self) -> Mapping[str, str]:
+        try:
+            return read_texts(self._exchange.deployment.settings)
+        except SettingsError:
+            # Whoever changes a file may have removed it for a moment.
+            return {}
+
+
+def _checked(files: Mapping[str, str], now: Mapping[str, str]) -> Mapping[str, str]:
+    for name in files.keys() - now.keys():
+        checked_name(name)
+    for name, text in files.items():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            # JSON can name halves of characters.
+            raise RulesError(f"{name} is not text: {error}") from None
+    return files
+
+
+def _faults(now: Deployment, texts: Mapping[str, str]) -> Iterator[SensorStreamError]:
+    """All faults of rule files that are not in force yet."""
+    settings = now.settings
+    try:
+        for name, text in texts.items():
+            if now.texts.get(name) != text:
+                tree, _ = parse_with_recovery(text, str(path_of(settings, name)))
+                check_tables(settings, [] if tree is None else [tree])
+    except LanguageError as error:
+        # No further: a table of any file of this machine would be read, and told of.
+        yield error
+        return
+    unsaved = {path_of(settings, name): text for name, text in texts.items()}
+    others = [each for each in settings.rules.files if not is_rule_file(each)]
+    tried = replace(settings, rules=replace(settings.rules, files=(*unsaved, *others)))
+    yield from faults(tried, unsaved, lambda _: now.ontology)
+
+
+def digest_of(texts: Mapping[str, str]) -> str:
+    """The digest of a whole set of rule files, names and order included."""
+    return _digest("\n".join(f"{name} {_digest(text)}" for name, text in texts.items()))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _compared(text: str, disk: str | None) -> OnDisk:
+    if disk is None:
+        return "absent"
+    return "same" if disk == text else "differs"
+
+
+def _check_match(match: Callable[[str | None], bool] | None, text: str | None, name: str) -> None:
+    if match is not None and not match(None if text is None else _digest(text)):
+        raise RulesChanged(f"{name} is not the version of If-Match any more: read it again")
+
+
+def _unknown(name: str, texts: Mapping[str, str]) -> RulesError:
+    there = ", ".join(texts) or "none"
+    return UnknownRules(f"no rule file named '{name[:60]}' is in force: there are {there}")

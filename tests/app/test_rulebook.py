@@ -1,0 +1,208 @@
+"""Rule files changed while messages come in, over a real PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg2
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.errors import LanguageError, RulesChanged, RulesError, UnknownRules
+from sensorstream.settings import OntologySettings, RuleSettings, Settings
+
+Open = Callable[[Settings], Application]
+
+ONTOLOGY = """
+@prefix : <http://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+:Human a owl:Class . :level a owl:DatatypeProperty . :grade a owl:DatatypeProperty .
+"""
+PREFIXES = """prefix : <http://example.org/>
+prefix xsd: <http://www.w3.org/2001/XMLSchema#>
+"""
+MAPPING = (
+    PREFIXES
+    + """mapping person on message {/p}
+then update individual :{@id} a :Human at {@t} ; :%s {@level}^^xsd:integer .
+"""
+)
+ALERT = PREFIXES + 'rule seen on insert :Human as ?x then alert info "%s {?x}"\n'
+
+
+@pytest.fixture
+def small(settings: Settings, tmp_path: Path) -> Settings:
+    (tmp_path / "o.ttl").write_text(ONTOLOGY)
+    (tmp_path / "map.rules").write_text(MAPPING % "level")
+    (tmp_path / "alerts.rules").write_text(ALERT % "first")
+    return replace(
+        settings,
+        path=tmp_path / "sensorstream.toml",
+        ontology=OntologySettings((tmp_path / "o.ttl",)),
+        rules=RuleSettings((tmp_path / "map.rules", tmp_path / "alerts.rules")),
+    )
+
+
+def send(application: Application, name: str, time: int) -> None:
+    application.submit(f"<p id='{name}' t='{time}' level='7'/>".encode(), "test").result(60)
+
+
+def told(application: Application) -> list[str]:
+    """The texts of the alerts, oldest first."""
+    found = [each.alert.text for each in application.alerts(100)]
+    return [text.replace("http://example.org/", "") for text in reversed(found)]
+
+
+def properties(application: Application, name: str) -> set[str]:
+    values = application.individuals.individual(f"http://example.org/{name}").values
+    return {each.triple[1].rpartition("/")[2] for each in values} & {"level", "grade"}
+
+
+def forget_effects(settings: Settings) -> None:
+    """As if the process had died after each entry was journalled, before its effects were."""
+    connection = psycopg2.connect(settings.history.url)
+    with connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.checkpoints")
+        for table in ("deliveries", "alerts", "stays", "statements"):
+            cursor.execute(f"delete from store.{table}")
+        cursor.execute("update store.messages set status = null, reason = null")
+        cursor.execute("update store.progress set watermark = 0")
+    connection.close()
+
+
+def test_a_rule_file_that_is_put_counts_from_the_next_message_on_and_after_a_restart(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    rulebook = application.rulebook
+    assert rulebook.files().origin == "settings"
+    send(application, "a", 1)
+    change = rulebook.put("alerts.rules", ALERT % "second", "key:me")
+    send(application, "b", 2)
+    rulebook.put("more.rules", ALERT.replace("seen", "again") % "third", "key:me")
+    send(application, "c", 3)
+    rulebook.remove("alerts.rules", "key:you")
+    send(application, "d", 4)
+    expected = ["first a", "second b", "second c", "third c", "third d"]
+    assert told(application) == expected
+    versions = rulebook.versions("alerts.rules")
+    assert [(each.by, each.text) for each in versions] == [
+        ("settings", ALERT % "first"),
+        ("key:me", ALERT % "second"),
+        ("key:you", None),
+    ]
+    assert versions[1].change == change
+    window, files = application.window_view(100), rulebook.files()
+    application.close()
+    again = open_application(small)
+    assert again.window_view(100) == window
+    assert again.rulebook.files() == files
+    assert [(each.name, each.on_disk) for each in files.files] == [
+        ("map.rules", "same"),
+        ("more.rules", "absent"),
+    ]
+    send(again, "e", 5)
+    assert told(again) == [*expected, "third e"]
+    again.close()
+    forget_effects(small)
+    # Each message meets the rules of its time again.
+    replayed = open_application(small)
+    assert told(replayed) == [*expected, "third e"]
+    assert replayed.rulebook.files() == files
+
+
+def test_mapping_rules_change_and_a_new_ontology_keeps_what_was_put(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    send(application, "a", 1)
+    application.rulebook.put("map.rules", MAPPING % "grade", "me")
+    # An edit that nobody has put counts for nothing, now and at the next start.
+    small.rules.files[1].write_text(ALERT % "edited")
+    application.put_ontology(ONTOLOGY.encode(), "text/turtle")
+    send(application, "b", 2)
+    assert told(application) == ["first a", "first b"]
+    assert (properties(application, "a"), properties(application, "b")) == ({"level"}, {"grade"})
+    edited = application.rulebook.file("alerts.rules")
+    assert (edited.on_disk, edited.text) == ("differs", ALERT % "first")
+    application.close()
+    again = open_application(small)
+    send(again, "c", 3)
+    assert told(again)[-1] == "first c"
+    assert properties(again, "c") == {"grade"}
+
+
+def test_what_cannot_be_put_is_refused_and_changes_nothing(
+    small: Settings, open_application: Open, tmp_path: Path
+) -> None:
+    application = open_application(small)
+    rulebook = application.rulebook
+    before = rulebook.files()
+    with pytest.raises(LanguageError, match=r"Stranger") as caught:
+        rulebook.put("alerts.rules", (ALERT % "x").replace(":Human", ":Stranger"), "me")
+    assert caught.value.position is not None
+    assert caught.value.position.file.endswith("alerts.rules")
+    with pytest.raises(LanguageError):
+        rulebook.put("alerts.rules", "this is no rule", "me")
+    with pytest.raises(LanguageError, match="seen"):
+        rulebook.put("twice.rules", ALERT % "x", "me")
+    for name in ("../etc.rules", "map.ttl", ".rules", "a/b.rules", "x" * 200 + ".rules"):
+        with pytest.raises(RulesError, match=r"expected letters"):
+            rulebook.put(name, ALERT % "x", "me")
+    outside = tmp_path.parent / "outside.csv"
+    outside.write_text("a,b\n")
+    table = PREFIXES + 'table secret from "../outside.csv" key "a" value "b"\n'
+    with pytest.raises(LanguageError, match=r"not a file of the deployment's folder"):
+        rulebook.put("table.rules", table, "me")
+    with pytest.raises(UnknownRules, match=r"there are map\.rules, alerts\.rules"):
+        rulebook.remove("gone.rules", "me")
+    with pytest.raises(UnknownRules):
+        rulebook.versions("gone.rules")
+    with pytest.raises(RulesChanged):
+        rulebook.put("alerts.rules", ALERT % "x", "me", lambda digest: digest == "old")
+    assert rulebook.files() == before
+    # The same text is no change.
+    assert rulebook.put("alerts.rules", ALERT % "first", "me") == "settings"
+    assert rulebook.versions("alerts.rules") == []
+
+
+def test_rules_are_tried_on_recent_messages_and_put_nothing(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    rulebook = application.rulebook
+    for number in range(1, 5):
+        send(application, f"p{number}", number)
+    before = rulebook.files()
+    same = rulebook.try_put("alerts.rules", ALERT % "first")
+    assert (same.messages, same.different, same.faults) == (4, 0, ())
+    other = rulebook.try_put("alerts.rules", (ALERT % "second"))
+    assert (other.messages, other.different) == (4, 4)
+    (one, *_) = other.differences
+    assert one.message == "m1"
+    assert [alert.partition(": ")[2][:5] for alert in one.before.alerts] == ["first"]
+    assert [alert.partition(": ")[2][:6] for alert in one.after.alerts] == ["second"]
+    assert one.before.statements == one.after.statements == ()
+    mapped = rulebook.try_all({"map.rules": MAPPING % "grade", "alerts.rules": ALERT % "first"})
+    assert mapped.different == 4
+    (statement,) = mapped.differences[0].after.statements
+    assert "grade" in statement
+    unmapped = rulebook.try_all({"alerts.rules": ALERT % "first"})
+    assert {each.after.status for each in unmapped.differences} == {"unmatched"}
+    # All faults of all files, each with its place.
+    wrong = rulebook.try_all(
+        {
+            "map.rules": (MAPPING % "depth"),
+            "alerts.rules": (ALERT % "x").replace(":Human", ":Stranger"),
+        }
+    )
+    places = [Path(each.position.file).name for each in wrong.faults if each.position is not None]
+    assert sorted(set(places)) == ["alerts.rules", "map.rules"]
+    assert wrong.messages == 0
+    table = PREFIXES + 'table secret from "/etc/hostname" key "a" value "b"\n'
+    (outside,) = rulebook.try_put("table.rules", table).faults
+    assert "not a file of the deployment's folder" in outside.message
+    assert rulebook.files() == before
+    assert rulebook.versions("alerts.rules") == []
