@@ -29,7 +29,7 @@ from sensorstream.app.messages import Messages
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.progress import Progress, silent
+from sensorstream.app.progress import Progress, Rebuilding, silent
 from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import Check, HistoryProbe, Part
 from sensorstream.app.recovery import Start, find_start, recover
@@ -169,18 +169,9 @@ class Application:
             if put is None:
                 since = None if start.state is None else start.state.window.counters.now
                 store.record_ontology(version_of(deployment, start.seq, since))
-            entries = store.last_seq() - start.seq
-            rebuilding = "rebuilding the window from the journal"
-            progress(rebuilding, f"0 of {entries} entries")
-            recover(
-                target,
-                store,
-                start,
-                log.publish,
-                clock.now(),
-                lambda done: progress(rebuilding, f"{done} of {entries} entries"),
-                in_work,
-            )
+            rebuilding = Rebuilding(store.last_seq() - start.seq, progress, clock.counter)
+            rebuilding.tell(0)
+            recover(target, store, start, log.publish, clock.now(), rebuilding.tell, in_work)
         progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
         self._install_views()

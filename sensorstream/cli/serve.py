@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from sensorstream.app.application import Application
+    from sensorstream.app.progress import Progress
     from sensorstream.settings import HttpSettings
 
 _TURN: Final = 0.0005
@@ -72,20 +73,50 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
         from sensorstream.app.in_work import InWork
         from sensorstream.app.watchdog import Watchdog
         from sensorstream.inputs.inputs import Inputs
+        from sensorstream.server.listening import Waiting
 
         faulthandler.enable()
         in_work = InWork(settings.history.folder / "in-work")
         with ExitStack() as stack:
             stack.enter_context(Watchdog(in_work, settings.limits.entry_seconds))
-            with lasting("starting", after=_SOON, tell=_telling(settings.log.format)) as say:
+            tls = None if certificate is None else stack.enter_context(certificate).context
+            doing = _Doing()
+            with (
+                lasting("starting", after=_SOON, tell=_telling(settings.log.format)) as say,
+                Waiting(
+                    listener,
+                    settings.limits,
+                    tls,
+                    ailment=partial(in_work.longer_than, settings.limits.entry_seconds),
+                    doing=doing.told,
+                ),
+            ):
                 application = stack.enter_context(
-                    Application.open(settings, progress=say, in_work=in_work)
+                    Application.open(settings, progress=doing.also(say), in_work=in_work)
                 )
                 say("starting the inputs")
                 stack.enter_context(Inputs(application))
             spare_what_stays()
-            tls = None if certificate is None else stack.enter_context(certificate).context
             _run(application, listener, host, tls)
+
+
+class _Doing:
+    """What the start does now, for those who ask."""
+
+    def __init__(self) -> None:
+        self._now = "starting"
+
+    def told(self) -> str:
+        return self._now
+
+    def also(self, say: Progress) -> Progress:
+        """Tells it to ``say``, too."""
+
+        def tell_both(what: str, done: str = "", /) -> None:
+            self._now = f"{what}: {done}" if done else what
+            say(what, done)
+
+        return tell_both
 
 
 def _telling(form: str) -> Callable[[str], None]:

@@ -13,6 +13,7 @@ from typing import Final
 from sensorstream.clock import SystemClock
 from sensorstream.errors import ServerUnreachable, SparkError
 
+_SERVE: Final = (sys.executable, "-m", "sensorstream", "serve")
 _READY: Final = "listening on "
 _START_SECONDS: Final = 120.0
 _STOP_SECONDS: Final = 30.0
@@ -34,16 +35,18 @@ def run_stream(config: Path) -> None:
 
 
 class ServerProcess:
-    """``sensorstream serve`` on a free port; what it logs goes to ``server.log`` beside the file.
+    """``sensorstream serve`` on a port, by default a free one.
+
+    What it logs goes to ``server.log`` beside the file.
 
     Use as a context manager: leaving stops the server.
     """
 
-    def __init__(self, config: Path) -> None:
+    def __init__(self, config: Path, port: int = 0) -> None:
         self.log = config.parent / "server.log"
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "sensorstream", "serve", "-c", str(config), "--port", "0"],
+                [*_SERVE, "-c", str(config), "--port", str(port)],
                 stdout=subprocess.PIPE,
                 stderr=log,
             )

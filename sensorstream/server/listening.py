@@ -8,21 +8,27 @@ import socket
 from collections.abc import Callable
 from functools import partial
 from ssl import SSLContext
+from threading import Event, Thread
 from typing import Any, Final
 
 import uvicorn
 from prometheus_client import Gauge
+from starlette.types import ASGIApp
 
 from sensorstream.app.application import Application
 from sensorstream.server.connections import Connections
 from sensorstream.server.handshakes import Handshake
 from sensorstream.server.main import create_app
 from sensorstream.server.protocol import Guarded
+from sensorstream.server.starting import Starting
+from sensorstream.settings import LimitSettings
 
 _IDLE: Final = 75
 """Seconds that an unused connection stays open: longer than the minute between two reports."""
 _FAREWELL: Final = 10
 """Seconds that running requests get when the server stops."""
+_SOON: Final = 1.0
+"""Seconds after which a start is answered for."""
 _TICKS: Final = 10
 """uvicorn ticks ten times a second."""
 
@@ -33,7 +39,36 @@ class _Config(uvicorn.Config):
     connections: Connections
 
 
-class Server(uvicorn.Server):
+class _Listening(uvicorn.Server):
+    """Serves an ASGI application on sockets, with limits of time and number of connections."""
+
+    def __init__(self, app: ASGIApp, limits: LimitSettings, tls: SSLContext | None) -> None:
+        connections = Connections(limits)
+        config = _Config(
+            app,
+            # uvloop reads at once what start_tls must read: see :mod:`.handshakes`.
+            loop="uvloop" if tls is None else "asyncio",
+            http=_spoken(tls, connections),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=logging.getLogger("uvicorn.access").isEnabledFor(logging.INFO),
+            server_header=False,
+            timeout_graceful_shutdown=_FAREWELL,
+            timeout_keep_alive=_IDLE,
+        )
+        config.connections = connections
+        super().__init__(config)
+        self.connections = connections
+
+    async def on_tick(self, counter: int) -> bool:
+        """End the connections that take too long, once a second."""
+        if counter % _TICKS == 0:
+            self.connections.sweep(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
+
+
+class Server(_Listening):
     """Serves one application; ends its questions and event streams when it stops.
 
     ``host`` is the address of the socket; by default server.host of the settings. With ``tls`` it
@@ -48,27 +83,11 @@ class Server(uvicorn.Server):
         *,
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
-        connections = Connections(application.settings.limits)
-        config = _Config(
-            create_app(application, host),
-            # uvloop reads at once what start_tls must read: see :mod:`.handshakes`.
-            loop="uvloop" if tls is None else "asyncio",
-            http=_spoken(tls, connections),
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=logging.getLogger("uvicorn.access").isEnabledFor(logging.INFO),
-            server_header=False,
-            timeout_graceful_shutdown=_FAREWELL,
-            timeout_keep_alive=_IDLE,
-        )
-        config.connections = connections
-        super().__init__(config)
+        super().__init__(create_app(application, host), application.settings.limits, tls)
         self._application = application
-        self._connections = config.connections
         told = "Open connections of clients."
         open_now = Gauge("sensorstream_http_connections", told, registry=application.metrics)
-        open_now.set_function(config.connections.__len__)
+        open_now.set_function(self.connections.__len__)
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -76,18 +95,51 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         self._on_ready()
 
-    async def on_tick(self, counter: int) -> bool:
-        """End the connections that take too long, once a second."""
-        if counter % _TICKS == 0:
-            self._connections.sweep(asyncio.get_running_loop().time())
-        return await super().on_tick(counter)
-
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End questions and event streams, let running requests end, stop listening."""
         self._application.running.close()
         self._application.alert_feed.close()
         self._application.queries.feed.close()
         await super().shutdown(sockets)
+
+
+class Waiting:
+    """Answers on a server's socket while it starts: alive, but not ready. A context manager.
+
+    Only a start that lasts listens so early; on leaving the socket is left to the server, with the
+    connections that nobody has accepted yet. ``ailment`` and ``doing`` are asked at each request.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        limits: LimitSettings,
+        tls: SSLContext | None,
+        *,
+        ailment: Callable[[], str],
+        doing: Callable[[], str],
+        after: float = _SOON,
+    ) -> None:
+        self._listener = listener
+        self._server = _Listening(Starting(ailment, doing), limits, tls)
+        self._over = Event()
+        self._after = after
+        self._thread = Thread(target=self._run, name="starting", daemon=True)
+
+    def __enter__(self) -> Waiting:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._server.should_exit = True
+        self._thread.join()
+
+    def _run(self) -> None:
+        if not self._over.wait(self._after):
+            # The copy is closed; the socket goes on to listen.
+            with self._listener.dup() as copy:
+                self._server.run([copy])
 
 
 def _spoken(tls: SSLContext | None, connections: Connections) -> type[asyncio.Protocol]:

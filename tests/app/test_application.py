@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -137,7 +138,9 @@ def test_a_start_says_what_it_does(settings: Settings, open_application: Open) -
         "rebuilding the window from the journal",
         "starting the deliveries",
     ]
-    assert [done for what, done in told if done] == ["0 of 5 entries", "5 of 5 entries"]
+    first, last = [done for what, done in told if done]
+    assert first == "recovering 0 %, 0 of 5 entries"
+    assert re.fullmatch(r"recovering 100 %, 5 of 5 entries, \d+ a second, 0 s left", last)
 
 
 def test_narrower_limits_do_not_keep_a_deployment_from_starting(
