@@ -61,7 +61,7 @@ class Answering(Application):
         self.settings = Settings(Path("sensorstream.toml"))
         self.access = Everybody()
         self.rates = Rates(0)
-        self.running = Running(SystemClock())
+        self.running = Running(SystemClock(), lambda _: None)
         self.alert_feed = AlertFeed()
         self._outcome = Outcome(Message("m1", _BODY, 0, "bench"), Status.ACCEPTED)
 
@@ -72,7 +72,15 @@ class Answering(Application):
     def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
         """Nobody asks whether it is ready."""
 
-    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
+    def submit(
+        self,
+        content: bytes,
+        source: str,
+        sender: Sender = HERE,
+        *,
+        origin: str = "",
+        early: bool = False,
+    ) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         future.set_result(self._outcome)
         return future

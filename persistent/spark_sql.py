@@ -28,7 +28,7 @@ def main() -> None:
     schema = load_ontology(settings.ontology.files).schema
     views = view_definitions(schema, settings.time.timeline)
     spark = SparkSession.builder.appName("SensorStream SQL").getOrCreate()
-    limit = settings.history.statement_timeout
+    limit = settings.limits.question_seconds
     query = prepare(settings.history.url, given.query, timeout=limit)
     place = Place(settings.history.url, settings.archive.folder)
     with answering(spark, place, views, query) as answer:

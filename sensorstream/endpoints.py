@@ -18,12 +18,19 @@ def setting(
     *,
     required: bool = False,
     secret: bool = False,
+    least: int = 0,
 ) -> Any:
     """A setting: its default, what it is for, and the values it may have.
 
     A ``required`` one has to be given, its default is empty. No repr shows a ``secret`` one.
+    ``least`` is the smallest whole number that it may be.
     """
-    told = {"sentence": sentence, "choices": tuple(choices), "required": required}
+    told = {
+        "sentence": sentence,
+        "choices": tuple(choices),
+        "required": required,
+        "least": least,
+    }
     return field(default=default, metadata=told, repr=not secret)
 
 

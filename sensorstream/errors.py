@@ -15,6 +15,7 @@
     │   ├── MalformedMessage     not well-formed XML, or XML that is refused (DOCTYPE, depth)
     │   ├── MessageTooLarge      more bytes than the limit
     │   ├── RepeatedMessage      it is in the journal already, from the same place of an input
+    │   ├── ReusedKey            its idempotency key came with another message before
     │   ├── InvalidMessage       not valid against the XML Schema of its source
     │   ├── MappingError         a rule matched, but a value is missing or invalid
     │   │   └── InvalidValue     the value is there, but is not valid
@@ -29,6 +30,7 @@
     │   ├── QueryConflict        a continuous query whose name is taken, or one too many
     │   ├── UnknownAlert         an alert that is not kept
     │   ├── UnknownIndividual    an individual that is neither in the window nor in history
+    │   ├── UnknownMessage       a message that the journal does not have
     │   ├── UnknownQuery         a continuous query that does not exist
     │   ├── UnsupportedQuery     a continuous query that no stream can answer
     │   └── NotIncremental       a part of a query that must be evaluated anew each time
@@ -210,6 +212,12 @@ class RepeatedMessage(MessageError):
     code = "repeated-message"
 
 
+class ReusedKey(MessageError):
+    """The idempotency key of a message came with another message before."""
+
+    code = "reused-key"
+
+
 class InvalidMessage(MessageError):
     """The message does not conform to the XML Schema of its source."""
 
@@ -329,6 +337,12 @@ class UnknownIndividual(QueryError):
     """Neither the window nor history has this individual."""
 
     code = "unknown-individual"
+
+
+class UnknownMessage(QueryError):
+    """The journal has no message with this id."""
+
+    code = "unknown-message"
 
 
 class UnknownQuery(QueryError):
@@ -551,3 +565,15 @@ class ServerUnreachable(SensorStreamError):
     """No server answers a command, or what answers is not SensorStream."""
 
     code = "server-unreachable"
+
+
+def errors_by_code() -> dict[str, type[SensorStreamError]]:
+    """The classes of the tree by their codes; one without a code of its own has its parent's."""
+    found: dict[str, type[SensorStreamError]] = {}
+    kinds = [SensorStreamError]
+    while kinds:
+        kind = kinds.pop()
+        if kind.__module__ == __name__:
+            found.setdefault(kind.code, kind)
+            kinds += kind.__subclasses__()
+    return found

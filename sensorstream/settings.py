@@ -1,7 +1,8 @@
 """Settings: one table of names, kinds, defaults and a sentence each.
 
 Read from ``sensorstream.toml``; an environment variable ``SENSORSTREAM_<SECTION>_<NAME>``
-wins over the file. Relative paths are read from the file's folder.
+wins over the file. Relative paths are read from the file's folder. A variable that sets nothing is
+an error.
 """
 
 from __future__ import annotations
@@ -26,11 +27,16 @@ from sensorstream.endpoints import (
 )
 from sensorstream.endpoints import setting as _setting
 from sensorstream.errors import Position, SettingsError
+from sensorstream.logs import FORMATS, LEVELS
 from sensorstream.model.timeline import Timeline
 
 Network: TypeAlias = IPv4Network | IPv6Network
 
 PREFIX: Final = "SENSORSTREAM_"
+CLIENT_VARIABLES: Final = frozenset({"SENSORSTREAM_KEY", "SENSORSTREAM_CA"})
+"""Variables of the commands that are no settings."""
+_LINK: Final = re.compile(r"SENSORSTREAM_(SERVICE_(HOST|PORT)(_.*)?|PORT(_\d+_(TCP|UDP).*)?)")
+"""What Kubernetes gives to every container beside a service with the name sensorstream."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 DATA_FOLDER: Final = Path("data")
 ARCHIVE_FOLDER: Final = DATA_FOLDER / "archive"
@@ -259,30 +265,42 @@ class HttpSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LogSettings:
+    """``[log]``: what the server writes to stderr; see docs/operations.md."""
+
+    format: str = _setting("text", "How a line is written: text, or a JSON object.", FORMATS)
+    level: str = _setting("warning", "What is written: this, and what is worse.", LEVELS)
+
+
+@dataclass(frozen=True, slots=True)
 class LimitSettings:
     """``[limits]``: what one client, one message or one query may take."""
 
     # Questions.
     question_seconds: float = _setting(30.0, "Seconds that a question of a client may take.")
     question_memory: int = _setting(
-        1024, "Memory that a question to the cache or the archive may take, in MiB."
+        1024, "Memory that a question to the cache or the archive may take, in MiB.", least=1
     )
     question_rows: int = _setting(
-        100_000, "Rows of an answer; SQL over history as CSV or Arrow has no limit."
+        100_000, "Rows of an answer; SQL over history as CSV or Arrow has no limit.", least=1
     )
     questions: int = _setting(
-        4, "Questions to the cache that run at once; of those to history as many again."
+        4, "Questions to the cache that run at once; of those to history as many again.", least=1
     )
 
     # The engine.
     query_rows: int = _setting(
-        2_000_000, "Rows an operator of a continuous query may visit in one instant."
+        2_000_000,
+        "Rows an operator of a continuous query may visit in one instant, or keep.",
+        least=1,
     )
     query_seconds: float = _setting(
         5.0, "Seconds an operator of a continuous query may take in one instant."
     )
     message_rows: int = _setting(
-        2_000_000, "Rows that conditions of semantic rules may visit or find for one message."
+        2_000_000,
+        "Rows that conditions of semantic rules may visit or find for one message.",
+        least=1,
     )
     message_seconds: float = _setting(
         10.0, "Seconds that conditions of semantic rules may take for one message."
@@ -306,9 +324,16 @@ class LimitSettings:
     )
 
     # Messages that wait.
-    waiting_messages: int = _setting(10_000, "Messages that may wait for the engine.")
-    waiting_bytes: int = _setting(268_435_456, "Bytes of all messages that wait for the engine.")
+    waiting_messages: int = _setting(10_000, "Messages that may wait for the engine.", least=1)
+    waiting_bytes: int = _setting(
+        268_435_456, "Bytes of all messages that wait for the engine.", least=1
+    )
     rate: int = _setting(0, "Messages a second that an address may send; 0: no limit.")
+
+    # A message's life.
+    idempotency_hours: int = _setting(
+        24, "Hours for which the idempotency key of a message is known."
+    )
 
     # The audit log.
     audit_days: int = _setting(365, "Days that the audit log of changes is kept.")
@@ -371,6 +396,7 @@ class Settings:
     archive: ArchiveSettings = ArchiveSettings()
     server: ServerSettings = ServerSettings()
     http: HttpSettings = HttpSettings()
+    log: LogSettings = LogSettings()
     limits: LimitSettings = LimitSettings()
     webhooks: WebhookSettings = WebhookSettings()
     spark: SparkSettings = SparkSettings()
@@ -400,6 +426,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "archive": ArchiveSettings,
     "server": ServerSettings,
     "http": HttpSettings,
+    "log": LogSettings,
     "limits": LimitSettings,
     "webhooks": WebhookSettings,
     "spark": SparkSettings,
@@ -422,75 +449,120 @@ LISTED_SECTIONS: Final[Mapping[str, tuple[type[Any], Mapping[str, type[Any]]]]] 
 """Sections that may stand several times, ``[[inputs]]``, and the options of their types."""
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A setting as it is read: where its value comes from, and whether that is the default."""
+
+    name: str
+    value: object
+    origin: str
+    """``FILE:LINE``, the name of an environment variable, or ``default``."""
+    secret: bool = False
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A file that is read, and what has been read of it."""
+
+    path: Path
+    lines: Sequence[str]
+    environment: Mapping[str, str]
+    variables: set[str] = field(default_factory=set)
+    """The variables that could set something."""
+    given: list[Given] = field(default_factory=list)
+
+    def find(self, name: str, section: str = "", lines: Sequence[str] = ()) -> Position | None:
+        """Where the file, or the part of it that is given, writes a name."""
+        return _find(self.path, lines or self.lines, name, section)
+
+
 def load_settings(path: Path, environment: Mapping[str, str] | None = None) -> Settings:
     """Read a settings file.
 
     Raises:
         SettingsError: the file cannot be read, is not TOML, or a setting is unknown or of the
-            wrong kind; the message names the setting and what was expected.
+            wrong kind; or the environment has a variable ``SENSORSTREAM_…`` that sets nothing. The
+            message names the setting and what was expected.
     """
+    return read_settings(path, environment)[0]
+
+
+def read_settings(
+    path: Path, environment: Mapping[str, str] | None = None
+) -> tuple[Settings, Sequence[Given]]:
+    """As :func:`load_settings`, and where the value of each setting comes from."""
     path = path.absolute()
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        table = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot read the settings file {path}: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: not a TOML file: {error}") from None
-    lines = path.read_text(encoding="utf-8").splitlines()
+    reading = _Reading(path, text.splitlines(), os.environ if environment is None else environment)
     known = {**SECTIONS, **NAMED_SECTIONS, **LISTED_SECTIONS}
     for name, value in table.items():
         if name not in known:
-            raise _unknown("section", f"[{name}]", name, known, _find(path, lines, name))
+            raise _unknown("section", f"[{name}]", name, known, reading.find(name))
         if not isinstance(value, list if name in LISTED_SECTIONS else dict):
             told = f"[[{name}]]" if name in LISTED_SECTIONS else f"[{name}]"
-            where = _find(path, lines, name)
-            raise SettingsError(f"'{name}' is a section: expected {told}", position=where)
-    environment = os.environ if environment is None else environment
+            raise SettingsError(
+                f"'{name}' is a section: expected {told}", position=reading.find(name)
+            )
     sections = {
-        name: _section(kind, name, table.get(name, {}), environment, path, lines)
-        for name, kind in SECTIONS.items()
+        name: _section(kind, name, table.get(name, {}), reading) for name, kind in SECTIONS.items()
     }
     named: dict[str, Any] = {
-        name: _named(kind, name, table.get(name, {}), path, lines)
+        name: _named(kind, name, table.get(name, {}), reading)
         for name, kind in NAMED_SECTIONS.items()
     }
     inputs = tuple(
         Input(head.name, head.source or head.name, options)
-        for head, options in _listed("inputs", table, environment, path, lines)
+        for head, options in _listed("inputs", table, reading)
     )
     outputs = tuple(
         Output(head.name, head.queries, options)
-        for head, options in _listed("outputs", table, environment, path, lines)
+        for head, options in _listed("outputs", table, reading)
     )
-    return Settings(path=path, inputs=inputs, outputs=outputs, **sections, **named)
+    _check_variables(reading)
+    return Settings(path, inputs=inputs, outputs=outputs, **sections, **named), reading.given
+
+
+def _check_variables(reading: _Reading) -> None:
+    known = reading.variables | CLIENT_VARIABLES
+    for name in sorted(reading.environment):
+        if name.startswith(PREFIX) and name not in known and not _LINK.fullmatch(name):
+            rest = [each.removeprefix(PREFIX) for each in known]
+            near = difflib.get_close_matches(name.removeprefix(PREFIX), rest, n=1)
+            hint = (
+                f"did you mean {PREFIX}{near[0]}?"
+                if near
+                else f"expected {PREFIX}<SECTION>_<NAME>; 'sensorstream config show' lists them"
+            )
+            raise SettingsError(f"the environment variable {name} sets nothing: {hint}")
 
 
 S = TypeVar("S")
 
 
 def _named(
-    kind: type[S], section: str, table: Mapping[str, object], path: Path, lines: Sequence[str]
+    kind: type[S], section: str, table: Mapping[str, object], reading: _Reading
 ) -> Mapping[str, S]:
     """The sections ``[section.NAME]``, by name, in the order of the file."""
     found: dict[str, S] = {}
     for name, values in table.items():
         label = f"{section}.{name}"
         if not isinstance(values, dict):
-            where = _find(path, lines, name, section)
+            where = reading.find(name, section)
             raise SettingsError(f"'{label}' is a section: expected [{label}]", position=where)
-        found[name] = _section(kind, label, values, {}, path, lines)
+        found[name] = _section(kind, label, values, reading, variables=False)
     return found
 
 
-def _listed(
-    section: str,
-    table: Mapping[str, Any],
-    environment: Mapping[str, str],
-    path: Path,
-    lines: Sequence[str],
-) -> Iterator[tuple[Any, Any]]:
+def _listed(section: str, table: Mapping[str, Any], reading: _Reading) -> Iterator[tuple[Any, Any]]:
     """What the sections ``[[section]]`` say, each with its options, in the order of the file."""
     kind, types = LISTED_SECTIONS[section]
+    lines = reading.lines
     starts = [n for n, line in enumerate(lines) if line.split("#")[0].strip() == f"[[{section}]]"]
     taken: set[str] = set()
     for number, values in enumerate(table.get(section, [])):
@@ -501,23 +573,23 @@ def _listed(
         if not isinstance(values, dict):
             raise SettingsError(f"'{section}' is a section: expected [[{section}]]")
         options = values.get("options", {})
-        head: Any = _section(
-            kind, section, {k: v for k, v in values.items() if k != "options"}, {}, path, own
-        )
-        where = _find(path, own, "name", section)
+        told = {k: v for k, v in values.items() if k != "options"}
+        head: Any = _section(kind, section, told, reading, lines=own, variables=False)
+        where = reading.find("name", section, own)
         if not _NAME.fullmatch(head.name):
-            told = f"{section}.name: expected small letters, digits, - and _, not {head.name!r}"
-            raise SettingsError(told, position=where)
+            fault = f"{section}.name: expected small letters, digits, - and _, not {head.name!r}"
+            raise SettingsError(fault, position=where)
         variable = _variable(section, head.name)
         if variable in taken:
-            told = f"{section}.name: there are two with the name '{head.name}'"
-            raise SettingsError(told, position=where)
+            fault = f"{section}.name: there are two with the name '{head.name}'"
+            raise SettingsError(fault, position=where)
         taken.add(variable)
         if not isinstance(options, dict):
-            told = f"'{section}.options' is a section: expected [{section}.options]"
-            raise SettingsError(told, position=_find(path, own, "options", section))
+            fault = f"'{section}.options' is a section: expected [{section}.options]"
+            raise SettingsError(fault, position=reading.find("options", section, own))
         label = f"{section}.{head.name}"
-        yield head, _section(types[head.type], label, options, environment, path, own, section)
+        inside = f"{section}.options"
+        yield head, _section(types[head.type], label, options, reading, inside, own)
 
 
 def _variable(*names: str) -> str:
@@ -528,35 +600,44 @@ def _section(
     kind: type[S],
     section: str,
     table: Mapping[str, object],
-    environment: Mapping[str, str],
-    path: Path,
-    lines: Sequence[str],
-    listed: str = "",
+    reading: _Reading,
+    inside: str = "",
+    lines: Sequence[str] = (),
+    *,
+    variables: bool = True,
 ) -> S:
-    """One section; ``listed`` is the name of the list if it is the options of one of a list."""
-    inside = f"{listed}.options" if listed else section
+    """One section.
+
+    ``inside`` is the heading under which the file has its settings, and ``lines`` the part of the
+    file to look there; by default the section, and all. ``variables``: the environment may set it.
+    """
+    inside = inside or section
+    path = reading.path
     # A setting may have the name of a Python keyword: class.
     known = {each.name.rstrip("_"): each for each in fields(kind)}  # type: ignore[arg-type]
     for name in table:
         if name not in known:
-            raise _unknown(
-                "setting", f"{section}.{name}", name, known, _find(path, lines, name, inside)
-            )
+            where = reading.find(name, inside, lines)
+            raise _unknown("setting", f"{section}.{name}", name, known, where)
     values: dict[str, object] = {}
     for name, each in known.items():
-        where: Position | None = None
-        variable = _variable(section, name)
-        if variable in environment:
-            given: object = environment[variable]
-            label = variable
+        where = None
+        label, variable = f"{section}.{name}", _variable(section, name)
+        if variables:
+            reading.variables.add(variable)
+        if variables and variable in reading.environment:
+            given: object = reading.environment[variable]
+            origin = label = variable
         elif name in table:
             given = table[name]
-            label = f"{section}.{name}"
-            where = _find(path, lines, name, inside)
+            where = reading.find(name, inside, lines)
+            origin = f"{path}:{where.line}" if where is not None else str(path)
         else:
             default = each.default
             if each.metadata["required"]:
-                where = _find(path, lines, inside) or _find(path, lines, inside.split(".")[0])
+                where = reading.find(inside, "", lines) or reading.find(
+                    inside.split(".")[0], "", lines
+                )
                 choices = each.metadata["choices"]
                 expected = (
                     f"expected one of {', '.join(choices)}"
@@ -564,7 +645,9 @@ def _section(
                     else each.metadata["sentence"]
                 )
                 raise SettingsError(f"{section}.{name} is not set: {expected}", position=where)
-            values[each.name] = path.parent / default if isinstance(default, Path) else default
+            value = path.parent / default if isinstance(default, Path) else default
+            values[each.name] = value
+            reading.given.append(Given(label, value, "default"))
             continue
         try:
             value = values[each.name] = _READERS[str(each.type)](given, path.parent)
@@ -575,6 +658,13 @@ def _section(
             raise SettingsError(
                 f"{label}: expected one of {', '.join(choices)}, not {given!r}", position=where
             )
+        if isinstance(value, int) and value < each.metadata["least"]:
+            raise SettingsError(
+                f"{label}: expected a whole number, {each.metadata['least']} or more, not "
+                f"{given!r}; leave it out for the default, {each.default:,}",
+                position=where,
+            )
+        reading.given.append(Given(f"{section}.{name}", value, origin, not each.repr))
     return kind(**values)
 
 

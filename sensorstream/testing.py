@@ -142,8 +142,12 @@ class MemoryStore:
         """What became of each entry whose effects are stored, by id."""
         return {name: each.status for name, each in self._statuses.items()}
 
-    def origins(self, asked: Collection[str]) -> frozenset[str]:
-        return frozenset(each.origin for each in self.records if each.origin in asked)
+    def origins(self, asked: Collection[str], since: datetime | None = None) -> frozenset[str]:
+        return frozenset(
+            each.origin
+            for each in self.records
+            if each.origin in asked and (since is None or each.received_at > since)
+        )
 
     def last_seq(self) -> int:
         return max((each.seq for each in self.records), default=0)

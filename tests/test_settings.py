@@ -89,6 +89,12 @@ def test_a_number_may_stand_where_a_length_is_expected(tmp_path: Path) -> None:
         ("port = 5", "unknown section [port]"),
         ('[server]\nport = "x"', ":2:1: server.port: expected a whole number"),
         ("[server]\nport = -1", "server.port: expected a whole number, zero or more, not -1"),
+        (
+            "[limits]\nquery_rows = 0",
+            ":2:1: limits.query_rows: expected a whole number, 1 or more, not 0; leave it out for "
+            "the default, 2,000,000",
+        ),
+        ("[limits]\nquestion_seconds = 0", "expected a number above zero, not 0"),
         ("[limits]\nquestion_rows = true", "expected a whole number, not True"),
         ('[reasoning]\nprofile = "magic"', "expected one of none, plain, hermit, pellet"),
         ("[reasoning]\ntimeout = 0", "expected a number above zero"),
@@ -173,3 +179,37 @@ keep = "sample 1/2"
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot read the settings file"):
         load_settings(tmp_path / "none.toml", {})
+
+
+@pytest.mark.parametrize(
+    ("variable", "expected"),
+    [
+        ("SENSORSTREAM_WINDOW_SISE", "did you mean SENSORSTREAM_WINDOW_SIZE?"),
+        ("SENSORSTREAM_FOO", "expected SENSORSTREAM_<SECTION>_<NAME>"),
+        ("SENSORSTREAM_INPUTS_BUSES_PASSWORD", "SENSORSTREAM_"),
+        ("SENSORSTREAM_FILTERS_F_BELOW", "SENSORSTREAM_"),
+    ],
+)
+def test_a_variable_that_sets_nothing_is_an_error(
+    tmp_path: Path, variable: str, expected: str
+) -> None:
+    told = problem(tmp_path, "[filters.f]\nclass = 'x'", **{variable: "5"})
+    assert told.startswith(f"the environment variable {variable} sets nothing: ")
+    assert expected in told
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "SENSORSTREAM_KEY",
+        "SENSORSTREAM_CA",
+        "SENSORSTREAM_SERVICE_HOST",
+        "SENSORSTREAM_SERVICE_PORT_HTTP",
+        "SENSORSTREAM_PORT",
+        "SENSORSTREAM_PORT_8080_TCP_ADDR",
+    ],
+)
+def test_variables_of_the_commands_and_of_kubernetes_are_no_settings(
+    tmp_path: Path, variable: str
+) -> None:
+    load(tmp_path, "", **{variable: "tcp://10.0.0.1:8080"})

@@ -25,6 +25,7 @@ from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
 from sensorstream.app.jobs import Jobs
+from sensorstream.app.messages import Messages
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
@@ -232,7 +233,9 @@ class Application:
             CacheLimits(limits.question_seconds, limits.question_memory, limits.question_rows),
         )
         stack.callback(self.cache.close)
-        self.running = Running(clock)
+        self.running = Running(clock, self._metrics.observe_question)
+        told = "Questions that are being answered."
+        self._metrics.tell("sensorstream_questions", told, lambda: len(self.running.runs()))
         self._sources = set(settings.sources)
         self.rates = Rates(settings.limits.rate)
         self.queries = Queries(
@@ -245,6 +248,11 @@ class Application:
         )
         self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.limits.question_seconds
+        )
+        self.messages = Messages(
+            database,
+            None if self._elsewhere else self._individuals.said_by,
+            settings.limits.question_seconds,
         )
         self.jobs = Jobs(
             JobFolder(settings.history.folder / "jobs"),
@@ -260,6 +268,8 @@ class Application:
             clock,
         )
         stack.callback(self.jobs.close)
+        told = "Jobs that wait or run."
+        self._metrics.tell("sensorstream_jobs", told, self.jobs.unfinished)
         probe = HistoryProbe(lambda: self.url)
         stack.callback(probe.close)
         self._history = Check("history", probe, clock.counter)
@@ -349,11 +359,19 @@ class Application:
     def metrics(self) -> CollectorRegistry:
         return self._metrics.registry
 
-    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
+    def submit(
+        self,
+        content: bytes,
+        source: str,
+        sender: Sender = HERE,
+        *,
+        origin: str = "",
+        early: bool = False,
+    ) -> Future[Outcome]:
         """Take one message in; see :meth:`.Pipeline.submit`."""
         if len(self._sources) < _MOST_SOURCES:
             self._sources.add(source)
-        return self._pipeline.submit(content, source, sender)
+        return self._pipeline.submit(content, source, sender, origin=origin, early=early)
 
     def take(
         self,

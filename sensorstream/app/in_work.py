@@ -136,6 +136,12 @@ class InWork:
         self._suspect = None
         _DEATHS.pack_into(self._mark, _MARK.size, 0, 0, 0)
 
+    @property
+    def seconds(self) -> float:
+        """How long the present work has taken; 0: there is none."""
+        now = self.now
+        return 0.0 if now is None else monotonic() - now.since
+
     def longer_than(self, seconds: float) -> str:
         """What has been in work for longer than it may; empty: nothing has."""
         now = self.now

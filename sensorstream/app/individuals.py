@@ -118,6 +118,23 @@ class Individuals:
             f"history:{last[0]}:{last[1]}" if len(found) > wanted else None,
         )
 
+    def said_by(self, message: str, names: Sequence[str]) -> tuple[int, int]:
+        """How many statements about individuals in the window a message said, and caused.
+
+        Raises:
+            Unavailable: the window cannot be read now.
+        """
+        subjects = [BlankNode(name) if name.startswith("_:") else IRI(name) for name in names]
+        live = self._read(lambda: self._live(subjects))
+        found = [
+            each
+            for values in live.values()
+            for each in values
+            if each.provenance.message == message
+        ]
+        inferred = sum(each.inferred for each in found)
+        return len(found) - inferred, inferred
+
     def _read(self, read: Callable[[], _Seen]) -> _Seen:
         try:
             return self._settled(read).result(self._timeout)

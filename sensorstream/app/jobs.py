@@ -112,6 +112,11 @@ class Jobs:
             self._drop()
             return list(reversed(self._jobs.values()))
 
+    def unfinished(self) -> int:
+        """How many wait or run."""
+        with self._changed:
+            return sum(not each.ended for each in self._jobs.values())
+
     def job(self, job_id: str) -> Job:
         """One of them.
 

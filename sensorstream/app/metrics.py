@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
-from sensorstream.app.waiting import Waiting
 from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.errors import Overrun
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.registration import QueryStopped, RegisterQuery
 from sensorstream.journal.tick import Tick
 from sensorstream.reasoning.resilient import ResilientReasoner
 
@@ -19,12 +30,19 @@ _BUCKETS = (
     *(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0),
 )
 
+_MOST_NAMES: Final = 100
+"""Names of queries with a count of their own: each is a time series for ever. All further ones
+are counted together."""
+_OTHER: Final = "(other)"
+
 
 class Metrics:
     """One application's metrics, in a registry of their own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        for collector in (ProcessCollector, PlatformCollector, GCCollector):
+            collector(registry=self.registry)
         phases = Histogram(
             "sensorstream_phase_seconds",
             "Time per message by phase (paper, eq. 10): t_i, t_w, t_m, t_s.",
@@ -48,22 +66,15 @@ class Metrics:
         self.individuals = Gauge("sensorstream_individuals", individuals, registry=self.registry)
         triples = "Triples in the cache knowledge base, inferred ones included."
         self.triples = Gauge("sensorstream_triples", triples, registry=self.registry)
-        waiting = "Messages that wait to be processed."
-        self._waiting = Gauge("sensorstream_waiting_messages", waiting, registry=self.registry)
-        size = "Bytes of the messages that wait to be processed."
-        self._waiting_bytes = Gauge("sensorstream_waiting_bytes", size, registry=self.registry)
+        queue = "Time that messages waited for the engine."
+        self.queue = Histogram(
+            "sensorstream_queue_seconds", queue, buckets=_BUCKETS, registry=self.registry
+        )
         held = "Messages that wait for earlier ones."
         self.held = Gauge("sensorstream_held_messages", held, registry=self.registry)
         released = "Held messages that were released, by cause."
         by = Counter("sensorstream_released_messages", released, ["by"], registry=self.registry)
         self._released = {name: by.labels(name) for name in ("message", "clock", "overflow")}
-        degraded = "1 while the plain profile replaces a reasoner that failed."
-        self._degraded = Gauge("sensorstream_reasoner_degraded", degraded, registry=self.registry)
-        restarts = "Requests for which the present reasoner's process was started again."
-        self._restarts = Gauge("sensorstream_reasoner_restarts", restarts, registry=self.registry)
-        memo = "Islands by result: found in the present reasoner's cache, or computed."
-        looked = Gauge("sensorstream_reasoner_memo", memo, ["result"], registry=self.registry)
-        self._memo = {name: looked.labels(name) for name in ("hit", "miss")}
         filtered = "Individuals that a filter kept out of the window."
         self._filtered = Counter(
             "sensorstream_filtered_individuals", filtered, ["filter"], registry=self.registry
@@ -72,6 +83,11 @@ class Metrics:
         self._shed = Counter(
             "sensorstream_shed_individuals", shed, ["class"], registry=self.registry
         )
+        overruns = "What was stopped because it took more than its limits."
+        self._overruns = Counter(
+            "sensorstream_overruns", overruns, ["kind", "name"], registry=self.registry
+        )
+        self._overrun_names: set[str] = set()
         damaged = "Checkpoints that could not be read when the application started."
         self.damaged_checkpoints = Counter(
             "sensorstream_damaged_checkpoints", damaged, registry=self.registry
@@ -84,17 +100,13 @@ class Metrics:
             registry=self.registry,
         )
 
-    def watch_queue(self, waiting: Waiting[Any]) -> None:
-        """Set the gauges of what waits to its present state."""
-        self._waiting.set(len(waiting))
-        self._waiting_bytes.set(waiting.bytes)
+    def tell(self, name: str, sentence: str, value: Callable[[], float]) -> None:
+        """Add a gauge that is read when the metrics are asked for. ``value`` must be quick."""
+        Gauge(name, sentence, registry=self.registry).set_function(value)
 
-    def watch_reasoner(self, reasoner: ResilientReasoner) -> None:
-        """Set the gauges of the reasoner to its present state."""
-        self._degraded.set(bool(reasoner.degraded))
-        self._restarts.set(reasoner.restarts)
-        self._memo["hit"].set(reasoner.memo.hits)
-        self._memo["miss"].set(reasoner.memo.misses)
+    def watch_reasoner(self, present: Callable[[], object]) -> None:
+        """Tell of the reasoner that is present when the metrics are asked for."""
+        self.registry.register(_ReasonerMetrics(present))
 
     def observe_entries(self, entries: Sequence[Entry], outcomes: Sequence[Outcome]) -> None:
         """Count a group of entries whose effects are stored."""
@@ -106,8 +118,21 @@ class Metrics:
                     self.observe(outcome)
                 case Tick():
                     self.observe_tick(outcome)
+                case QueryStopped(name):
+                    self._overruns.labels("query", self._known(name)).inc()
+                case RegisterQuery(name) if isinstance(outcome.rejection, Overrun):
+                    self._overruns.labels("registration", self._known(name)).inc()
         if messages:
             self.group.observe(messages)
+
+    def observe_question(self, on: str) -> None:
+        """Count a question to the cache, history or archive that was over its limits."""
+        self._overruns.labels("question", on).inc()
+
+    def _known(self, name: str) -> str:
+        if len(self._overrun_names) < _MOST_NAMES:
+            self._overrun_names.add(name)
+        return name if name in self._overrun_names else _OTHER
 
     def observe(self, outcome: Outcome) -> None:
         """Count one message, and those that it released.
@@ -134,7 +159,39 @@ class Metrics:
         self._messages[outcome.status].inc()
         self._alerts.inc(len(outcome.alerts))
         self._departures.inc(len(outcome.departures))
+        if isinstance(outcome.rejection, Overrun):
+            by = "stylesheet" if outcome.status is Status.SKIPPED else "rules"
+            self._overruns.labels("message", by).inc()
         for each in outcome.filtered:
             self._filtered.labels(each.cause).inc()
         for each in outcome.shed:
             self._shed.labels(each.cause).inc()
+
+
+class _ReasonerMetrics(Collector):
+    """Counters begin anew with each reasoner, as those of a process do."""
+
+    def __init__(self, present: Callable[[], object]) -> None:
+        self._present = present
+
+    def collect(self) -> Iterator[Metric]:
+        present = self._present()
+        reasoner = present if isinstance(present, ResilientReasoner) else None
+        yield GaugeMetricFamily(
+            "sensorstream_reasoner_degraded",
+            "1 while the plain profile replaces a reasoner that failed.",
+            float(reasoner is not None and bool(reasoner.degraded)),
+        )
+        yield CounterMetricFamily(
+            "sensorstream_reasoner_restarts",
+            "Requests for which the present reasoner's process was started again.",
+            0 if reasoner is None else reasoner.restarts,
+        )
+        memo = CounterMetricFamily(
+            "sensorstream_reasoner_memo",
+            "Islands by result: found in the present reasoner's cache, or computed.",
+            labels=["result"],
+        )
+        memo.add_metric(["hit"], 0 if reasoner is None else reasoner.memo.hits)
+        memo.add_metric(["miss"], 0 if reasoner is None else reasoner.memo.misses)
+        yield memo

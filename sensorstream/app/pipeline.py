@@ -7,11 +7,13 @@ durable is shared, and a single message is processed at once.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from datetime import timedelta
 from threading import Condition, Event, Lock, Thread
 from typing import Any, Final, TypeVar
 
@@ -34,13 +36,14 @@ from sensorstream.errors import (
 from sensorstream.journal.effects import effects_of, in_order, reports_of
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import new_record
-from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.message import TakeMessage, is_of_key
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
 from sensorstream.journal.tick import Tick
+from sensorstream.logs import concerned, concerning
+from sensorstream.model.events import Message
 from sensorstream.model.timeline import Instant
-from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.settings import LimitSettings
 
 _LOG = logging.getLogger(__name__)
@@ -70,6 +73,11 @@ class _Waiting:
     future: Future[Outcome] = field(default_factory=Future)
     repeated: bool = False
     """Whether it is a message that the journal may have already: it is looked for there."""
+    early: bool = False
+    """Whether its sender is answered as soon as it is in the journal."""
+    since: float = field(default_factory=time.perf_counter)
+    concerned: Mapping[str, str] = field(default_factory=concerned)
+    """Of what the log speaks with it: the request that brought it."""
 
     @property
     def origin(self) -> str:
@@ -84,6 +92,16 @@ class _Waiting:
     def size(self) -> int:
         """The bytes that it occupies while it waits."""
         return len(self.entry.content) if isinstance(self.entry, TakeMessage) else 0
+
+    def end(self, outcome: Outcome | SensorStreamError) -> None:
+        """Answer; who was answered early hears no more."""
+        if self.early and self.future.done():
+            return
+        error = outcome.rejection if isinstance(outcome, Outcome) else outcome
+        if isinstance(outcome, Outcome) and error is None:
+            self.future.set_result(outcome)
+        else:
+            self.future.set_exception(error)
 
 
 class Pipeline:
@@ -128,9 +146,10 @@ class Pipeline:
         self._elsewhere = elsewhere
         self._applies = elsewhere is None
         self._in_work = InWork() if in_work is None else in_work
+        self._keys_last = timedelta(hours=limits.idempotency_hours)
         # From which time of arrival on it is asked again.
         self._ask_at = 0
-        self._seq = self._checkpoint_seq = store.last_seq()
+        self._seq = self._stored = self._checkpoint_seq = store.last_seq()
         self._waiting: Waiting[_Waiting] = Waiting(limits.waiting_messages, limits.waiting_bytes)
         # What waits to read between two groups, with its future.
         self._readers: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
@@ -151,6 +170,29 @@ class Pipeline:
         self._queued = False
         self._failure: BaseException | None = None
         self._thread = Thread(target=self._run, name="pipeline", daemon=True)
+        self._measure()
+
+    def _measure(self) -> None:
+        tell = self._metrics.tell
+        told = "Messages that wait to be processed."
+        tell("sensorstream_waiting_messages", told, lambda: len(self._waiting))
+        told = "Bytes of the messages that wait to be processed."
+        tell("sensorstream_waiting_bytes", told, lambda: self._waiting.bytes)
+        told = "Seconds for which the engine has been at the present entry."
+        tell("sensorstream_entry_seconds", told, lambda: self._in_work.seconds)
+        told = "Number of the journal's last entry."
+        tell("sensorstream_journal_entry", told, lambda: self._seq)
+        if not self._applies:
+            return
+        told = "Number of the last entry whose effects are stored."
+        tell("sensorstream_stored_entry", told, lambda: self._stored)
+        told = "Application time: the latest time a message brought, in seconds or whole units."
+        tell("sensorstream_watermark", told, self._watermark)
+        self._metrics.watch_reasoner(lambda: self._engine.reasoner)
+
+    def _watermark(self) -> float:
+        now = self._engine.now
+        return math.nan if now is None else now / self._timeline.of_wall_time(1)
 
     def start(self) -> None:
         """Start to accept messages."""
@@ -188,18 +230,29 @@ class Pipeline:
         """Whether messages are accepted."""
         return self._thread.is_alive() and self._failure is None and not self._stopping
 
-    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
+    def submit(
+        self,
+        content: bytes,
+        source: str,
+        sender: Sender = HERE,
+        *,
+        origin: str = "",
+        early: bool = False,
+    ) -> Future[Outcome]:
         """Accept a message; the future is done when its effects are committed.
+
+        Or, if ``early``, when it is in the journal. ``origin`` is that of an idempotency key.
 
         The future raises a kind of :class:`MessageError` for faults of the message,
         :class:`Busy` when too many wait already, and :class:`Unavailable` when the pipeline cannot
-        take it now.
+        take it now; :class:`RepeatedMessage` when the journal has a message of this origin.
         """
         try:
             reading = self._target.mapper.read(content)
         except MessageError as error:
             return failed(error)
-        return self._enqueue(_Waiting(TakeMessage(content, source, reading), sender))
+        entry = TakeMessage(content, source, reading, origin)
+        return self._enqueue(_Waiting(entry, sender, repeated=bool(origin), early=early))
 
     def take(
         self,
@@ -282,7 +335,6 @@ class Pipeline:
                 if self._elsewhere is not None:
                     self._pass_time(self._elsewhere)
                 self._let_read()
-                self._metrics.watch_queue(self._waiting)
             self._checkpoint()
         except BaseException as error:
             _LOG.critical("the pipeline stopped: %s", error, exc_info=error)
@@ -348,39 +400,50 @@ class Pipeline:
 
     def _known(self, origins: set[str]) -> set[str]:
         known: set[str] = set()
+        keys = {each for each in origins if is_of_key(each)}
+        since = self._clock.now() - self._keys_last
+
+        def read(store: Store, _: bool) -> None:
+            known.update(store.origins(origins - keys), store.origins(keys, since))
+
         if origins:
-            self._durably(lambda store, _: known.update(store.origins(origins)))
+            self._durably(read)
         return known
 
     def _work(self, group: Sequence[_Waiting]) -> None:
         """Write entries to the journal, apply them, store their effects, answer: for all kinds."""
+        begun = time.perf_counter()
+        for waiting in group:
+            if isinstance(waiting.entry, TakeMessage):
+                self._metrics.queue.observe(begun - waiting.since)
         try:
             records = self._journal([waiting.entry for waiting in group])
             if not self._applies:
                 self._leave(records, group)
                 return
+            for record, waiting in zip(records, group, strict=True):
+                if waiting.early:
+                    waiting.end(Outcome(record.message, Status.JOURNALLED))
             outcomes = []
             for record, waiting in zip(records, group, strict=True):
                 with self.lock:
                     # A fault leaves it there: the next start then knows what was in work.
                     self._in_work.begin(record)
-                    outcomes.append(waiting.entry.apply(self._target, record, _NONE))
+                    with concerning(**waiting.concerned, **_facts(record.message)):
+                        outcomes.append(waiting.entry.apply(self._target, record, _NONE))
                     self._stops += stops_of(self._target, record.seq)
             self._in_work.end()
             self._commit(records, outcomes)
         except BaseException as error:
             for waiting in group:
-                waiting.future.set_exception(Unavailable(f"it could not be processed: {error}"))
+                waiting.end(Unavailable(f"it could not be processed: {error}"))
             raise
         self._metrics.observe_entries([waiting.entry for waiting in group], outcomes)
         if any(waiting.entry.costly for waiting in group):
             self._checkpoint()
         for waiting, outcome in zip(group, outcomes, strict=True):
-            if outcome.rejection is None:
-                waiting.future.set_result(outcome)
-            else:
-                waiting.future.set_exception(outcome.rejection)
-        self._settle_down(outcomes)
+            waiting.end(outcome)
+        self._settle_down(group, outcomes)
         if self._stops:
             stops, self._stops = self._stops, []
             self._work([_Waiting(each) for each in stops])
@@ -460,20 +523,22 @@ class Pipeline:
 
         self._durably(commit)
         self._latest = effects
+        self._stored = records[-1].seq
 
-    def _settle_down(self, outcomes: Sequence[Outcome]) -> None:
+    def _settle_down(self, group: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
         """Answer and publish what has been committed, and write a checkpoint when it is due."""
-        for outcome in outcomes:
+        for waiting, outcome in zip(group, outcomes, strict=True):
             for each in in_order(outcome):
                 if each.status in _LOUD:
                     told = "; ".join(each.warnings)
-                    _LOG.warning("message %s %s: %s", each.message.id, each.status.value, told)
+                    # One that was held and is released now came by another request.
+                    brought = waiting.concerned if each is outcome else {}
+                    with concerning(**brought, **_facts(each.message)):
+                        _LOG.warning("message %s %s: %s", each.message.id, each.status.value, told)
         engine = self._engine
         self._metrics.individuals.set(len(engine.window))
         self._metrics.triples.set(len(engine.kb))
         self._metrics.held.set(engine.held)
-        if isinstance(engine.reasoner, ResilientReasoner):
-            self._metrics.watch_reasoner(engine.reasoner)
         if self._queued or (self._latest is not None and self._latest.alerts):
             self._on_commit()
         self._publish(reports_of(outcomes))
@@ -541,3 +606,7 @@ def failed(error: SensorStreamError) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_exception(error)
     return future
+
+
+def _facts(message: Message) -> dict[str, str]:
+    return {"message_id": message.id, "source": message.source}

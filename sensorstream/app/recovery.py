@@ -22,6 +22,7 @@ from sensorstream.journal.notice import ReportDamage
 from sensorstream.journal.records import Record
 from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
+from sensorstream.logs import concerning
 
 _LOG = logging.getLogger(__name__)
 _GROUP: Final = 500
@@ -138,7 +139,9 @@ def recover(
                 passed = False
             passed |= record.seq <= watermark and record.status is Status.SKIPPED
             in_work.begin(record)
-            outcome = replay(record, target, refused)
+            message = record.message
+            with concerning(message_id=message.id, source=message.source):
+                outcome = replay(record, target, refused)
             publish(reports_of([outcome]))
             replayed += 1
             last = record.seq

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +11,13 @@ from threading import Lock
 from typing import Final
 
 from sensorstream.clock import Clock
-from sensorstream.errors import JobCancelled, SensorStreamError, Unavailable, UnknownJob
+from sensorstream.errors import (
+    JobCancelled,
+    Overrun,
+    SensorStreamError,
+    Unavailable,
+    UnknownJob,
+)
 from sensorstream.history.asking.stopping import Stop
 
 _PREFIX: Final = "question_"
@@ -47,8 +53,10 @@ class Run:
 class Running:
     """The questions that are being answered. Thread-safe."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, overrun: Callable[[str], None]) -> None:
+        """Begin with none; ``overrun`` is told what was asked by a question over its limits."""
         self._clock = clock
+        self._overrun = overrun
         self._lock = Lock()
         self._runs: dict[str, Run] = {}
         self._closed = False
@@ -67,6 +75,9 @@ class Running:
             self._runs[run.id] = run
         try:
             yield run.stop
+        except Overrun:
+            self._overrun(asked.on)
+            raise
         finally:
             with self._lock:
                 del self._runs[run.id]

@@ -205,7 +205,8 @@ def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> 
 
 
 def _query_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
-    return Limits(limits.query_rows, limits.query_seconds, counter, "limits.query")
+    rows = limits.query_rows
+    return Limits(rows, limits.query_seconds, counter, "limits.query", kept=rows)
 
 
 def _message_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:

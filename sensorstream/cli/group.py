@@ -34,6 +34,8 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "init": "Make a working folder: settings, ontology, rules and sample messages.",
         "check": "Check the settings, the ontology and the rules.",
+        "config": "Show the settings of a deployment, and where each comes from.",
+        "doctor": "Look for what keeps a deployment from its work, and tell the way out.",
         "fmt": "Lay out rule files: line breaks, indentation and spaces.",
         "language-server": "Help editors with rules and queries: faults, completion, layout.",
         "map": "Show what the mapping rules make of messages, as Turtle or TriG.",
@@ -48,6 +50,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "queries": "Register, read, follow and remove the continuous queries of a running server.",
         "alerts": "List or follow the alerts of a running server, and see what led to one.",
         "webhooks": "Register webhooks with a running server, and see to their deliveries.",
+        "messages": "List the newest messages of a running server, or show what became of one.",
         "quarantine": "Look at the messages that a running server did not take in.",
         "journal": "List the entries of the journal, and skip one that stops the server.",
         "window": "Show the window of a running server and its individuals, oldest first.",
@@ -59,7 +62,8 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",
         "sql": "Query the history in SQL, on PostgreSQL or Spark, or its archive.",
-        "jobs": "Start, list and cancel long questions to Spark; read their results.",
+        "jobs": "Start long questions to Spark and read their results; "
+        "list and cancel all that runs.",
         "spark": "Ask the history many questions in one Spark; let Spark start sooner.",
         "replay": "Show which alerts other semantic rules would have raised.",
         "rereason": "Compute anew what is inferred in history, with the ontology in force now.",
@@ -68,6 +72,8 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "db": "Tell other programs how to reach the history's PostgreSQL.",
         "archive": "Move old history out of PostgreSQL into Parquet files.",
         "erase": "Erase an individual from journal, history, alerts and archive.",
+        "backup": "Write a deployment to one file: settings, rules, ontology and database.",
+        "restore": "Make a deployment of a backup, in a folder that is new or empty.",
         "backfill": "Fill history from folders and archives of XML messages.",
         "demo": "See the main job live, in about a minute.",
     }

@@ -18,19 +18,29 @@ SOON: Final = 2.0
 _AGAIN: Final = 10.0
 
 
+def tell(line: str) -> None:
+    """Write a line to stderr."""
+    click.echo(line, err=True)
+
+
 @contextmanager
 def lasting(
-    what: str, *, after: float = SOON, again: float = _AGAIN, quiet: bool = False
+    what: str,
+    *,
+    after: float = SOON,
+    again: float = _AGAIN,
+    quiet: bool = False,
+    tell: Callable[[str], None] = tell,
 ) -> Iterator[Progress]:
     """Say on stderr what goes on while the block runs, if it lasts over ``after`` seconds.
 
     Then again every ``again`` seconds. Yields a function that says what goes on from now on, and
-    how far it is; ``quiet`` says nothing at all.
+    how far it is; ``quiet`` says nothing at all, and ``tell`` writes a line elsewhere.
     """
     if quiet:
         yield silent
         return
-    state = _State(what, SystemClock().counter)
+    state = _State(what, SystemClock().counter, tell)
     watch = Thread(target=state.watch, args=(after, again), daemon=True)
     watch.start()
     try:
@@ -50,8 +60,11 @@ class _Now:
 class _State:
     """What goes on now; set by the thread that works, told by the one that watches it."""
 
-    def __init__(self, what: str, counter: Callable[[], float]) -> None:
+    def __init__(
+        self, what: str, counter: Callable[[], float], tell: Callable[[str], None]
+    ) -> None:
         self._counter = counter
+        self._tell = tell
         self._now = _Now(what, "", counter())
         self._changed = Event()
         self._over = False
@@ -79,5 +92,5 @@ class _State:
                 continue
             now = self._now
             done = f": {now.done}" if now.done else ""
-            click.echo(f"{now.what}{done} … {self._counter() - now.since:.0f} s", err=True)
+            self._tell(f"{now.what}{done} … {self._counter() - now.since:.0f} s")
             wait = again

@@ -7,13 +7,16 @@ import logging
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from sensorstream.cli.lasting import lasting, tell
 from sensorstream.cli.options import base_url, config_option
 from sensorstream.errors import AddressUnavailable, SettingsError
 from sensorstream.settings import load_settings
@@ -38,7 +41,7 @@ _SOON: Final = 1.0
     type=click.IntRange(0, 65535),
     help="The port; 0 takes a free one; by default server.port of the settings.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Log every request.")
+@click.option("-v", "--verbose", is_flag=True, help="Log every request, as log.level = info.")
 def command(config: Path, host: str | None, port: int | None, verbose: bool) -> None:
     """Run the server.
 
@@ -49,15 +52,13 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     # signals and raises them again when it has stopped: then the blocks below end in order.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: sys.exit(0))
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
     # Engine and HTTP share one interpreter. With Python's default of 5 ms, a thread that returns
     # from a query or the disk waits that long for the other one: this halves the throughput.
     sys.setswitchinterval(_TURN)
     settings = load_settings(config)
+    from sensorstream import logs
+
+    logs.set_up(settings.log.format, "info" if verbose else settings.log.level)
     host = settings.server.host if host is None else host
     check_reach(host, settings.http)
     from sensorstream.server.tls import Certificate
@@ -70,14 +71,13 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
         from sensorstream.app.collector import spare_what_stays
         from sensorstream.app.in_work import InWork
         from sensorstream.app.watchdog import Watchdog
-        from sensorstream.cli.lasting import lasting
         from sensorstream.inputs.inputs import Inputs
 
         faulthandler.enable()
         in_work = InWork(settings.history.folder / "in-work")
         with ExitStack() as stack:
             stack.enter_context(Watchdog(in_work, settings.limits.entry_seconds))
-            with lasting("starting", after=_SOON) as say:
+            with lasting("starting", after=_SOON, tell=_telling(settings.log.format)) as say:
                 application = stack.enter_context(
                     Application.open(settings, progress=say, in_work=in_work)
                 )
@@ -86,6 +86,15 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
             spare_what_stays()
             tls = None if certificate is None else stack.enter_context(certificate).context
             _run(application, listener, host, tls)
+
+
+def _telling(form: str) -> Callable[[str], None]:
+    """What tells a person, or a reader of JSON, what the start does."""
+    if form == "text":
+        return tell
+    log = logging.getLogger("sensorstream.start")
+    log.setLevel(logging.INFO)
+    return partial(log.info, "%s")
 
 
 def check_reach(host: str, settings: HttpSettings) -> None:

@@ -64,15 +64,23 @@ class AsyncClient:
         """Close the connections."""
         await self._http.aclose()
 
-    async def send(self, message: bytes | str, source: str | None = None) -> dict[str, Any]:
-        """Send one XML message of a source; its outcome."""
-        return await self._do(calls.send(message, source))
+    async def send(
+        self, message: bytes | str, source: str | None = None, *, key: str | None = None
+    ) -> dict[str, Any]:
+        """Send one XML message of a source; its outcome.
+
+        With an idempotency ``key`` it may be sent again: it is taken once.
+        """
+        return await self._do(calls.send(message, source, key))
 
     async def send_batch(
-        self, messages: Sequence[str], source: str | None = None
+        self, messages: Sequence[str], source: str | None = None, *, key: str | None = None
     ) -> list[dict[str, Any]]:
-        """Send many XML messages in order; each has an ``outcome`` or a ``problem``."""
-        return await self._do(calls.send_batch(messages, source))
+        """Send many XML messages in order; each has an ``outcome`` or a ``problem``.
+
+        With an idempotency ``key`` they may be sent again: each is taken once.
+        """
+        return await self._do(calls.send_batch(messages, source, key))
 
     async def query(
         self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
@@ -264,6 +272,26 @@ class AsyncClient:
     async def quarantine(self, limit: int = 100, before: int | None = None) -> list[dict[str, Any]]:
         """Messages that were not taken in, or not whole, newest first."""
         return await self._do(operation.quarantine(limit, before))
+
+    async def messages(
+        self,
+        limit: int = 100,
+        before: int | None = None,
+        *,
+        status: str | None = None,
+        source: str | None = None,
+        since: datetime | None = None,
+    ) -> list[dict[str, Any]]:
+        """The newest messages below a ``seq``, newest first; ``since`` is an aware time."""
+        return await self._do(operation.messages(limit, before, status, source, since))
+
+    async def message(self, message_id: str) -> dict[str, Any]:
+        """What became of a message up to now."""
+        return await self._do(operation.message(message_id))
+
+    async def message_content(self, message_id: str) -> bytes:
+        """The content of a message, as it came."""
+        return await self._do(operation.message_content(message_id))
 
     async def window(self, limit: int = 10_000, offset: int = 0) -> dict[str, Any]:
         """The window's definition, its totals and a page of its individuals, oldest first."""

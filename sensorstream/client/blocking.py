@@ -66,15 +66,23 @@ class Client:
         """Close the connections."""
         self._http.close()
 
-    def send(self, message: bytes | str, source: str | None = None) -> dict[str, Any]:
-        """Send one XML message of a source; its outcome."""
-        return self._do(calls.send(message, source))
+    def send(
+        self, message: bytes | str, source: str | None = None, *, key: str | None = None
+    ) -> dict[str, Any]:
+        """Send one XML message of a source; its outcome.
+
+        With an idempotency ``key`` it may be sent again: it is taken once.
+        """
+        return self._do(calls.send(message, source, key))
 
     def send_batch(
-        self, messages: Sequence[str], source: str | None = None
+        self, messages: Sequence[str], source: str | None = None, *, key: str | None = None
     ) -> list[dict[str, Any]]:
-        """Send many XML messages in order; each has an ``outcome`` or a ``problem``."""
-        return self._do(calls.send_batch(messages, source))
+        """Send many XML messages in order; each has an ``outcome`` or a ``problem``.
+
+        With an idempotency ``key`` they may be sent again: each is taken once.
+        """
+        return self._do(calls.send_batch(messages, source, key))
 
     def query(
         self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
@@ -266,6 +274,26 @@ class Client:
     def quarantine(self, limit: int = 100, before: int | None = None) -> list[dict[str, Any]]:
         """Messages that were not taken in, or not whole, newest first."""
         return self._do(operation.quarantine(limit, before))
+
+    def messages(
+        self,
+        limit: int = 100,
+        before: int | None = None,
+        *,
+        status: str | None = None,
+        source: str | None = None,
+        since: datetime | None = None,
+    ) -> list[dict[str, Any]]:
+        """The newest messages below a ``seq``, newest first; ``since`` is an aware time."""
+        return self._do(operation.messages(limit, before, status, source, since))
+
+    def message(self, message_id: str) -> dict[str, Any]:
+        """What became of a message up to now."""
+        return self._do(operation.message(message_id))
+
+    def message_content(self, message_id: str) -> bytes:
+        """The content of a message, as it came."""
+        return self._do(operation.message_content(message_id))
 
     def window(self, limit: int = 10_000, offset: int = 0) -> dict[str, Any]:
         """The window's definition, its totals and a page of its individuals, oldest first."""

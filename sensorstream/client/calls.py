@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 import httpx
 
-from sensorstream import errors
 from sensorstream.client.results import Results
 from sensorstream.errors import (
     Position,
@@ -19,6 +18,7 @@ from sensorstream.errors import (
     SensorStreamError,
     ServerUnreachable,
     SettingsError,
+    errors_by_code,
 )
 from sensorstream.extras import require
 
@@ -66,7 +66,7 @@ def credentials(key: str, ca: str | Path | None) -> dict[str, Any]:
     return found
 
 
-def send(message: bytes | str, source: str | None) -> Call[dict[str, Any]]:
+def send(message: bytes | str, source: str | None, key: str | None = None) -> Call[dict[str, Any]]:
     """One XML message."""
     return Call(
         "POST",
@@ -75,18 +75,24 @@ def send(message: bytes | str, source: str | None) -> Call[dict[str, Any]]:
         {
             "params": {} if source is None else {"source": source},
             "content": _bytes(message),
-            "headers": {"Content-Type": "application/xml"},
+            "headers": {"Content-Type": "application/xml", **_key(key)},
         },
     )
 
 
-def send_batch(messages: Sequence[str], source: str | None) -> Call[list[dict[str, Any]]]:
+def send_batch(
+    messages: Sequence[str], source: str | None, key: str | None = None
+) -> Call[list[dict[str, Any]]]:
     """Many XML messages, in order; each has an ``outcome`` or a ``problem``."""
     return Call(
         "POST",
         "/messages/batch",
         lambda response: list(json_object(response)["results"]),
-        {"params": {} if source is None else {"source": source}, "json": list(messages)},
+        {
+            "params": {} if source is None else {"source": source},
+            "json": list(messages),
+            "headers": _key(key),
+        },
     )
 
 
@@ -254,13 +260,7 @@ def unreachable(url: str, error: Exception) -> ServerUnreachable:
     return ServerUnreachable(f"no answer from {url}: {str(error) or type(error).__name__}")
 
 
-def _kinds() -> Iterator[type[SensorStreamError]]:
-    for kind in vars(errors).values():
-        if isinstance(kind, type) and issubclass(kind, SensorStreamError):
-            yield kind
-
-
-_BY_CODE: Final[Mapping[str, type[SensorStreamError]]] = {kind.code: kind for kind in _kinds()}
+_BY_CODE: Final[Mapping[str, type[SensorStreamError]]] = errors_by_code()
 
 
 def _sparql(
@@ -313,6 +313,10 @@ def media_type(response: httpx.Response) -> str:
 
 def _bytes(message: bytes | str) -> bytes:
     return message.encode() if isinstance(message, str) else message
+
+
+def _key(key: str | None) -> dict[str, str]:
+    return {} if key is None else {"Idempotency-Key": key}
 
 
 def _query_path(name: str) -> str:

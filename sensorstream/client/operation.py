@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -45,6 +46,32 @@ def quarantine(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
         lambda response: list(json_object(response)["messages"]),
         _page(limit, before),
     )
+
+
+def messages(
+    limit: int, before: int | None, status: str | None, source: str | None, since: datetime | None
+) -> Call[list[dict[str, Any]]]:
+    """The newest messages below a ``seq``, newest first."""
+    asked = {"status": status, "source": source, "since": since and since.isoformat()}
+    params = {name: each for name, each in asked.items() if each is not None}
+    page = {"limit": limit} | ({} if before is None else {"before": before})
+    return Call(
+        "GET",
+        "/messages",
+        lambda response: list(json_object(response)["messages"]),
+        {"params": params | page},
+    )
+
+
+def message(id_: str) -> Call[dict[str, Any]]:
+    """What became of a message."""
+    return Call("GET", f"/messages/{quote(id_, safe='')}", json_object)
+
+
+def message_content(id_: str) -> Call[bytes]:
+    """The content of a message, as it came."""
+    path = f"/messages/{quote(id_, safe='')}/content"
+    return Call("GET", path, lambda response: response.content)
 
 
 def window(limit: int, offset: int) -> Call[dict[str, Any]]:

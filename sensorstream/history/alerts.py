@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -35,6 +36,15 @@ def alerts_after(database: Engine, limit: int, seq: int) -> list[RaisedAlert]:
         HistoryError: the database cannot be read.
     """
     return _read(database, _ALERTS.where(table.c.seq > seq).order_by(table.c.seq).limit(limit))
+
+
+def alerts_named(database: Engine, ids: Collection[str]) -> list[RaisedAlert]:
+    """The alerts with some ids, oldest first.
+
+    Raises:
+        HistoryError: the database cannot be read.
+    """
+    return _read(database, _ALERTS.where(table.c.id.in_(list(ids))).order_by(table.c.seq))
 
 
 def alerts_of_rules(

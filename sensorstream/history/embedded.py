@@ -190,7 +190,7 @@ def _prepare(folder: Path) -> None:
     if owner is not None:
         for path in (cluster, log):
             os.chown(path, owner.pw_uid, owner.pw_gid)
-        _let_through(cluster, _binaries())
+        _let_through(cluster, binaries())
     if any(cluster.iterdir()):
         raise HistoryError(f"{cluster} holds files but no PostgreSQL cluster: remove the folder")
     # The built-in locale is the same on every machine, so indexes stay valid after a move or an
@@ -285,7 +285,7 @@ def _launch(folder: Path, wanted: _Running) -> None:
     (wanted.sockets / f".s.PGSQL.{wanted.port}.lock").unlink(missing_ok=True)
     owner, cluster = _owner(), folder / "cluster"
     if owner is not None:
-        _let_through(cluster, _binaries())
+        _let_through(cluster, binaries())
     options = {**_SERVER_OPTIONS, "unix_socket_directories": f'"{wanted.sockets}"'}
     if wanted.open:
         options |= reader_port.server_options(cluster, _DATABASE, wanted.port, owner)
@@ -382,7 +382,8 @@ def _owner() -> pwd.struct_passwd | None:
     return entry
 
 
-def _binaries() -> Path:
+def binaries() -> Path:
+    """The folder of PostgreSQL's own programs."""
     wheel = _wheel()
     binaries: Path = wheel.POSTGRES_VERSIONS[wheel.TARGET_POSTGRES_VERSION]
     return binaries
@@ -405,7 +406,7 @@ def _run(program: str, *arguments: str, folder: Path) -> None:
     # A file, not a pipe: the server inherits it and would keep a pipe open.
     with tempfile.TemporaryFile("w+") as said:
         done = subprocess.run(
-            [str(_binaries() / program), *arguments],
+            [str(binaries() / program), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=subprocess.STDOUT,

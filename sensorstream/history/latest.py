@@ -114,7 +114,7 @@ def latest_values(
         "most": _MOST_VALUES + 1,
     }
     with translating("cannot read the latest values"), database.begin() as connection:
-        _limit(connection, timeout)
+        limit_time(connection, timeout)
         rows = connection.execute(_LATEST, told).all()
     if len(rows) > _MOST_VALUES:
         raise QueryError(f"there are more than {_MOST_VALUES} values: ask for fewer individuals")
@@ -143,7 +143,7 @@ def last_members(
     """
     told = {"class": name, "valid_to": before[0], "number": before[1], "limit": limit}
     with translating("cannot read the members of a class"), database.begin() as connection:
-        _limit(connection, timeout)
+        limit_time(connection, timeout)
         rows = connection.execute(_MEMBERS, told).all()
     return [
         Member(valid_to, number, cast(Subject, term_of(kind, label)))
@@ -151,6 +151,7 @@ def last_members(
     ]
 
 
-def _limit(connection: Connection, timeout: float) -> None:
+def limit_time(connection: Connection, timeout: float) -> None:
+    """Let no statement of a transaction take longer than ``timeout`` seconds."""
     told = {"ms": str(max(1, round(timeout * 1000)))}
     connection.execute(text("select set_config('statement_timeout', :ms, true)"), told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -66,13 +67,14 @@ def quarantined(database: Engine, limit: int, before: int | None = None) -> list
                 row.status,
                 row.reason or "",
                 bytes(row.content),
-                _contradiction(row.contradiction),
+                contradiction_of(row.contradiction),
             )
             for row in connection.execute(query)
         ]
 
 
-def _contradiction(data: dict[str, Any] | None) -> Contradiction | None:
+def contradiction_of(data: Mapping[str, Any] | None) -> Contradiction | None:
+    """A contradiction as the journal keeps it."""
     if data is None:
         return None
     return Contradiction(tuple(data["triples"]), tuple(data["axioms"]), data["limits"])

@@ -14,9 +14,10 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from enum import Flag
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 import psycopg2
 from psycopg2 import extensions
@@ -200,15 +201,19 @@ class PostgresStore:
         with self._transaction("cannot forget what the engines wait for") as cursor:
             forget_standings(cursor)
 
-    def origins(self, asked: Collection[str]) -> frozenset[str]:
-        """Those of the given origins that the journal has a message of.
+    def origins(self, asked: Collection[str], since: datetime | None = None) -> frozenset[str]:
+        """Those of the given origins that the journal has a message of, received after ``since``.
 
         Raises:
             HistoryError: the journal cannot be read.
         """
+        if not asked:
+            return frozenset()
         with self._transaction("cannot read the journal") as cursor:
             cursor.execute(
-                "select origin from store.messages where origin = any(%s)", (list(asked),)
+                "select origin from store.messages where origin = any(%s) "
+                "and received_at > coalesce(%s, '-infinity'::timestamptz)",
+                (list(asked), since),
             )
             return frozenset(row[0] for row in cursor)
 
@@ -658,17 +663,19 @@ def _set_statuses(cursor: PipelinedCursor, effects: Effects) -> None:
                 None if each.reason is None else _text(each.reason),
                 _contradiction(each.contradiction),
                 each.degraded,
+                _json(each.facts),
             )
             for each in effects.statuses
         ]
-        columns = ("seq", "status", "reason", "contradiction", "degraded")
+        columns = ("seq", "status", "reason", "contradiction", "degraded", "facts")
         values = arrays_of(tables.messages, columns, rows)
         cursor.later(
             (
                 "update store.messages m set status = v.status, "
                 # Why an entry is skipped was written down before.
                 "reason = coalesce(v.reason, m.reason), "
-                "contradiction = v.contradiction, degraded = v.degraded "
+                "contradiction = v.contradiction, degraded = v.degraded, "
+                "facts = v.facts "
                 f"from unnest({values}) as v ({', '.join(columns)}) where m.seq = v.seq"
             ).encode("utf-8", "replace")
         )
@@ -680,27 +687,42 @@ def _settle(cursor: extensions.cursor, effects: Effects) -> None:
         execute_values(
             cursor,
             "update store.messages m set status = v.status, reason = coalesce(v.reason, m.reason), "
-            "contradiction = v.contradiction "
-            "from (values %s) as v (id, status, reason, contradiction) where m.id = v.id",
+            "contradiction = v.contradiction, "
+            "facts = m.facts || jsonb_build_object('settled', v.facts) "
+            "from (values %s) as v (id, status, reason, contradiction, facts) where m.id = v.id",
             [
                 (
                     each.message,
                     each.status.value,
                     None if each.reason is None else _text(each.reason),
                     _contradiction(each.contradiction),
+                    _json(each.facts),
                 )
                 for each in effects.settled
             ],
-            template="(%s::text, %s::text, %s::text, %s::jsonb)",
+            template="(%s::text, %s::text, %s::text, %s::jsonb, %s::jsonb)",
         )
 
 
 def _contradiction(found: Contradiction | None) -> str | None:
-    if found is None:
-        return None
-    # PostgreSQL's JSON cannot hold this sign either.
-    return json.dumps(asdict(found)).replace("\\u0000", "\\ufffd")
+    return None if found is None else _json(asdict(found))
+
+
+def _json(data: Mapping[str, Any] | None) -> str | None:
+    return None if data is None else json.dumps(_plain(data), ensure_ascii=False)
+
+
+def _plain(value: object) -> object:
+    """A value whose texts PostgreSQL can keep in JSON."""
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Mapping):
+        return {_plain(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return list(map(_plain, value))
+    return value
 
 
 def _text(text: str) -> str:
-    return text.replace("\x00", "\ufffd")
+    """A text that PostgreSQL can keep: without NUL, and without halves of characters."""
+    return text.replace("\x00", "\ufffd").encode(errors="replace").decode()

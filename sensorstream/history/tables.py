@@ -59,8 +59,12 @@ messages: Final = Table(
     Column("kind", Text, nullable=False, server_default=text("'message'")),
     Column("contradiction", JSONB),
     Column("degraded", Boolean, nullable=False, server_default=text("false")),
-    # Of a message that an input took: what names it among all that inputs have delivered.
+    # Of a message that an input took: what names it among all that inputs have delivered. Of one
+    # that came with an idempotency key: sensorstream.journal.message.
     Column("origin", Text),
+    # Of a message: sensorstream.journal.facts. Of one that was held: those of then, and within
+    # them as "settled" those of later.
+    Column("facts", JSONB),
     Index("messages_origin_idx", "origin", postgresql_where=text("origin is not null")),
     # The kinds are those of sensorstream.journal.kinds.
     Index("messages_ontology_idx", "seq", postgresql_where=text("kind = 'ontology'::text")),
@@ -262,6 +266,7 @@ deliveries: Final = Table(
         "= case when alert_id is null then 4 else 0 end",
         name="event",
     ),
+    Index("deliveries_alert_idx", "alert_id", postgresql_where=text("alert_id is not null")),
     Index("deliveries_state_idx", "webhook_id", "status", "id"),
     Index(
         "deliveries_attempted_idx",

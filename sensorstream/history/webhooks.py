@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -163,6 +163,23 @@ WEBHOOK_COLUMNS: Final = tuple(
         *("old_secret", "old_until"),
     )
 )
+
+
+def deliveries_of_alerts(database: Engine, ids: Collection[str]) -> list[LoggedDelivery]:
+    """The deliveries of some alerts to webhooks, oldest first.
+
+    Raises:
+        HistoryError: the database cannot be read.
+    """
+    query = (
+        _LOG.join(webhooks, webhooks.c.id == deliveries.c.webhook_id)
+        .where(deliveries.c.alert_id.in_(list(ids)), ~webhooks.c.output)
+        .order_by(deliveries.c.id)
+    )
+    with translating("cannot read the deliveries"), database.connect() as connection:
+        return [_logged(row) for row in connection.execute(query)]
+
+
 _EVENT: Final = (
     func.coalesce(deliveries.c.alert_id, deliveries.c.report_id).label("event_id"),
     func.coalesce(alerts.c.raised_at, deliveries.c.reported_at).label("raised_at"),

@@ -11,6 +11,8 @@ from typing import Any
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Contradiction, Inconsistent
+from sensorstream.journal.facts import facts_of
+from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import (
     Effects,
     MessageStatus,
@@ -49,12 +51,15 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
                 _reason(outcome),
                 _contradiction(outcome),
                 outcome.degraded,
+                facts_of(outcome) if record.kind == TakeMessage.kind else None,
             )
             for record, outcome in zip(records, outcomes, strict=True)
         ),
         raised_at=records[-1].received_at,
         settled=tuple(
-            Settled(each.message.id, each.status, _reason(each), _contradiction(each))
+            Settled(
+                each.message.id, each.status, _reason(each), _contradiction(each), facts_of(each)
+            )
             for outcome in outcomes
             for each in outcome.released
         ),

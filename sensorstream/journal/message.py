@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from hashlib import sha256
+from typing import ClassVar, Final, Self
 
 from sensorstream.engine.arrival import Reading, Unmapped
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.journal.entry import Entry, Target, number_stays
 from sensorstream.journal.records import Record
+
+_KEY: Final = "key:"
+
+
+def origin_of_key(sender: str, key: str) -> str:
+    """The origin of a message that its sender gave an idempotency key; senders share no keys."""
+    return _KEY + sha256(f"{sender}\0{key}".encode(errors="replace")).hexdigest()
+
+
+def is_of_key(origin: str) -> bool:
+    """Whether an origin is one of :func:`origin_of_key`, which are known for a time only."""
+    return origin.startswith(_KEY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +30,8 @@ class TakeMessage(Entry):
     """A message is processed; ``reading`` is its document if that has been read already.
 
     ``origin`` names the message among all that inputs have delivered, so that a second delivery of
-    the same message is recognised; empty: it came another way, such as HTTP.
+    the same message is recognised. By HTTP it has one if it came with an idempotency key, see
+    :func:`origin_of_key`; empty: it has none.
     """
 
     kind: ClassVar[str] = "message"

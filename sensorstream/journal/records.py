@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
+from typing import Any
 
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
@@ -54,7 +56,8 @@ class Record:
 class MessageStatus:
     """The outcome of a message; ``reason`` is why it was not accepted.
 
-    ``contradiction`` names the contradicting statements, if that is the reason.
+    ``contradiction`` names the contradicting statements, if that is the reason. ``facts`` are those
+    of :func:`.facts_of`; None for an entry that is no message.
     """
 
     seq: int
@@ -62,6 +65,7 @@ class MessageStatus:
     reason: str | None = None
     contradiction: Contradiction | None = None
     degraded: bool = False
+    facts: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class Settled:
     status: Status
     reason: str | None = None
     contradiction: Contradiction | None = None
+    facts: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from sensorstream.journal.records import Effects, Record
@@ -39,8 +40,8 @@ class Store(Protocol):
                 entry, or holds one that is not in the journal.
         """
 
-    def origins(self, asked: Collection[str]) -> frozenset[str]:
-        """Those of the given origins that the journal has a message of."""
+    def origins(self, asked: Collection[str], since: datetime | None = None) -> frozenset[str]:
+        """Those of the origins that the journal has a message of, received after ``since``."""
 
     def last_seq(self) -> int:
         """The number of the journal's last entry; 0 while it is empty."""

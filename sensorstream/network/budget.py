@@ -10,6 +10,7 @@ the limits (:attr:`Budget.lifted`), and is told from outside what was stopped th
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from sensorstream.errors import Overrun
 
 _LOOK: Final = 64
 """Rows between two looks at the clock: one row may have a slow expression."""
+_LOOKS: Final = 16
+"""How often, while as many rows come as may be kept, the network looks how many are kept."""
 _PAUSE: Final = 0.25
 """The most of the limit that counts between two looks: something else may have run meanwhile."""
 _Row = TypeVar("_Row")
@@ -40,6 +43,8 @@ class Limits:
     seconds: float | None = None
     counter: Callable[[], float] = field(default=_no_time, compare=False)
     settings: str = "limits.query"
+    kept: int | None = None
+    """Rows that one operator may keep in memory."""
 
 
 NO_LIMITS: Final = Limits()
@@ -62,6 +67,34 @@ class Budget:
         for meter in self.taken:
             meter.reset()
         self.taken.clear()
+
+    def check_expected(self, rows: int) -> None:
+        """Refuse what would visit so many rows, before it visits any.
+
+        Raises:
+            Overrun: they are more than the limit.
+        """
+        most = self.limits.rows
+        if most is not None and rows > most and not self.lifted:
+            raise Overrun(
+                f"{rows:,} rows in one instant, more than {most:,}; "
+                f"the setting {self.limits.settings}_rows raises the limit"
+            )
+
+    def kept(self, rows: int) -> Overrun | None:
+        """The error of an operator that keeps so many rows, if they are more than the limit."""
+        most = self.limits.kept
+        if most is None or rows <= most or self.lifted:
+            return None
+        return Overrun(
+            f"more than {most:,} rows kept in memory; "
+            f"the setting {self.limits.settings}_rows raises the limit"
+        )
+
+    def next_look(self, given: int) -> int:
+        """After how many rows of an operator to look next at what its consumers keep."""
+        most = self.limits.kept
+        return sys.maxsize if most is None else given + most // _LOOKS + 1
 
     @contextmanager
     def alone(self) -> Iterator[None]:

@@ -67,6 +67,10 @@ class Memory:
         bag = self._bags.get(key, _NO_ROWS)
         return sum(bag.values()) if self._repeated else len(bag)
 
+    def ways(self, other: Memory) -> int:
+        """The pairs of rows of both that have the same key; O(keys)."""
+        return sum(self.count(key) * other.count(key) for key in self._bags)
+
     def bag(self, key: Any) -> Bag:
         """The rows of a key with their counts."""
         return self._bags.get(key, _NO_ROWS)

@@ -65,7 +65,11 @@ class Network:
         node.key = key
         node.number = next(self._numbers)
         node.meter = Meter(self.budget)
+        node.look = self.budget.next_look(0)
         try:
+            if type(node).load is not Node.load:
+                # It visits all rows of its inputs.
+                self.budget.check_expected(sum(each.expected() for each in node.inputs))
             node.load()
         except BaseException:
             node.release()
@@ -147,6 +151,8 @@ class Network:
                 counters = node.counters
                 counters.added += len(added)
                 counters.removed += len(removed)
+                if counters.added >= node.look:
+                    self._look(node)
                 for consumer in concerned:
                     if not consumer.queued:
                         consumer.queued = True
@@ -165,6 +171,15 @@ class Network:
                 node.added = []
                 node.removed = []
             self.budget.end()
+
+    def _look(self, node: Node) -> None:
+        """Break those that keep too much of what the operator has given out, or of its making."""
+        node.look = self.budget.next_look(node.counters.added)
+        for each in (node, *node.consumers):
+            if each.fault is None:
+                each.fault = self.budget.kept(each.size())
+                if each.fault is not None and not each.queued:
+                    self.wake(each)
 
     def nodes(self) -> Iterable[Node]:
         """All operators, those that read indexes first."""

@@ -35,6 +35,7 @@ class Node(ABC):
         "fault",
         "inputs",
         "key",
+        "look",
         "meter",
         "number",
         "queued",
@@ -62,6 +63,8 @@ class Node(ABC):
         self.key: Hashable = None
         self.meter = Meter(Budget())
         """What it takes of the budget; the network gives one of its own."""
+        self.look = 0
+        """Rows it has given out when the network looks next at what its consumers keep."""
 
     @abstractmethod
     def flush(self) -> None:
@@ -85,6 +88,10 @@ class Node(ABC):
     @abstractmethod
     def rows(self) -> Iterable[Row]:
         """The whole output as it is now, each row as often as it occurs."""
+
+    def expected(self) -> int:
+        """The rows that :meth:`rows` visits at least, as far as that is known without a visit."""
+        return 0
 
     def load(self) -> None:
         """Take the inputs as they are now into a new operator's memory.

@@ -18,6 +18,7 @@ from sensorstream.access.audit import Change
 from sensorstream.access.roles import NOBODY, Identity, Role
 from sensorstream.app.access import Access
 from sensorstream.errors import Forbidden, Unauthenticated, Unavailable
+from sensorstream.logs import concerning
 from sensorstream.server.problems import http_problem, refusal, respond
 
 
@@ -60,6 +61,9 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("GET", "/metrics"): _READ,
         ("POST", "/messages"): _INGEST,
         ("POST", "/messages/batch"): _INGEST,
+        ("GET", "/messages"): _READ,
+        ("GET", "/messages/{id}"): _READ,
+        ("GET", "/messages/{id}/content"): _READ,
         ("GET", "/soap"): _OPEN,
         ("POST", "/soap"): _INGEST,
         ("GET", "/sparql"): _ASK,
@@ -111,6 +115,32 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
 """The rule of each operation; what is not here, nobody can reach where keys are needed."""
 
 
+class Operations:
+    """The operations by the path of a request."""
+
+    def __init__(self, rules: Mapping[tuple[str, str], Rule]) -> None:
+        known: dict[str, dict[str, Rule]] = {}
+        for (method, path), rule in rules.items():
+            known.setdefault(path, {})[method] = rule
+        self._exact = {path: told for path, told in known.items() if "{" not in path}
+        self._patterns = [
+            (_pattern(path), path, told) for path, told in known.items() if "{" in path
+        ]
+
+    def find(self, path: str) -> tuple[str, Mapping[str, Rule]]:
+        """The path of :data:`RULES`, and its rules by method; "" and none: there is no such path.
+
+        It must be as the routes see it.
+        """
+        found = self._exact.get(path)
+        if found is not None:
+            return path, found
+        matching = (
+            (known, told) for pattern, known, told in self._patterns if pattern.fullmatch(path)
+        )
+        return next(matching, ("", {}))
+
+
 class Guard:
     """ASGI middleware: who makes the request is in ``scope["user"]``, an :class:`.Identity`.
 
@@ -121,17 +151,12 @@ class Guard:
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
-        self._exact: dict[str, dict[str, Rule]] = {}
-        patterns: dict[str, dict[str, Rule]] = {}
-        for (method, path), rule in RULES.items():
-            (patterns if "{" in path else self._exact).setdefault(path, {})[method] = rule
-        self._patterns = [(_pattern(path), rules) for path, rules in patterns.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        rules = self._rules(scope["path"])
+        _, rules = OPERATIONS.find(scope["path"])
         rule = rules.get("GET" if scope["method"] == "HEAD" else scope["method"])
         try:
             user = await self._user(scope, rule)
@@ -152,8 +177,10 @@ class Guard:
             app = refusal(Forbidden(f"this needs the role {needed}; {user} has: {has}"))
             trace = trace if trace is Trace.CHANGE else Trace.QUESTION
         answer = _Answer(send, self._access, user, trace, self._change(scope, user))
+        named = {user.kind: user.name} if user.kind in ("key", "token") else {}
         try:
-            await app({**scope, "user": user}, receive, answer)
+            with concerning(**named):
+                await app({**scope, "user": user}, receive, answer)
         except Exception:
             if not answer.broken_off:
                 raise
@@ -165,13 +192,6 @@ class Guard:
         client = scope.get("client")
         told = (user.kind, user.name, client[0] if client else "", scope["method"], scope["path"])
         return Change(self._access.now(), *told, status)
-
-    def _rules(self, path: str) -> Mapping[str, Rule]:
-        """The rules of a path by method; none: there is no such path."""
-        found = self._exact.get(path)
-        if found is not None:
-            return found
-        return next((rules for each, rules in self._patterns if each.fullmatch(path)), {})
 
     async def _user(self, scope: Scope, rule: Rule | None) -> Identity:
         try:
@@ -289,3 +309,7 @@ def _pattern(path: str) -> re.Pattern[str]:
         ),
         re.DOTALL,
     )
+
+
+OPERATIONS: Final = Operations(RULES)
+"""Those of the server."""

@@ -53,6 +53,9 @@ class Connections:
         # In the order in which they began to wait.
         self._waiting: dict[Connection, None] = {}
 
+    def __len__(self) -> int:
+        return len(self._open)
+
     def enter(self, connection: Connection) -> Admission:
         """A new connection, which waits for its first request."""
         if len(self._open) >= self._limit and self._waiting:

@@ -10,6 +10,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sensorstream.server.inflating import Inflating, coding_of, without_coding
 from sensorstream.server.problems import http_problem, respond
 
 _CONNECTION_CLOSE: Final = {"connection": "close"}
@@ -20,7 +21,8 @@ _LINGER_BYTES: Final = 64 * 1024 * 1024
 class BodyLimit:
     """ASGI middleware: answers 413 as soon as a body, or its declared length, is too large.
 
-    ``limits`` are bytes by path; ``default`` is the limit of every other path.
+    ``limits`` are bytes by path; ``default`` is the limit of every other path. A body in gzip is
+    decompressed, and both its lengths are limited.
     """
 
     def __init__(self, app: ASGIApp, default: int, limits: Mapping[str, int]) -> None:
@@ -34,17 +36,31 @@ class BodyLimit:
             return
         limit = self._limits.get(scope["path"], self._default)
         told = f"The body may hold {limit} bytes."
+        try:
+            inflating = Inflating() if coding_of(scope) else None
+        except HTTPException as error:
+            problem = http_problem(error.status_code, error.detail)
+            await respond(problem, error.headers)(scope, receive, send)
+            return
         announced = Headers(scope=scope).get("content-length", "0")
         over = announced.isdigit() and int(announced) > limit
-        read = 0
+        sent = read = 0
 
         async def limited() -> Message:
-            nonlocal read, over
+            nonlocal sent, read, over
             message = await receive()
-            read += len(message.get("body", b""))
-            if read > limit:
+            body = message.get("body", b"")
+            sent += len(body)
+            of_body = message["type"] == "http.request"
+            if inflating is not None and of_body:
+                body = inflating.feed(body, limit + 1 - read)
+                message = {**message, "body": body}
+            read += len(body)
+            if max(sent, read) > limit:
                 over = True
                 raise HTTPException(413, told, dict(_CONNECTION_CLOSE))
+            if inflating is not None and of_body and not message.get("more_body"):
+                inflating.end()
             return message
 
         async def patient(message: Message) -> None:
@@ -58,7 +74,8 @@ class BodyLimit:
             response = respond(http_problem(413, told), _CONNECTION_CLOSE)
             await response(scope, receive, patient)
         else:
-            await self._app(scope, limited, patient)
+            plain_scope = scope if inflating is None else without_coding(scope)
+            await self._app(plain_scope, limited, patient)
 
 
 async def _throw_away(receive: Receive) -> None:

@@ -11,6 +11,7 @@ from ssl import SSLContext
 from typing import Any, Final
 
 import uvicorn
+from prometheus_client import Gauge
 
 from sensorstream.app.application import Application
 from sensorstream.server.connections import Connections
@@ -65,6 +66,9 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._application = application
         self._connections = config.connections
+        told = "Open connections of clients."
+        open_now = Gauge("sensorstream_http_connections", told, registry=application.metrics)
+        open_now.set_function(config.connections.__len__)
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

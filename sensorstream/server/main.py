@@ -20,12 +20,14 @@ from sensorstream.server.heads import Heads
 from sensorstream.server.limits import BodyLimit
 from sensorstream.server.negotiation import tagged
 from sensorstream.server.questions import Questions
+from sensorstream.server.requests import HEADER, Named
 from sensorstream.server.rest import (
     alerts,
     audit,
     health,
     individuals,
     jobs,
+    kept_messages,
     messages,
     ontology,
     quarantine,
@@ -37,9 +39,10 @@ from sensorstream.server.rest import (
     window,
 )
 from sensorstream.server.sites import KnownSites, check_origins
+from sensorstream.server.timing import Timed
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
-_EXPOSED = ("Location", "Retry-After", "SensorStream-Origin", "ETag")
+_EXPOSED = ("Location", "Retry-After", "SensorStream-Origin", "ETag", HEADER)
 _BATCH_FACTOR = 16
 _ESCAPING_FACTOR = 6  # "&" becomes "&quot;" at worst
 _ENVELOPE_BYTES = 65_536
@@ -122,10 +125,13 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
             expose_headers=_EXPOSED,
         )
     app.add_middleware(KnownSites, host or told.host, told.names, origins)
+    app.add_middleware(Named)
+    app.add_middleware(Timed, application.metrics)
     questions = Questions(application)
     application.watch(questions.parts)
     for router in (
         messages.router(application, max_message_bytes),
+        kept_messages.router(application),
         soap.router(application, max_message_bytes),
         sparql.router(application, questions),
         sql.router(application, questions),

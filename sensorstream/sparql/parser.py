@@ -13,6 +13,7 @@ from lark.exceptions import UnexpectedToken, VisitError
 from sensorstream.errors import Position, QueryError
 from sensorstream.grammars import Grammar
 from sensorstream.sparql.algebra import Query, Update
+from sensorstream.sparql.bounds import check_bounds, check_length
 from sensorstream.sparql.building.term_builder import NO_PREFIXES
 from sensorstream.sparql.building.updates import UpdateBuilder
 from sensorstream.sparql.lexer import DEEPEST, KEYWORDS, MARKS, Source, SparqlLexer, too_deep
@@ -48,7 +49,7 @@ def parse_query(text: str, *, file: str = "query", base: str | None = None) -> Q
     Raises:
         QueryError: at the first token that does not fit (with what was expected there), where a
             rule beyond the grammar is broken (section 19.8, the notes), or where more than 200
-            parts are nested.
+            parts are nested; at the start where it is too long or wide (:mod:`.bounds`).
     """
     return read_query(text, start=Position(file, 1, 1), base=base).meaning
 
@@ -77,7 +78,7 @@ def read_query(
     Raises:
         QueryError: as for :func:`parse_query`.
     """
-    source = Source(text, start)
+    source = _source(text, start)
     builder = UpdateBuilder(source, base, prefixes)
     meaning = cast(Query, _parse(source, "query", builder))
     return Parsed(meaning, start, builder.places(), builder.declared())
@@ -99,7 +100,7 @@ def read_update(
     Raises:
         QueryError: as for :func:`parse_query`.
     """
-    source = Source(text, start)
+    source = _source(text, start)
     builder = UpdateBuilder(source, base, prefixes, given)
     meaning = cast(Update, _parse(source, "update", builder))
     return Parsed(meaning, start, builder.places(), builder.declared())
@@ -117,7 +118,7 @@ def read_deletion(
     Raises:
         QueryError: as for :func:`parse_query`.
     """
-    source = Source(text, start)
+    source = _source(text, start)
     builder = UpdateBuilder(source, base, prefixes)
     meaning = cast(Update, _parse(source, "deletion", builder))
     return Parsed(meaning, start, builder.places(), builder.declared())
@@ -139,7 +140,13 @@ def _parse(source: Source, start: str, builder: UpdateBuilder) -> object:
         raise
     if depth(meaning) > DEEPEST:
         raise too_deep(source.position(0))
+    check_bounds(meaning, source.position(0))
     return meaning
+
+
+def _source(text: str, start: Position) -> Source:
+    check_length(text, start)
+    return Source(text, start)
 
 
 def expected_after(before: Iterable[Token], start: str) -> frozenset[str]:

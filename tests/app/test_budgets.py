@@ -9,7 +9,11 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
+from sensorstream.app.metrics import Metrics
+from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Overrun, UnknownQuery
+from sensorstream.journal.registration import QueryStopped
+from sensorstream.model.events import Message
 from sensorstream.settings import LimitSettings, RuleSettings, Settings, WindowSettings
 from sensorstream.simulation.tracker import tracker_messages
 
@@ -33,6 +37,22 @@ def send(application: Application, start: int, count: int) -> None:
 def stops(application: Application) -> list[str]:
     told = "select text from store.alerts where kind = 'query-stopped' order by id"
     return [str(row[0]) for row in application.sql(told).rows]
+
+
+def overruns(application: Application, kind: str, name: str) -> float | None:
+    labels = {"kind": kind, "name": name}
+    return application.metrics.get_sample_value("sensorstream_overruns_total", labels)
+
+
+def test_few_names_have_a_count_of_their_own() -> None:
+    metrics = Metrics()
+    stops = [QueryStopped(f"q{n}", "m1", 1, "") for n in [*range(150), 7]]
+    message = Message("m1", b"", 0)
+    metrics.observe_entries(stops, [Outcome(message, Status.ACCEPTED) for _ in stops])
+    (counts,) = (each for each in metrics.registry.collect() if each.name.endswith("overruns"))
+    found = {each.labels["name"]: each.value for each in counts.samples if "_total" in each.name}
+    assert len(found) == 101
+    assert (found["q7"], found["q8"], found["(other)"]) == (2, 1, 50)
 
 
 @pytest.fixture
@@ -60,6 +80,7 @@ def test_a_query_over_its_budget_stops_for_good_and_a_replay_obeys(
     assert "more than 20,000 rows in one instant" in stopped.stopped
     (told,) = stops(application)
     assert "'product' was stopped" in told
+    assert overruns(application, "query", "product") == 1
     before = application.queries.view("plain").reports
     send(application, sent + 1, 3)
     rows = application.queries.results("plain").rows
@@ -93,6 +114,7 @@ def test_a_registration_over_its_budget_leaves_nothing(
     with pytest.raises(Overrun, match=r"limits\.query_rows"):
         application.queries.register(f"SELECT (COUNT(*) AS ?n) {PRODUCT[16:]}", "counted")
     assert application.queries.views() == []
+    assert overruns(application, "registration", "counted") == 1
     application.queries.register(PLAIN, "counted")
     assert application.queries.results("counted").rows
 
@@ -118,6 +140,7 @@ def test_a_message_whose_rules_take_too_much_is_quarantined_and_stays_so(
         except Overrun as error:
             refused = error
     assert "limits.message_rows" in str(refused)
+    assert overruns(application, "message", "rules") == 1
     assert "SELECT" in str(refused)
     assert application.window_view(1000) == window
     (kept,) = application.quarantine(10)

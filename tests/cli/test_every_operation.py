@@ -47,9 +47,17 @@ def hook(client: Client) -> str:
     return str(client.webhooks()[0]["id"])
 
 
+def newest(client: Client) -> str:
+    """The message that came last."""
+    return str(client.messages(1)[0]["message_id"])
+
+
 CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "POST /messages": lambda client: client.send(PAPER_MESSAGE),
     "POST /messages/batch": lambda client: client.send_batch([PAPER_MESSAGE.decode()]),
+    "GET /messages": lambda client: client.messages(2, status="accepted"),
+    "GET /messages/{id}": lambda client: client.message(newest(client)),
+    "GET /messages/{id}/content": lambda client: client.message_content(newest(client)),
     "POST /soap": lambda client: client.post_soap(PAPER_MESSAGE),
     "POST /sparql": lambda client: client.query(PEOPLE),
     "POST /sql": lambda client: client.sql("SELECT 1"),
@@ -107,6 +115,9 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
 
 COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "POST /messages": ("send", "{folder}/messages"),
+    "GET /messages": ("messages", "--status", "accepted", "--since", "2026-01-01"),
+    "GET /messages/{id}": ("messages", "{message}"),
+    "GET /messages/{id}/content": ("messages", "{message}", "--content"),
     "POST /soap": ("send", "--soap", "{folder}/messages"),
     "POST /sparql": ("query", PEOPLE),
     "POST /jobs": ("jobs", "start", MANY),
@@ -154,7 +165,7 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /readyz": ("health",),
     "GET /metrics": ("health", "--metrics"),
 }
-WITHOUT_JSON: Final = {"cancel", "delete", "enable", "steps", "--metrics"}
+WITHOUT_JSON: Final = {"cancel", "delete", "enable", "steps", "--metrics", "--content"}
 """Answers that are empty, or always of one form."""
 
 
@@ -264,6 +275,7 @@ def test_the_command_asks_for_its_operation(
             "{config}": str(another.config),
             "{webhook}": own,
             "{alert}": alert,
+            "{message}": newest(client),
             "{job}": client.jobs()[-1]["id"],
             "{delivery}": str(client.deliveries(webhook)[0]["id"]),
         }

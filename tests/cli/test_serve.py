@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 import signal
 import socket
@@ -170,3 +171,28 @@ def test_it_stops_while_questions_run_that_never_end(config: Path) -> None:
             time.sleep(0.05)
         assert process.stop() in (0, -signal.SIGTERM)
         assert {each.result().status_code for each in asked} == {503}
+
+
+def test_its_log_as_json_names_request_and_message(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SENSORSTREAM_LOG_FORMAT", "json")
+    monkeypatch.setenv("SENSORSTREAM_LOG_LEVEL", "info")
+    with ServerProcess(config) as process:
+        url = process.url()
+        headers = {"Content-Type": "application/xml", "X-Request-Id": "from-me.1"}
+        posted = {"content": b"<Nothing/>", "headers": headers, "trust_env": False}
+        answer = httpx.post(f"{url}/messages?source=here", **posted)  # type: ignore[arg-type]
+        assert answer.headers["X-Request-Id"] == "from-me.1"
+        other = httpx.get(f"{url}/rules?q=1", headers={"X-Request-Id": "a b"}, trust_env=False)
+        assert re.fullmatch("[0-9a-f]{16}", other.headers["X-Request-Id"])
+    lines = [json.loads(line) for line in process.log.read_text().splitlines()]
+    [unmatched] = [each for each in lines if each["logger"] == "sensorstream.app.pipeline"]
+    assert unmatched["level"] == "warning"
+    assert (unmatched["source"], unmatched["request_id"]) == ("here", "from-me.1")
+    assert unmatched["message_id"] == answer.json()["message_id"]
+    requests = {
+        each["request_id"]: each["message"] for each in lines if each["logger"] == "uvicorn.access"
+    }
+    assert '"POST /messages HTTP/1.1" 200' in requests["from-me.1"]
+    assert '"GET /rules HTTP/1.1" 200' in requests[other.headers["X-Request-Id"]]

@@ -14,13 +14,13 @@ from sqlalchemy.engine import make_url
 
 from sensorstream.alerts.records import Webhook
 from sensorstream.engine.outcome import Status
-from sensorstream.errors import HistoryError
+from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.database import engine
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.webhooks import PostgresWebhooks
-from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record
+from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record, Settled
 from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import (
     Alert,
@@ -79,6 +79,21 @@ def effects(
 
 def alert(name: str, text: str = "too many") -> Alert:
     return Alert(name, "crowded-room", "rule", "warning", text, "room-1", 20, name.split("-")[0])
+
+
+@pytest.mark.parametrize("text", ["a\\u0000", "a\x00b", "\ud800", '"\'\\"', "{,}", "ä\U0001f600"])
+def test_facts_are_kept_whatever_their_texts(store: PostgresStore, text: str) -> None:
+    store.append([entry(1), entry(2)])
+    kept = {"status": "held", "alerts": [], "warnings": [text], text: 1.5}
+    first = MessageStatus(1, Status.HELD, text, Contradiction((text,), (text,), text), facts=kept)
+    store.commit(Effects(1, (), (), (), (first,), NOW))
+    settled = Settled("m1", Status.ACCEPTED, text, facts={"warnings": [text]})
+    second = MessageStatus(2, Status.ACCEPTED)
+    store.commit(Effects(2, (), (), (), (second,), NOW, (settled,)))
+    plain = text.replace("\x00", "\ufffd").replace("\ud800", "?")
+    ((facts,),) = rows(store.url, "select facts from store.messages where seq = 1")
+    assert facts["settled"] == {"warnings": [plain]}
+    assert (facts["status"], facts["warnings"], facts[plain]) == ("held", [plain], 1.5)
 
 
 def test_a_new_store_is_empty(store: PostgresStore) -> None:

@@ -41,6 +41,8 @@ from sensorstream.app.application import Application, InForce, ServedOntology
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
+from sensorstream.app.messages import Life, Messages
+from sensorstream.app.metrics import Metrics
 from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import Part
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
@@ -70,6 +72,7 @@ from sensorstream.errors import (
     UnknownDelivery,
     UnknownIndividual,
     UnknownJob,
+    UnknownMessage,
     UnknownQuery,
     UnknownWebhook,
 )
@@ -77,6 +80,7 @@ from sensorstream.history.alerts import Behind
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.stopping import Stop
+from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
 from sensorstream.history.latest import Latest
 from sensorstream.history.quarantine import Quarantined
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
@@ -168,6 +172,22 @@ class MemoryAuditLog(AuditLog):
 
 def open_to_all() -> Access:
     return Access(MemoryKeys(), MemoryAuditLog(), ManualClock(NOW), needed=False, audit_days=1)
+
+
+class OneMessage(Messages):
+    """The journal has one message, m42, which is not taken in yet."""
+
+    def __init__(self) -> None:
+        pass
+
+    def page(self, wanted: Wanted, limit: int) -> Sequence[KeptMessage]:
+        return [self.life("m42").message]
+
+    def life(self, name: str) -> Life:
+        if name != "m42":
+            raise UnknownMessage(f"there is no message '{name}'")
+        message = KeptMessage(42, "m42", "rest", NOW, 7, 4, None, "", None, None)
+        return Life(message, None, [], [], (0, 0), Left())
 
 
 class MemoryRulebook(Rulebook):
@@ -342,6 +362,7 @@ class MemoryApplication(Application):
         self.queries = NoQueries()
         self._elsewhere = False
         self._individuals = OneIndividual()
+        self.messages = OneMessage()
         self.jobs = OneJob()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
@@ -362,7 +383,7 @@ class MemoryApplication(Application):
         self._count = messages.inc
         for origin, name in ((Origin.WINDOW, "Ada"), (Origin.STATIC, "Room")):
             self.kb.add(origin, [(IRI(f"{EX}{name.lower()}"), IRI(f"{EX}name"), Literal(name))])
-        self.running = Running(SystemClock())
+        self.running = Running(SystemClock(), Metrics().observe_question)
         self.cache = Cache(self.kb, threading.Lock(), CacheLimits(30, 512, 1000))
         self._probes = []
 
@@ -374,7 +395,15 @@ class MemoryApplication(Application):
     def metrics(self) -> CollectorRegistry:
         return self.registry
 
-    def submit(self, content: bytes, source: str, sender: Sender = HERE) -> Future[Outcome]:
+    def submit(
+        self,
+        content: bytes,
+        source: str,
+        sender: Sender = HERE,
+        *,
+        origin: str = "",
+        early: bool = False,
+    ) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         try:
             future.set_result(self._process(content, source))

@@ -327,6 +327,22 @@ def test_no_registration_is_a_fault_of_the_server(web: httpx.Client) -> None:
         assert sane(answer), (name[:20], answer.text[:300])
 
 
+def test_no_width_of_a_query_holds_the_server(web: httpx.Client) -> None:
+    # Oxigraph's optimiser would take hours, in the thread of the engine.
+    rows = " ".join(f"?s <urn:p{n}> ?o{n} ." for n in range(1_000))
+    wide = f"SELECT ?s {{ {rows} OPTIONAL {{ ?s ?p ?o FILTER EXISTS {{ ?s ?p 1 }} }} }}"
+    for text, said in (
+        (wide, "the text has 1,002 patterns"),
+        (f"ASK {{ ?s ?p ({'1 ' * 10_000}) }}", "the text has 20,001 patterns"),
+        (f"ASK {{ VALUES ?x {{ {'1 ' * 200_000} }} }}", "characters: expected at most 262,144"),
+    ):
+        for path in ("/queries?name=a", "/sparql", "/sparql?on=history"):
+            answer = web.post(path, content=text, headers=SPARQL)
+            assert answer.status_code == 400, (path, answer.text)
+            assert said in answer.json()["detail"]
+    assert web.get("/queries/a").status_code == 404
+
+
 @given(
     body=st.binary(max_size=200)
     | st.text(max_size=100).map(lambda text: text.encode(errors="replace"))

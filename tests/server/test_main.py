@@ -5,7 +5,9 @@ from typing import Any
 import httpx
 
 PATHS = {
-    "/messages": {"post"},
+    "/messages": {"get", "post"},
+    "/messages/{id}": {"get"},
+    "/messages/{id}/content": {"get"},
     "/messages/batch": {"post"},
     "/soap": {"get", "post"},
     "/sparql": {"get", "post"},

@@ -63,11 +63,11 @@ def told(
 
 
 @settings(max_examples=40)
-@given(_CHANGES, st.integers(1, 120))
+@given(_CHANGES, st.integers(1, 120), st.none() | st.integers(1, 20))
 def test_those_that_are_not_stopped_report_what_they_report_without_limits(
-    changes: list[list[Triple]], rows: int
+    changes: list[list[Triple]], rows: int, kept: int | None
 ) -> None:
-    limited, reports = told(Limits(rows=rows), changes)
+    limited, reports = told(Limits(rows=rows, kept=kept), changes)
     _, expected = told(Limits(), changes)
     stopped = {name for name, _ in limited.faults}
     assert stopped | set(limited.queries) == set(QUERIES)
@@ -114,11 +114,36 @@ def test_a_query_that_is_too_much_to_begin_leaves_nothing() -> None:
     for n in range(100):
         running._default.add((IRI(f"n:{n}"), IRI("p:"), NODES[0]))
     text = "SELECT (COUNT(*) AS ?n) WHERE { ?x <p:> ?y . ?u <p:> ?v }"
-    with pytest.raises(Overrun, match=r"limits\.query_rows"):
+    # It is refused before it is filled, with all that it would have visited.
+    with pytest.raises(Overrun, match=r"^10,000 rows in one instant, more than 500; the setting"):
         running.register("counted", text, parse_query(text), lambda _: None)
     assert not running.queries
     assert not list(running.network.nodes())
     assert not running._default.watchers
+
+
+def test_a_query_that_keeps_too_much_is_stopped_though_each_instant_brings_little() -> None:
+    running = machine(Limits(rows=2_000, kept=1_000))
+    for name, text in (
+        ("kept", "SELECT DISTINCT ?x ?y WHERE { ?x <p:> ?y }"),
+        ("plain", QUERIES["plain"]),
+        ("passing", "SELECT DISTINCT ?x ?y WHERE { ?x <q:> ?y }"),
+    ):
+        running.register(name, text, parse_query(text), lambda _: None)
+    previous: Triple = (NODES[0], IRI("q:"), NODES[0])
+    running._default.add(previous)
+    for n in range(1_200):
+        running._default.add((IRI(f"n:{n}"), IRI("p:"), NODES[0]))
+        running._default.discard(previous)
+        previous = (IRI(f"n:{n}"), IRI("q:"), NODES[0])
+        running._default.add(previous)
+        running.settle(n)
+    ((name, error),) = running.faults
+    assert name == "kept"
+    assert str(error) == (
+        "more than 1,000 rows kept in memory; the setting limits.query_rows raises the limit"
+    )
+    assert list(running.queries) == ["plain", "passing"]
 
 
 def test_lifted_limits_stop_nothing() -> None:

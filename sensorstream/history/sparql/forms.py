@@ -37,12 +37,15 @@ from sensorstream.network.expressions.expression_functions import with_base
 from sensorstream.sparql.algebra import (
     Aggregate,
     Ask,
+    Call,
     Construct,
     Dataset,
     Describe,
     Extend,
+    FunctionCall,
     Graph,
     GroupKey,
+    In,
     PatternTerm,
     Query,
     Select,
@@ -55,6 +58,11 @@ from sensorstream.sparql.walk import nodes, visible
 
 _UNKNOWN: Final = -(2**62)
 """Ids from here downwards are those of terms that only the query's text has."""
+_MOST_VALUES: Final = 2_000
+"""Values in all VALUES of a query: as many take four seconds to compile."""
+_MOST_ARGUMENTS: Final = 300
+"""Members of all IN, and arguments of functions: as many take four seconds; each is compared in
+all the ways two terms may be equal."""
 _ENDS = ("subject", "predicate", "object")
 
 
@@ -72,12 +80,33 @@ def compile_query(query: Query, scope: Scope) -> SqlQuery:
 
     Raises:
         UnsupportedQuery: part of the query cannot be said in SQL with the same meaning, or it is
-            nested too deeply.
+            nested too deeply, or too large.
     """
+    _check_size(query)
     try:
         return _compiled(query, scope)
     except RecursionError:
         raise UnsupportedQuery(TOO_DEEP) from None
+
+
+def _check_size(query: Query) -> None:
+    values = arguments = 0
+    for node in nodes(query):
+        match node:
+            case Values(variables, rows):
+                values += max(1, len(variables)) * len(rows)
+            case In(_, members) | Call(_, members) | FunctionCall(_, members):
+                arguments += len(members)
+    if arguments > _MOST_ARGUMENTS:
+        raise UnsupportedQuery(
+            f"IN and functions have {arguments:,} members and arguments: expected at most "
+            f"{_MOST_ARGUMENTS} over history; write those of IN as VALUES"
+        )
+    if values > _MOST_VALUES:
+        raise UnsupportedQuery(
+            f"VALUES has {values:,} values: expected at most {_MOST_VALUES:,} over history; "
+            "ask in parts"
+        )
 
 
 def _compiled(query: Query, scope: Scope) -> SqlQuery:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -106,19 +106,31 @@ class Frame:
             return value
         alias = self.names.fresh("e")
         parts = value.parts()
-        tree = selected(named(each.copy(), name) for name, each in parts.items())
-        # Without OFFSET, PostgreSQL would put the expressions back into each place.
-        tree.set("offset", exp.Offset(expression=exp.Literal.number(0)))
-        self._lets.append(table(tree, alias))
+        self._let({name: each.copy() for name, each in parts.items()}, alias)
         return value.remade({name: exp.column(name, alias) for name in parts})
 
     def computed(self, tree: exp.Expr, name: str = "number") -> exp.Expr:
         """One expression that may be repeated."""
         alias = self.names.fresh("e")
-        made = selected([named(tree.copy(), name)])
-        made.set("offset", exp.Offset(expression=exp.Literal.number(0)))
-        self._lets.append(table(made, alias))
+        self._let({name: tree.copy()}, alias)
         return exp.column(name, alias)
+
+    def _let(self, parts: Mapping[str, exp.Expr], alias: str) -> None:
+        tree = selected(named(each, name) for name, each in parts.items())
+        chance = any(each.find(exp.Rand, exp.Uuid) for each in parts.values())
+        if chance and not tree.find(exp.Column) and (one := self._column()) is not None:
+            # Else it might be joined first, once for all rows.
+            tree.append("expressions", named(one, "row_"))
+        # Without OFFSET, PostgreSQL would put the expressions back into each place.
+        tree.set("offset", exp.Offset(expression=exp.Literal.number(0)))
+        self._lets.append(table(tree, alias))
+
+    def _column(self) -> exp.Expr | None:
+        """Any column of the row; None: it has none, so that there is one row."""
+        for relation, alias in self._relations:
+            for layout in relation.layouts.values():
+                return layout.id_in(alias) if layout.has_id else layout.value_in(alias).kind
+        return None
 
     def attach(self, tree: exp.Select) -> exp.Select:
         """Put what the expressions need below a select that has a FROM."""

@@ -104,6 +104,9 @@ class Join(Node):
             take(1 + memory.count(at))
             yield from forward(row, memory.at(at))
 
+    def expected(self) -> int:
+        return self._left.ways(self._right)
+
     def size(self) -> int:
         return len(self._left) + len(self._right)
 

@@ -56,6 +56,9 @@ class Filter(Node):
     def apart(self) -> bool:
         return self.inputs[0].apart
 
+    def expected(self) -> int:
+        return sum(each.expected() for each in self.inputs)
+
     def rows(self) -> Iterator[Row]:
         return filter(self._holds, self.inputs[0].rows())
 
@@ -85,6 +88,9 @@ class Extend(Node):
     def apart(self) -> bool:
         return self.inputs[0].apart
 
+    def expected(self) -> int:
+        return sum(each.expected() for each in self.inputs)
+
     def rows(self) -> Iterator[Row]:
         value = self._value
         return ((*row, value(row)) for row in self.inputs[0].rows())
@@ -106,6 +112,9 @@ class Project(Node):
         (source,) = self.inputs
         self.added += self._rearrange(source.added)
         self.removed += self._rearrange(source.removed)
+
+    def expected(self) -> int:
+        return sum(each.expected() for each in self.inputs)
 
     def rows(self) -> Iterable[Row]:
         return self._rearrange(self.inputs[0].rows())
@@ -131,6 +140,9 @@ class Union(Node):
                 self.added += rearrange(source.added)
             if source.removed:
                 self.removed += rearrange(source.removed)
+
+    def expected(self) -> int:
+        return sum(each.expected() for each in self.inputs)
 
     def rows(self) -> Iterator[Row]:
         for source, rearrange in zip(self.inputs, self._rearrange, strict=True):

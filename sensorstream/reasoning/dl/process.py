@@ -60,7 +60,7 @@ class JavaProcess:
         Raises:
             ReasonerError: there is no Java.
         """
-        home = _java_home(self._java)
+        home = java_home(self._java)
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
         module = "sensorstream.reasoning.dl.worker"
         self._process = subprocess.Popen(
@@ -227,7 +227,12 @@ class Worker:
         return answer.islands
 
 
-def _java_home(java: str) -> Path:
+def java_home(java: str) -> Path:
+    """The home of a Java runtime; "" is the one that comes with SensorStream.
+
+    Raises:
+        ReasonerError: there is no Java.
+    """
     if java:
         home = Path(java)
     else:

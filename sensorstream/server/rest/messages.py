@@ -5,26 +5,28 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
+from sensorstream.app.messages import Known
 from sensorstream.app.pipeline import failed
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import Busy, MessageTooLarge, SensorStreamError
-from sensorstream.model.timeline import Timeline
+from sensorstream.errors import Busy, MessageTooLarge, RepeatedMessage, SensorStreamError
 from sensorstream.server.access import check_source
 from sensorstream.server.answers import OutcomeBody, outcome_answer
+from sensorstream.server.idempotency import REPLAYED, again, origin_of
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.problems import (
     ProblemBody,
@@ -45,12 +47,19 @@ _AT_ONCE: Final = 500
 _FULL: Final = 0.05
 """Seconds between two attempts while there is no room."""
 
+_EARLY: Final = "respond-async"
 _SOURCE: Final = "rest"
 _LONGEST_SOURCE: Final = 200
 
 Source = Annotated[
     str, Query(max_length=_LONGEST_SOURCE, description="Where the message comes from.")
 ]
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(description="The same key and message again: the same answer, and no other effect."),
+]
+Preference = Annotated[str | None, Header(description="`respond-async`: answer 202, and early.")]
 
 
 class BatchEntryBody(BaseModel):
@@ -83,10 +92,16 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         responses={200: {"model": OutcomeBody}, 202: {"model": OutcomeBody}},
         openapi_extra=_text_body(*_XML_TYPES, schema={"type": "string", "format": "xml"}),
     )
-    async def post_message(request: Request, source: Source = _SOURCE) -> Response:
+    async def post_message(
+        request: Request,
+        source: Source = _SOURCE,
+        idempotency_key: IdempotencyKey = None,
+        prefer: Preference = None,
+    ) -> Response:
         """Take one XML document in; answers when its effects are on disk.
 
-        Where the engines run on Spark: answers 202 when the message is in the journal.
+        With `Prefer: respond-async`, and where the engines run on Spark: answers 202 when the
+        message is in the journal.
         """
         return await _take(application, request, source)
 
@@ -98,7 +113,9 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
             _JSON, _LINES, schema={"type": "array", "items": {"type": "string", "format": "xml"}}
         ),
     )
-    async def post_batch(request: Request, source: Source = _SOURCE) -> JSONResponse:
+    async def post_batch(
+        request: Request, source: Source = _SOURCE, idempotency_key: IdempotencyKey = None
+    ) -> JSONResponse:
         """Take XML documents in, in order; each succeeds or fails independently.
 
         The body is a JSON array of strings, or one JSON string a line (NDJSON). They are let in
@@ -108,14 +125,28 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         texts = _batch(await request.body(), request.headers.get("content-type", ""))
         sender = admitted(application, request.scope, len(texts))
 
-        def enter(text: str) -> Future[Outcome]:
+        origins = [origin_of(request, position) for position in range(len(texts))]
+
+        def enter(position: int) -> Future[Outcome]:
+            text = texts[position]
             content = text.encode(errors="replace")
             if len(content) > max_message_bytes:
                 told = f"the message holds {len(content)} bytes, the limit is {max_message_bytes}"
                 return failed(MessageTooLarge(told))
-            return application.submit(content, source, sender)
+            return application.submit(content, source, sender, origin=origins[position])
 
-        results = [_entry(each, application.timeline) async for each in _in_pieces(enter, texts)]
+        entered = [each async for each in _in_pieces(enter, len(texts))]
+        known = await _known(
+            application, [o for o, each in zip(origins, entered, strict=True) if _repeated(each)]
+        )
+
+        def answer(position: int) -> Mapping[str, Any]:
+            if not _repeated(entered[position]):
+                return outcome_answer(entered[position].result(), application.timeline)
+            content = texts[position].encode(errors="replace")
+            return again(application, known.get(origins[position]), content, source)
+
+        results = [_entry(answer, position) for position in range(len(texts))]
         refused = sum("problem" in each for each in results)
         return JSONResponse(
             {"accepted": len(results) - refused, "failed": refused, "results": results}
@@ -158,12 +189,26 @@ async def _take(application: Application, request: Request, source: str) -> Resp
     check_source(request, source)
     _check_xml(request.headers.get("content-type", ""))
     sender = admitted(application, request.scope)
+    origin, early = origin_of(request), _wants_early(request)
     content = await request.body()
-    outcome = await asyncio.wrap_future(application.submit(content, source, sender))
-    return JSONResponse(
-        outcome_answer(outcome, application.timeline),
-        202 if outcome.status is Status.JOURNALLED else 200,
-    )
+    entered = application.submit(content, source, sender, origin=origin, early=early)
+    headers = {"Preference-Applied": _EARLY} if early else {}
+    try:
+        answer = outcome_answer(await asyncio.wrap_future(entered), application.timeline)
+    except RepeatedMessage:
+        known = (await _known(application, [origin])).get(origin)
+        answer = again(application, known, content, source, early=early)
+        headers |= REPLAYED
+    if answer["status"] != Status.JOURNALLED.value:
+        return JSONResponse(answer, headers=headers)
+    headers["Location"] = f"{PATH}/{answer['message_id']}"
+    return JSONResponse(answer, 202, headers)
+
+
+def _wants_early(request: Request) -> bool:
+    """Whether the client asks for an answer before the message is taken in (RFC 7240, 4.1)."""
+    preferences = ",".join(request.headers.getlist("prefer")).split(",")
+    return _EARLY in (each.partition(";")[0].strip().lower() for each in preferences)
 
 
 def _check_xml(content_type: str) -> None:
@@ -200,7 +245,7 @@ def _batch(body: bytes, content_type: str) -> list[str]:
 
 
 async def _in_pieces(
-    enter: Callable[[str], Future[Outcome]], texts: Sequence[str]
+    enter: Callable[[int], Future[Outcome]], count: int
 ) -> AsyncIterator[Future[Outcome]]:
     """Enter messages, some at a time; their futures in order, each done.
 
@@ -208,11 +253,11 @@ async def _in_pieces(
         Busy: there is no room for the first; for the others it is waited for.
     """
     under_way: deque[Future[Outcome]] = deque()
-    for position, text in enumerate(texts):
+    for position in range(count):
         while True:
             if len(under_way) >= _AT_ONCE:
                 yield await _done(under_way.popleft())
-            entered = enter(text)
+            entered = enter(position)
             if not (entered.done() and isinstance(busy := entered.exception(), Busy)):
                 break
             if not position:
@@ -233,8 +278,16 @@ async def _done(future: Future[Outcome]) -> Future[Outcome]:
     return future
 
 
-def _entry(entered: Future[Outcome], timeline: Timeline) -> dict[str, Any]:
+def _repeated(entered: Future[Outcome]) -> bool:
+    return isinstance(entered.exception(), RepeatedMessage)
+
+
+async def _known(application: Application, origins: Collection[str]) -> Mapping[str, Known]:
+    return await run_in_threadpool(application.messages.of_origins, origins) if origins else {}
+
+
+def _entry(answer: Callable[[int], Mapping[str, Any]], position: int) -> dict[str, Any]:
     try:
-        return {"outcome": outcome_answer(entered.result(), timeline)}
+        return {"outcome": answer(position)}
     except SensorStreamError as error:
         return {"problem": problem_of(error).document()}

@@ -87,6 +87,9 @@ class PatternBuilder(ExpressionBuilder):
         pattern: Pattern = BGP()
         condition: Expression | None = None
         block: list[TriplePattern] = []
+        # The variables of a pattern that only BIND has been added to: asking for them at each BIND
+        # of a row would be quadratic.
+        bound: set[Variable] | None = None
         for child in children:
             if isinstance(child, Triples):
                 block += child.patterns
@@ -97,6 +100,8 @@ class PatternBuilder(ExpressionBuilder):
                     child.condition if condition is None else And(condition, child.condition)
                 )
                 continue
+            if block or not isinstance(child, _Bind):
+                bound = None
             pattern = self._with_block(pattern, block)
             block = []
             match child:
@@ -105,11 +110,14 @@ class PatternBuilder(ExpressionBuilder):
                 case _Minus(right):
                     pattern = Minus(pattern, right)
                 case _Bind(variable, expression):
-                    if variable in visible(pattern):
+                    if bound is None:
+                        bound = set(visible(pattern))
+                    if variable in bound:
                         self.fail_at(
                             _bound(variable),
                             f"{variable} has a value already: BIND needs a new one",
                         )
+                    bound.add(variable)
                     pattern = Extend(pattern, variable, expression)
                 case _:
                     pattern = joined(pattern, child)

@@ -285,3 +285,12 @@ def test_a_limit_goes_through_the_numbers_and_counts_as_before(world: World) -> 
         ("SELECT ?s { ?s :p ?v, ?w FILTER(?v > 56) FILTER(?w < 3) } LIMIT 5", 2),
     ):
         assert len(ask(world, form, data)) == rows, form
+
+
+@pytest.mark.parametrize("function", ["STRUUID()", "UUID()", "RAND()", "BNODE()"])
+def test_what_chance_gives_belongs_to_the_row(world: World, function: str) -> None:
+    """PostgreSQL may join what refers to no row first, and once for all rows."""
+    data: Graphs = {None: [(A, P, B), (B, P, C), (C, P, A)]}
+    query = compiled(world, f"SELECT ?s ?u {{ ?s :p ?o BIND({function} AS ?u) }}", data)
+    assert "AS row_" in text_of(query.tree, "postgres").replace('"', "")
+    assert len({row[1] for row in world.answer(query)}) == 3

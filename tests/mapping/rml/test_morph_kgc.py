@@ -18,11 +18,11 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.resources import bundled
 from tests.mapping.rml.suite import canonical, quads
 
-PYTHON = os.environ.get("SENSORSTREAM_MORPH_KGC", "")
+PYTHON = os.environ.get("TEST_MORPH_KGC", "")
 
 pytestmark = pytest.mark.skipif(
     not PYTHON,
-    reason="SENSORSTREAM_MORPH_KGC names no Python with morph-kgc 2.10: expected its path, such as "
+    reason="TEST_MORPH_KGC names no Python with morph-kgc 2.10: expected its path, such as "
     "/opt/morph/bin/python",
 )
 

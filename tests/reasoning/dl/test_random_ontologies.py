@@ -1,6 +1,6 @@
 """Random ontologies, random windows: what is inferred is what follows, by the definition.
 
-``SENSORSTREAM_ONTOLOGIES`` sets how many ontologies are tried (a campaign: thousands).
+``TEST_ONTOLOGIES`` sets how many ontologies are tried (a campaign: thousands).
 """
 
 from __future__ import annotations
@@ -379,14 +379,14 @@ def follow(
     yield found, Differences(), "the audit"
 
 
-EXAMPLES = int(os.environ.get("SENSORSTREAM_ONTOLOGIES", "5"))
+EXAMPLES = int(os.environ.get("TEST_ONTOLOGIES", "5"))
 
 
 @pytest.mark.parametrize("reasoner", ["hermit", "pellet"])
 @settings(
     max_examples=EXAMPLES,
     deadline=None,
-    derandomize="SENSORSTREAM_ONTOLOGIES" not in os.environ,
+    derandomize="TEST_ONTOLOGIES" not in os.environ,
     suppress_health_check=list(HealthCheck),
 )
 @given(text=ontologies(), steps=moves)
@@ -397,8 +397,8 @@ def test_what_is_inferred_is_what_follows(
     text: str,
     steps: list[tuple[set[Triple], set[Triple]]],
 ) -> None:
-    if reasoner == "pellet" and "SENSORSTREAM_ONTOLOGIES" not in os.environ:
-        pytest.skip("Pellet takes minutes over some random ontologies: set SENSORSTREAM_ONTOLOGIES")
+    if reasoner == "pellet" and "TEST_ONTOLOGIES" not in os.environ:
+        pytest.skip("Pellet takes minutes over some random ontologies: set TEST_ONTOLOGIES")
     note(text)
     # Pellet itself errs about loops of functional properties (docs/reasoning.md).
     assume(reasoner == "hermit" or "hasSelf" not in text)
@@ -423,7 +423,7 @@ repeated = st.lists(
 @settings(
     max_examples=2 * EXAMPLES,
     deadline=None,
-    derandomize="SENSORSTREAM_ONTOLOGIES" not in os.environ,
+    derandomize="TEST_ONTOLOGIES" not in os.environ,
     suppress_health_check=list(HealthCheck),
 )
 @given(text=ontologies(), steps=repeated)
@@ -477,5 +477,5 @@ def marks_of(kb: KnowledgeBase) -> dict[Triple, Origin]:
 
 
 def teardown_module() -> None:
-    if "SENSORSTREAM_ONTOLOGIES" in os.environ:
+    if "TEST_ONTOLOGIES" in os.environ:
         print(*(f"{count:6} {what}" for what, count in COUNTS.most_common()), sep="\n")

@@ -234,10 +234,10 @@ def test_a_batch_waits_for_room_once_it_has_begun(
     submit, refusals = application.submit, itertools.count()
     before = len(application.received)
 
-    def sometimes(*arguments: Any) -> Future[Outcome]:
+    def sometimes(*arguments: Any, **options: Any) -> Future[Outcome]:
         if len(application.received) >= before + room and next(refusals) % 3 == 0:
             return failed(Busy("10000 messages wait already", retry_after=7))
-        future: Future[Outcome] = submit(*arguments)
+        future: Future[Outcome] = submit(*arguments, **options)
         return future
 
     monkeypatch.setattr(application, "submit", sometimes)

@@ -1,0 +1,195 @@
+"""A deployment as one file: its settings, the files that they name, and its database.
+
+The file is a tar archive::
+
+    backup.json            what it is: Facts
+    deployment/…           the settings file, and the files it names that are beside or below it
+    database.dump          the database, as pg_dump writes it (format custom)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from sensorstream.app.wiring import read_rules
+from sensorstream.errors import HistoryError
+from sensorstream.history.dumping import dump, fill
+from sensorstream.history.opening import open_history, open_kept
+from sensorstream.settings import Settings, load_settings
+
+_FACTS: Final = "backup.json"
+_DATABASE: Final = "database.dump"
+_FILES: Final = "deployment/"
+_FORMAT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a backup says of itself.
+
+    ``settings`` is the name of the settings file. ``digests`` are the SHA-256 of the other parts.
+    ``outside`` are files that the settings name and that it does not hold, ``archive`` the folder
+    of the archive's Parquet files, which it does not hold either: they never change.
+    """
+
+    format: int
+    version: str
+    made_at: str
+    settings: str
+    archive: str
+    outside: Sequence[str]
+    digests: Mapping[str, str]
+
+
+def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
+    """Write a backup to a new file, with and without a running server.
+
+    Raises:
+        HistoryError: there is no history, or it cannot be read.
+        OSError: the file is there already, or cannot be written.
+    """
+    inside, outside = _named(settings)
+    if file.exists():
+        raise FileExistsError(17, "it is there already, and is not overwritten", str(file))
+    with ExitStack() as stack:
+        folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix=".backup-", dir=file.parent))
+        )
+        url = open_kept(settings.history, stack)
+        dump(url, folder / _DATABASE)
+        parts = {f"{_FILES}{each.relative_to(settings.folder)}": each for each in inside}
+        parts[_DATABASE] = folder / _DATABASE
+        facts = Facts(
+            _FORMAT,
+            metadata.version("sensorstream"),
+            now.isoformat(timespec="seconds"),
+            settings.path.name,
+            str(settings.archive.folder),
+            [str(each) for each in outside],
+            {name: _digest(each) for name, each in parts.items()},
+        )
+        whole = folder / "whole"
+        # Secrets of webhooks are in it, and digests of keys.
+        with os.fdopen(os.open(whole, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as output:
+            with tarfile.open(fileobj=output, mode="w", dereference=True) as tar:
+                content = json.dumps(asdict(facts), ensure_ascii=False, indent=2).encode()
+                head = tarfile.TarInfo(_FACTS)
+                head.size = len(content)
+                tar.addfile(head, io.BytesIO(content))
+                for name, each in parts.items():
+                    tar.add(each, name)
+            output.flush()
+            os.fsync(output.fileno())
+        os.link(whole, file)  # Unlike a renaming it overwrites nothing.
+    return facts
+
+
+def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
+    """Make a deployment of a backup in an empty or new folder, and fill its empty database.
+
+    Variables of the environment win over the settings of the backup, as ever: ``history.url`` may
+    name another database.
+
+    Raises:
+        HistoryError: not a whole backup of this or an older version, the folder is not empty, the
+            database holds a history, or it cannot be filled.
+        SettingsError: the settings do not fit any more.
+        OSError: a file cannot be read or written.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise HistoryError(f"{folder} is not empty, and nothing in it is overwritten: give another")
+    try:
+        with tarfile.open(file, "r:") as tar, tempfile.TemporaryDirectory() as place:
+            facts = _facts(tar, file)
+            tar.extractall(place, filter="data")
+            return facts, _restore(facts, Path(place), folder)
+    except tarfile.TarError as error:
+        raise HistoryError(f"{file} is not a whole backup: {error}") from error
+
+
+def _restore(facts: Facts, place: Path, folder: Path) -> Settings:
+    for name, digest in facts.digests.items():
+        part = place / name
+        if ".." in part.parts or not part.is_relative_to(place):
+            raise HistoryError(f"the backup is damaged: {name} is not inside it")
+        if not part.is_file() or _digest(part) != digest:
+            raise HistoryError(f"the backup is damaged: {name} is not what it was")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in facts.digests:
+        if name.startswith(_FILES):
+            there = folder / name.removeprefix(_FILES)
+            there.parent.mkdir(parents=True, exist_ok=True)
+            there.write_bytes((place / name).read_bytes())
+    settings = load_settings(folder / facts.settings)
+    with ExitStack() as stack:
+        fill(open_history(settings.history, stack), place / _DATABASE)
+    return settings
+
+
+def _facts(tar: tarfile.TarFile, file: Path) -> Facts:
+    not_one = f"{file} is not a backup of SensorStream"
+    try:
+        head = tar.extractfile(_FACTS)
+        facts = Facts(**json.loads(head.read())) if head is not None else None
+    except (KeyError, TypeError, ValueError) as error:
+        raise HistoryError(f"{not_one}: {error}") from error
+    if facts is None:
+        raise HistoryError(not_one)
+    if facts.format != _FORMAT:
+        raise HistoryError(
+            f"{file} was made by SensorStream {facts.version}, which this one cannot read"
+        )
+    return facts
+
+
+def _named(settings: Settings) -> tuple[list[Path], list[Path]]:
+    """The files that the settings name: those beside or below the settings file, and others.
+
+    Secrets count among the others: certificates, private keys, files of passwords.
+    """
+    inside: list[Path] = []
+    outside: list[Path] = []
+    for each in dict.fromkeys(_read(settings)):
+        plain = each.resolve()
+        known = each.is_relative_to(settings.folder) and ".." not in each.parts
+        below = known and plain.is_relative_to(settings.folder.resolve())
+        (inside if below and each.is_file() else outside).append(each)
+    outside += _secrets(settings)
+    return inside, outside
+
+
+def _read(settings: Settings) -> Iterator[Path]:
+    yield settings.path
+    yield from settings.ontology.files
+    yield from settings.rules.files
+    yield from settings.functions.files
+    for rules in read_rules(settings.rules.files):
+        yield from (Path(rules.file).parent / table.path for table in rules.tables)
+    schemas = [settings.messages.schema, *(each.schema for each in settings.sources.values())]
+    yield from (each for each in schemas if each is not None)
+
+
+def _secrets(settings: Settings) -> Iterator[Path]:
+    options = [each.options for each in settings.inputs]
+    named: list[object] = [settings.http.certificate, settings.http.private_key]
+    for each in (*options, *(each.options for each in settings.outputs)):
+        files = ("password_file", "ca_file", "cert_file", "key_file")
+        named += [getattr(each, name, None) for name in files]
+    yield from (each for each in named if isinstance(each, Path))
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -1,0 +1,32 @@
+"""``sensorstream backup``: a deployment as one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sensorstream.cli.options import config_option
+from sensorstream.clock import SystemClock
+from sensorstream.settings import load_settings
+
+
+@click.command("backup")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+@config_option
+def command(file: Path, config: Path) -> None:
+    """Write a deployment to one file: settings, rules, ontology and database.
+
+    Beside a running server, which goes on, or without one. The database is that of one moment: all
+    that was acknowledged before is in it. Keep the file safe: it has the secrets of webhooks.
+    """
+    from sensorstream.app.backup import back_up
+    from sensorstream.cli.lasting import lasting
+
+    with lasting("writing the backup"):
+        facts = back_up(load_settings(config), file.absolute(), SystemClock().now())
+    click.echo(f"wrote {file}: {file.stat().st_size} bytes")
+    for each in facts.outside:
+        click.echo(f"not in it: {each}", err=True)
+    if Path(facts.archive).is_dir():
+        click.echo(f"not in it: {facts.archive}: copy its files, which never change", err=True)

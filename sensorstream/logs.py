@@ -1,0 +1,123 @@
+"""The server's log: lines of text or JSON, with what each line concerns, without secrets.
+
+Whoever works on a request or a message says so with :func:`concerning`; each line that is written
+meanwhile, by whatever module, names them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, Final
+
+FORMATS: Final = ("text", "json")
+LEVELS: Final = ("debug", "info", "warning", "error")
+
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+_concerned: ContextVar[Mapping[str, str]] = ContextVar("concerned", default=_NOTHING)
+
+_SECRETS: Final = (
+    # The password of a URL, and that of a connection string.
+    (re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s/@:]*):[^\s]*@", re.IGNORECASE), r"\1:***@"),
+    (re.compile(r"\b(password\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)", re.IGNORECASE), r"\1***"),
+    # API keys, the secrets of webhooks, tokens.
+    (re.compile(r"\b(ssk_|whsec_)[\w+/=-]+"), r"\1***"),
+    (re.compile(r"\b(bearer\s+)[\w.~+/=-]+", re.IGNORECASE), r"\1***"),
+)
+_CONTROL: Final = {
+    each: f"\\x{each:02x}" for each in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
+}
+
+
+@contextmanager
+def concerning(**facts: str) -> Iterator[None]:
+    """Lines that are written in the block name these facts, and those of the blocks around it."""
+    token = _concerned.set({**_concerned.get(), **facts})
+    try:
+        yield
+    finally:
+        _concerned.reset(token)
+
+
+def concerned() -> Mapping[str, str]:
+    """What the present work concerns, for another thread that goes on with it."""
+    return _concerned.get()
+
+
+def without_secrets(text: str) -> str:
+    """The text with each password, key and token in it replaced by ``***``."""
+    for pattern, instead in _SECRETS:
+        text = pattern.sub(instead, text)
+    return text
+
+
+class TextFormatter(logging.Formatter):
+    """``2026-01-01 00:00:00,000 WARNING sensorstream.app: what happened [message_id=m7]``.
+
+    A traceback follows on lines of its own; no message can forge a line.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        facts = " ".join(f"{name}={value}" for name, value in _concerned.get().items())
+        line = f"{super().formatMessage(record)}{f' [{facts}]' if facts else ''}"
+        return line.translate(_CONTROL)
+
+    def format(self, record: logging.LogRecord) -> str:
+        return without_secrets(super().format(record))
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: ``time`` (RFC 3339, UTC), ``level``, ``logger``, ``message``, what it
+    concerns, and ``error``, the traceback.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": _moment(record.created),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **_concerned.get(),
+        }
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        told = {name: without_secrets(value) for name, value in line.items()}
+        return json.dumps(told, ensure_ascii=False)
+
+
+def set_up(form: str, level: str) -> None:
+    """Write the log to stderr in a form of :data:`FORMATS`: from a level of :data:`LEVELS` on.
+
+    That is the level of our lines and of uvicorn's; other libraries are heard from "warning" on,
+    because what they tell of ordinary work has addresses with secrets in it (httpx).
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    for name in ("sensorstream", "uvicorn"):
+        logging.getLogger(name).setLevel(level.upper())
+    logging.getLogger("uvicorn.access").addFilter(_forget_query)
+    logging.captureWarnings(True)
+
+
+def _forget_query(record: logging.LogRecord) -> bool:
+    """Cut the query off the path of uvicorn's line of a request: it may hold anything."""
+    if isinstance(record.args, tuple) and len(record.args) == 5:
+        client, method, path, version, status = record.args
+        record.args = (client, method, str(path).partition("?")[0], version, status)
+    return True
+
+
+def _moment(created: float) -> str:
+    moment = datetime.fromtimestamp(created, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

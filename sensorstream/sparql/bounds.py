@@ -1,0 +1,122 @@
+"""How much one text may ask for: its length, its patterns, its lists.
+
+Nothing that reads a query is linear in all of them: Oxigraph's optimiser takes a second for 100
+patterns of a group, more than an hour for 1,000, and 10,000 end the process; the keys of a list
+are written into each other in SQL. So they are bounded before anything but the parser works on
+them. How deep a text may be is bounded by :data:`.DEEPEST`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from sensorstream.errors import Position, QueryError
+from sensorstream.sparql.algebra import (
+    BGP,
+    Alternative,
+    DeleteWhere,
+    Group,
+    Inverse,
+    OneOrMore,
+    OrderBy,
+    Project,
+    Sequence,
+    Service,
+    Values,
+    ZeroOrMore,
+    ZeroOrOne,
+)
+from sensorstream.sparql.walk import children
+
+LONGEST: Final = 262_144
+"""Characters of a text. Reading as many takes about two seconds."""
+MOST_PATTERNS: Final = 100
+"""Patterns of a text: see :func:`patterns_of`."""
+MOST_IN_LIST: Final = 100
+"""Members of GROUP BY and ORDER BY, and columns of VALUES."""
+MOST_COLUMNS: Final = 1_000
+"""Columns of a SELECT."""
+
+
+def check_length(text: str, start: Position) -> None:
+    """Refuse a text before it is read.
+
+    Raises:
+        QueryError: it is longer than :data:`LONGEST`.
+    """
+    if len(text) > LONGEST:
+        raise QueryError(
+            f"the text has {len(text):,} characters: expected at most {LONGEST:,}", position=start
+        )
+
+
+def check_bounds(meaning: object, start: Position) -> None:
+    """Refuse a query or update that is too wide.
+
+    Raises:
+        QueryError: it has more patterns or longer lists than the constants above say.
+    """
+    found = patterns_of(meaning)
+    if found > MOST_PATTERNS:
+        raise QueryError(
+            f"the text has {found:,} patterns: expected at most {MOST_PATTERNS} (each triple "
+            "counts, also those of lists and brackets, each step of a path, each VALUES, and each "
+            "empty group); write several values of one variable as VALUES",
+            position=start,
+        )
+    for node in _nodes(meaning):
+        match node:
+            case Values(variables, _):
+                _check_list("columns of VALUES", len(variables), MOST_IN_LIST, start)
+            case Group(_, keys, _):
+                _check_list("keys of GROUP BY", len(keys), MOST_IN_LIST, start)
+            case OrderBy(_, conditions):
+                _check_list("conditions of ORDER BY", len(conditions), MOST_IN_LIST, start)
+            case Project(_, variables):
+                _check_list("columns of SELECT", len(variables), MOST_COLUMNS, start)
+
+
+def patterns_of(node: object) -> int:
+    """How many patterns a part of a text has: triples, steps of paths, VALUES, empty groups."""
+    found = 0
+    for each in _nodes(node):
+        match each:
+            case BGP(patterns):
+                found += max(1, sum(_steps(one.predicate) for one in patterns))
+            case DeleteWhere(quads):
+                found += len(quads)
+            case Values() | Service():
+                found += 1
+    return found
+
+
+def _check_list(what: str, found: int, most: int, start: Position) -> None:
+    if found > most:
+        raise QueryError(
+            f"the text has {found:,} {what}: expected at most {most:,}", position=start
+        )
+
+
+def _nodes(node: object) -> Iterator[object]:
+    """As :func:`.nodes` without those of constants, in any order; it does not recurse."""
+    ahead = [node]
+    while ahead:
+        current = ahead.pop()
+        yield current
+        if not isinstance(current, Values):
+            ahead.extend(children(current))
+
+
+def _steps(path: object) -> int:
+    """The steps of a path along one property; a variable or a negated set is one."""
+    found, ahead = 0, [path]
+    while ahead:
+        match ahead.pop():
+            case Sequence(left, right) | Alternative(left, right):
+                ahead += (left, right)
+            case Inverse(inner) | ZeroOrMore(inner) | OneOrMore(inner) | ZeroOrOne(inner):
+                ahead.append(inner)
+            case _:
+                found += 1
+    return found

@@ -1,0 +1,120 @@
+"""Backups of a deployment whose server runs, and what is made of them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import Result
+
+from sensorstream.cli.client import Client
+from sensorstream.demo.server_process import ServerProcess
+from sensorstream.simulation.tracker import tracker_messages
+
+Run = Callable[..., Result]
+COUNT = "select count(*) from history.messages"
+
+
+def test_a_backup_of_a_server_under_load_is_a_deployment_of_one_moment(
+    run: Run,
+    new_workspace: Callable[[], Path],
+    new_database: Callable[[], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = new_workspace()
+    file, folder = tmp_path / "backup.tar", tmp_path / "restored"
+    acknowledged: list[int] = []
+    stop = threading.Event()
+
+    def post(url: str) -> None:
+        headers = {"Content-Type": "application/xml"}
+        with httpx.Client(trust_env=False, headers=headers) as client:
+            for message in tracker_messages(100_000, seed=5):
+                if stop.is_set():
+                    return
+                client.post(f"{url}/messages", content=message).raise_for_status()
+                acknowledged.append(1)
+
+    with ServerProcess(config) as process:
+        url = process.url()
+        with Client(url) as client:
+            client.add_webhook("http://127.0.0.1:9/kept")
+        sender = threading.Thread(target=post, args=(url,))
+        sender.start()
+        try:
+            while len(acknowledged) < 40:
+                assert sender.is_alive()
+            before = len(acknowledged)
+            made = run("backup", file, "-c", config)
+        finally:
+            stop.set()
+            sender.join()
+    assert made.exit_code == 0, made.output
+    assert file.stat().st_mode & 0o077 == 0
+    again = run("backup", file, "-c", config)
+    assert again.exit_code == 1
+    assert "is not overwritten" in again.stderr
+
+    monkeypatch.setenv("SENSORSTREAM_HISTORY_URL", new_database())
+    restored = run("restore", file, folder)
+    assert restored.exit_code == 0, restored.output
+    with ServerProcess(folder / "sensorstream.toml") as process, Client(process.url()) as client:
+        [hook] = client.webhooks()
+        assert hook["url"].startswith("http://127.0.0.1:9/")
+        [[count]] = client.sql(COUNT).rows
+        assert before <= count <= len(acknowledged)
+        # It goes on where it was: nothing is stored twice.
+        for message in tracker_messages(3, seed=6, start=100_000):
+            client.send(message)
+    over = run("restore", file, tmp_path / "other")
+    assert over.exit_code == 3
+    assert "holds a history already" in over.stderr
+    full = run("restore", file, folder)
+    assert full.exit_code == 3
+    assert "is not empty" in full.stderr
+
+
+def test_a_damaged_backup_changes_nothing(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "backup.tar"
+    file.write_bytes(b"nothing")
+    told = run("restore", file, tmp_path / "new")
+    assert told.exit_code == 3
+    assert "is not a whole backup" in told.stderr
+    with tarfile.open(file, "w"):
+        pass
+    assert "is not a backup" in run("restore", file, tmp_path / "new").stderr
+    for name, content in (("deployment/../../evil", b"x"), ("database.dump", b"y")):
+        facts = {
+            "format": 1,
+            "version": "1",
+            "made_at": "",
+            "settings": "s.toml",
+            "archive": "",
+            "outside": [],
+            "digests": {name: hashlib.sha256(b"x").hexdigest()},
+        }
+        with tarfile.open(file, "w") as tar:
+            for each, inside in (("backup.json", json.dumps(facts).encode()), (name, content)):
+                head = tarfile.TarInfo(each)
+                head.size = len(inside)
+                tar.addfile(head, io.BytesIO(inside))
+        told = run("restore", file, tmp_path / "new")
+        assert told.exit_code == 3
+        assert "is not a whole backup" in told.stderr or "is damaged" in told.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_backup_needs_a_history(run: Run, tmp_path: Path) -> None:
+    assert run("init", tmp_path / "new").exit_code == 0
+    told = run("backup", tmp_path / "b.tar", "-c", tmp_path / "new" / "sensorstream.toml")
+    assert told.exit_code == 3
+    assert "there is no history yet" in told.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["new"]

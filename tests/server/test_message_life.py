@@ -1,0 +1,297 @@
+"""What becomes of a message, over HTTP with PostgreSQL behind, a restart included."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import tracemalloc
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.resources import bundled
+from sensorstream.settings import (
+    HistorySettings,
+    OntologySettings,
+    RuleSettings,
+    Settings,
+    WindowSettings,
+)
+from sensorstream.simulation.tracker import tracker_messages
+
+XML = {"content-type": "application/xml"}
+NOBODY_MAPS = b"<Other>%d</Other>"
+START = itertools.count(1000, 100)
+
+
+class Deployment:
+    """The tracking deployment over a window of five, which can be started again."""
+
+    def __init__(self, folder: Path, url: str, listen: Callable[..., Iterator[str]]) -> None:
+        self._settings = Settings(
+            path=folder / "sensorstream.toml",
+            ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
+            rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
+            window=WindowSettings(size="5"),
+            history=HistorySettings(url=url),
+        )
+        self._listen = listen
+        self._run: Iterator[httpx.Client] | None = None
+        self.web: httpx.Client
+
+    def start(self) -> httpx.Client:
+        self.stop()
+        self._run = self._running()
+        self.web = next(self._run)
+        return self.web
+
+    def stop(self) -> None:
+        if self._run is not None:
+            next(self._run, None)
+            self._run = None
+
+    def _running(self) -> Iterator[httpx.Client]:
+        with Application.open(self._settings) as application:
+            listening = contextmanager(self._listen)
+            with listening(application) as url, httpx.Client(base_url=url, timeout=30) as web:
+                yield web
+
+
+@pytest.fixture(scope="module")
+def deployment(
+    tmp_path_factory: pytest.TempPathFactory,
+    new_database: Callable[[], str],
+    listen: Callable[[Application], Iterator[str]],
+) -> Iterator[Deployment]:
+    found = Deployment(tmp_path_factory.mktemp("deployment"), new_database(), listen)
+    found.start()
+    yield found
+    found.stop()
+
+
+def one() -> bytes:
+    """A message that no other test sends."""
+    return bytes(next(tracker_messages(1, start=next(START))))
+
+
+def post(web: httpx.Client, content: bytes, **headers: str) -> httpx.Response:
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    return web.post("/messages", content=content, headers={**XML, **given})
+
+
+def entries(web: httpx.Client) -> int:
+    """How many messages the journal has."""
+    sql = "select count(*) from history.messages"
+    return int(web.post("/sql", json={"query": sql}).json()["rows"][0][0])
+
+
+def test_a_message_with_its_key_is_taken_once_and_answered_the_same(
+    deployment: Deployment,
+) -> None:
+    key, content = str(uuid.uuid4()), one()
+    first = post(deployment.web, content, idempotency_key=key)
+    taken = entries(deployment.web)
+    again = post(deployment.web, content, idempotency_key=key)
+    after_restart = post(deployment.start(), content, idempotency_key=key)
+    assert (first.status_code, "idempotency-replayed" in first.headers) == (200, False)
+    for each in (again, after_restart):
+        assert (each.status_code, each.content) == (200, first.content)
+        assert each.headers["idempotency-replayed"] == "true"
+    assert entries(deployment.web) == taken
+    other = post(deployment.web, content, idempotency_key=str(uuid.uuid4()))
+    assert other.json()["message_id"] != first.json()["message_id"]
+
+
+def test_a_key_that_came_with_another_message_is_refused(deployment: Deployment) -> None:
+    key, content = str(uuid.uuid4()), one()
+    post(deployment.web, content, idempotency_key=key)
+    refused = [
+        post(deployment.web, one(), idempotency_key=key),
+        deployment.web.post(
+            "/messages?source=other", content=content, headers={**XML, "idempotency-key": key}
+        ),
+    ]
+    for each in refused:
+        assert each.status_code == 422
+        assert each.json()["type"] == "urn:sensorstream:error:reused-key"
+    for bad in ("", "x" * 256):
+        assert post(deployment.web, content, idempotency_key=bad).status_code == 400
+
+
+def test_many_with_one_key_at_once_are_one_message(deployment: Deployment) -> None:
+    key, content, taken = str(uuid.uuid4()), one(), entries(deployment.web)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(
+            pool.map(lambda _: post(deployment.web, content, idempotency_key=key), range(16))
+        )
+    assert {(each.status_code, each.content) for each in answers} == {(200, answers[0].content)}
+    assert entries(deployment.web) == taken + 1
+
+
+def test_what_was_rejected_is_rejected_in_the_same_words(deployment: Deployment) -> None:
+    content = one().replace(b"certainty='", b"certainty='high \\u0000 ")
+    key, told = str(uuid.uuid4()), []
+    for _ in range(2):
+        answer = post(deployment.web, content, idempotency_key=key)
+        assert answer.status_code == 422
+        told.append(answer.json())
+    assert told[0] == told[1]
+    assert told[0]["message_id"]
+
+
+def test_a_batch_with_a_key_goes_on_where_it_was_left(deployment: Deployment) -> None:
+    texts = [one().decode() for _ in range(5)]
+    headers, taken = {"idempotency-key": str(uuid.uuid4())}, entries(deployment.web)
+    part = deployment.web.post("/messages/batch", json=texts[:3], headers=headers).json()
+    whole = deployment.web.post("/messages/batch", json=texts, headers=headers).json()
+    assert whole["results"][:3] == part["results"]
+    assert (whole["accepted"], entries(deployment.web)) == (5, taken + 5)
+    other = deployment.web.post("/messages/batch", json=texts[::-1], headers=headers).json()
+    codes = [each.get("problem", {}).get("type") for each in other["results"]]
+    assert codes == ["urn:sensorstream:error:reused-key"] * 2 + [None] + codes[:2]
+
+
+def test_a_body_may_come_in_gzip(deployment: Deployment) -> None:
+    content = one()
+    halves = gzip.compress(content[:50]) + gzip.compress(content[50:])
+    for packed in (gzip.compress(content), halves):
+        assert post(deployment.web, packed, content_encoding="gzip").json()["matched"]
+    batch = gzip.compress(json.dumps([one().decode(), one().decode()]).encode())
+    headers = {"content-encoding": "gzip", "content-type": "application/json"}
+    told = deployment.web.post("/messages/batch", content=batch, headers=headers).json()
+    assert (told["accepted"], told["failed"]) == (2, 0)
+
+
+def test_a_body_that_grows_too_large_is_refused_while_it_grows(deployment: Deployment) -> None:
+    limit, taken = Settings(Path("sensorstream.toml")).server.max_message_bytes, 0
+    bomb = gzip.compress(b"<a>" + b" " * 100 * limit + b"</a>", mtime=0)
+    tracemalloc.start()
+    try:
+        answer = post(deployment.web, bomb, content_encoding="gzip")
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert answer.status_code == 413
+    assert taken < 10 * limit
+    assert post(deployment.web, one()).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("coding", "content", "status", "told"),
+    [
+        ("zstd", b"<a/>", 415, "expected gzip"),
+        ("gzip, gzip", b"<a/>", 415, "expected gzip"),
+        ("gzip", b"<a/>", 400, "not gzip"),
+        ("gzip", gzip.compress(b"<a/>", mtime=0)[:-3], 400, "breaks off"),
+        ("gzip", gzip.compress(b"", mtime=0) * 100, 400, "over 64"),
+        ("gzip", b"", 400, "is empty"),
+    ],
+)
+def test_a_body_in_another_coding_is_refused(
+    deployment: Deployment, coding: str, content: bytes, status: int, told: str
+) -> None:
+    answer = post(deployment.web, content, content_encoding=coding)
+    assert answer.status_code == status
+    assert told in answer.json()["detail"]
+    assert answer.headers.get("accept-encoding") == ("gzip" if status == 415 else None)
+
+
+def test_a_client_that_does_not_wait_is_answered_when_the_message_is_durable(
+    deployment: Deployment,
+) -> None:
+    key, content = str(uuid.uuid4()), one()
+    for again in (False, True):
+        answer = post(deployment.web, content, prefer="wait=5, Respond-Async", idempotency_key=key)
+        name = answer.json()["message_id"]
+        assert (answer.status_code, answer.json()["status"]) == (202, "journalled")
+        assert answer.headers["preference-applied"] == "respond-async"
+        assert answer.headers["location"] == f"/messages/{name}"
+        assert ("idempotency-replayed" in answer.headers) is again
+    # An entry has its effects before those after it are answered.
+    post(deployment.web, one())
+    sql = f"select status from history.messages where id = '{name}'"
+    assert deployment.web.post("/sql", json={"query": sql}).json()["rows"] == [["accepted"]]
+
+
+def life(deployment: Deployment, name: str) -> dict[str, Any]:
+    answer = deployment.web.get(f"/messages/{name}")
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_the_life_of_a_message_is_told_in_the_window_and_in_history(
+    deployment: Deployment,
+) -> None:
+    content = one().replace(b"certainty='47'", b"certainty='12'")
+    answer = post(deployment.web, content).json()
+    found = life(deployment, answer["message_id"])
+    for name in ("message_id", "status", "matched", "individuals", "replies", "warnings"):
+        assert found[name] == answer[name]
+    (alert,) = found["alerts"]
+    assert alert.items() >= answer["alerts"][0].items()
+    assert (found["source"], found["bytes"], found["error"]) == ("rest", len(content), None)
+    iri = answer["individuals"][0]
+    said = deployment.web.get(f"/individuals/{quote(iri, safe='')}").json()
+    assert found["in_window"]["asserted"] > 2
+    assert found["in_window"]["inferred"] > 0
+    assert iri in said["iri"]
+    assert found["in_history"] == {"asserted": 0, "inferred": 0}
+    assert found["left_at"] is None
+    for content_after in tracker_messages(8, start=next(START)):
+        post(deployment.web, content_after)
+    later = life(deployment, answer["message_id"])
+    assert later["in_history"] == found["in_window"]
+    assert later["in_window"] == found["in_history"]
+    assert later["left_at"] is not None
+    told = deployment.web.get(f"/messages/{answer['message_id']}/content")
+    assert (told.content, told.headers["content-disposition"]) == (content, "attachment")
+    assert life(deployment, answer["message_id"]) == later
+
+
+def test_the_life_of_a_rejected_message_has_the_reason(deployment: Deployment) -> None:
+    content = one().replace(b"certainty='", b"certainty='high ")
+    problem = post(deployment.web, content).json()
+    found = life(deployment, problem["message_id"])
+    assert (found["status"], found["individuals"]) == ("rejected", [])
+    assert found["error"]["message"] == problem["detail"]
+    assert problem["type"].endswith(found["error"]["code"])
+    assert found["reason"]
+
+
+@pytest.mark.parametrize("name", ["m999999", "42", "m-1", "mx", "m" + "9" * 30, "m٣"])
+def test_an_unknown_message_is_told_so(deployment: Deployment, name: str) -> None:
+    for path in (f"/messages/{name}", f"/messages/{name}/content"):
+        answer = deployment.web.get(path)
+        assert (answer.status_code, answer.json()["type"]) == (
+            404,
+            "urn:sensorstream:error:unknown-message",
+        )
+
+
+def test_messages_are_listed_page_by_page(deployment: Deployment) -> None:
+    names = []
+    for content in (one(), NOBODY_MAPS, one(), one()):
+        answer = deployment.web.post("/messages?source=a%26b", content=content, headers=XML)
+        names.append(answer.json()["message_id"])
+    path, seen = "/messages?source=a%26b&since=2026-01-01T00:00:00Z&limit=2", []
+    while path is not None:
+        page = deployment.web.get(path).json()
+        seen += [each["message_id"] for each in page["messages"]]
+        path = page["next"]
+    assert seen == names[::-1]
+    asked = {"source": "a&b", "status": "unmatched"}
+    (found,) = deployment.web.get("/messages", params=asked).json()["messages"]
+    assert (found["message_id"], found["bytes"]) == (names[1], len(NOBODY_MAPS))
+    assert deployment.web.get("/messages?since=2999-01-01T00:00:00Z").json()["messages"] == []
+    for bad in ("status=lost", "since=2026-01-01", "limit=0"):
+        assert deployment.web.get(f"/messages?{bad}").status_code == 422
