@@ -56,7 +56,7 @@ from sensorstream.cache.protocol import Answered, CacheLimits, CacheQuestion
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import Position, QueryError, RunsOnSpark, Unavailable
+from sensorstream.errors import LanguageError, Position, QueryError, RunsOnSpark, Unavailable
 from sensorstream.extras import require
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.asking.answer import Answer
@@ -684,4 +684,12 @@ def in_force(
             _LOG.warning("%s: not as put; 'sensorstream apply' puts the files in force", told)
     if message is None and rules is None:
         return deployment, None
-    return read_deployment(deployment.settings, ontology, texts=texts, put=change), put
+    try:
+        return read_deployment(deployment.settings, ontology, texts=texts, put=change), put
+    except LanguageError as error:
+        if not change:
+            raise
+        told = f"{error.message} (in the rules put as {change}, not in the files: does the ontology"
+        raise LanguageError(
+            f"{told} still have what they name?)", position=error.position
+        ) from None

@@ -206,3 +206,16 @@ def test_rules_are_tried_on_recent_messages_and_put_nothing(
     assert "not a file of the deployment's folder" in outside.message
     assert rulebook.files() == before
     assert rulebook.versions("alerts.rules") == []
+
+
+def test_a_start_says_that_the_rules_put_do_not_fit_a_changed_ontology(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    application.rulebook.put("alerts.rules", ALERT % "second", "me")
+    application.close()
+    small.ontology.files[0].write_text(ONTOLOGY.replace(":Human a owl:Class .", ""))
+    small.rules.files[0].write_text("")
+    small.rules.files[1].write_text("")
+    with pytest.raises(LanguageError, match=r"Human.*\(in the rules put as m2, not in the files"):
+        open_application(small)
