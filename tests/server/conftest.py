@@ -47,6 +47,7 @@ from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import Part
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.rule_trial import RuleTrial
 from sensorstream.app.rulebook import Rulebook, RuleVersion
 from sensorstream.app.running import Running
 from sensorstream.app.waiting import HERE, Sender
@@ -209,6 +210,9 @@ class MemoryRulebook(Rulebook):
     def versions(self, name: str) -> Sequence[RuleVersion]:
         text = self.file(name).text
         return [RuleVersion("m9", NOW, "key me", "d1", text), RuleVersion("m11", NOW, "", "", None)]
+
+    def _try(self, texts: Mapping[str, str]) -> RuleTrial:
+        return RuleTrial(messages=2, different=0)
 
     def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
         files = change(self.kept)
