@@ -78,6 +78,8 @@ class Questions:
             ) from None
         self._begun[who] = (place, monotonic())
         try:
+            if await request.is_disconnected():
+                raise JobCancelled("the client has left")
             with self._application.running.enter(asked) as stop:
                 watch = asyncio.create_task(_watch(request, stop))
                 try:

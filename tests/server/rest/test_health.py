@@ -77,6 +77,8 @@ def test_health_is_told_while_questions_take_all_turns(
         eventually(lambda: application.endless == application.settings.limits.questions)
         for path in ("/healthz", "/readyz", "/metrics", "/rules"):
             assert client.get(path).status_code == 200
+        application.ended.set()
+        eventually(lambda: application.endless == len(asking))
     finally:
         application.ended.set()
         for each in asking:
