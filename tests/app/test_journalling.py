@@ -51,9 +51,10 @@ def application(
 @pytest.fixture
 def client(application: Application) -> Callable[[str], httpx.Response]:
     """Asks the server of the application."""
+    app = create_app(application)
 
     async def get(path: str) -> httpx.Response:
-        transport = httpx.ASGITransport(create_app(application))
+        transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as asked:
             return await asked.get(path)
 
