@@ -19,6 +19,7 @@ from typing import Final
 
 import psutil
 import uvicorn
+from prometheus_client import CollectorRegistry
 
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.app.access import Access
@@ -60,6 +61,7 @@ class Answering(Application):
     def __init__(self) -> None:
         self.settings = Settings(Path("sensorstream.toml"))
         self.access = Everybody()
+        self._registry = CollectorRegistry()
         self.rates = Rates(0)
         self.running = Running(SystemClock(), lambda _: None)
         self.alert_feed = AlertFeed()
@@ -68,6 +70,10 @@ class Answering(Application):
     @property
     def timeline(self) -> Timeline:
         return Timeline.INTEGER
+
+    @property
+    def metrics(self) -> CollectorRegistry:
+        return self._registry
 
     def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
         """Nobody asks whether it is ready."""
