@@ -77,8 +77,16 @@ def test_ordinary_lines_of_other_libraries_are_left_out(written: Written) -> Non
     assert "seen" in shown
 
 
-def test_the_line_of_a_request_has_no_query(written: Written) -> None:
+def test_the_line_of_a_request_has_no_query(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
     logs.set_up("text", "info")
+    # An earlier test may have run uvicorn with its own settings of the log.
+    access = logging.getLogger("uvicorn.access")
+    for name, value in (("propagate", True), ("handlers", []), ("disabled", False)):
+        monkeypatch.setattr(access, name, value)
+    monkeypatch.setattr(logging.getLogger("uvicorn"), "propagate", True)
+    access.setLevel(logging.NOTSET)
     told = ("127.0.0.1:1", "GET", "/sparql?query=secret", "1.1", 200)
     logging.getLogger("uvicorn.access").info('%s - "%s %s HTTP/%s" %d', *told)
     assert '"GET /sparql HTTP/1.1" 200' in written()
