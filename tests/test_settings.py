@@ -212,4 +212,5 @@ def test_a_variable_that_sets_nothing_is_an_error(
 def test_variables_of_the_commands_and_of_kubernetes_are_no_settings(
     tmp_path: Path, variable: str
 ) -> None:
-    load(tmp_path, "", **{variable: "tcp://10.0.0.1:8080"})
+    given = load(tmp_path, "", **{variable: "tcp://10.0.0.1:8080"})
+    assert given == load(tmp_path, "")

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import shutil
 import socket
 import ssl
-import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -17,6 +15,7 @@ from standardwebhooks import Webhook as Verifier
 
 from sensorstream.alerts.records import KeptReport
 from tests.alerts.bench import NOW, Bench
+from tests.server.certificates import write_certificate
 
 
 def test_an_alert_arrives_as_a_signed_cloud_event(
@@ -262,13 +261,8 @@ def test_stopping_finishes_the_attempt_under_way_and_leaves_the_rest_in_the_outb
 def test_a_certificate_must_be_that_of_the_name_though_the_address_is_connected_to(
     bench: Bench, make_delivery: Any, eventually: Callable[..., None], tmp_path: Path
 ) -> None:
-    if (openssl := shutil.which("openssl")) is None:
-        pytest.skip("there is no openssl here to make a certificate")
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    made = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=right.invalid -addext"
-    command = [openssl, *made.split(), "subjectAltName=DNS:right.invalid"]
-    files = ["-keyout", str(key), "-out", str(certificate)]
-    subprocess.run([*command, *files], capture_output=True, check=True)
+    write_certificate(certificate, key, "right", host="right.invalid")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
 

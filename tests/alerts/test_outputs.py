@@ -190,7 +190,7 @@ def test_alerts_arrive_in_kafka(bench: Bench, eventually: Eventually) -> None:
 
 
 def test_a_broker_of_kafka_that_is_away_is_said(bench: Bench, eventually: Eventually) -> None:
-    pytest.importorskip("aiokafka")
+    pytest.importorskip("aiokafka", reason="the extra kafka is not installed")
     options = KafkaOutput(brokers=(f"127.0.0.1:{free_port()}",), topic="alerts")
     output = Output("lake", (), options)
     bench.add(output, range(1, 2))

@@ -144,7 +144,9 @@ def test_the_snippets_are_rules() -> None:
         assert len(parse(f"prefix : <http://e/>\n{text}").rules) == 1, name
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node to read JavaScript")
+@pytest.mark.skipif(
+    shutil.which("node") is None, reason="node, which reads JavaScript, is not installed"
+)
 def test_the_extension_is_javascript() -> None:
     checked = subprocess.run(
         ["node", "--check", str(FOLDER / "extension.js")], capture_output=True, text=True

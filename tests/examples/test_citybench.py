@@ -29,7 +29,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files that the example's script makes of two hours."""
     folder = beside_the_source()
     if folder is None:
-        pytest.skip("the recordings of CityBench are not beside the checkout")
+        pytest.skip(
+            "the recordings of CityBench, which cannot be passed on, are not beside the checkout"
+        )
     out = tmp_path_factory.mktemp("citybench")
     script = EXAMPLE / "prepare.py"
     arguments = [str(script), str(folder), str(out), "--to", "2014-08-01T10:00"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from sensorstream.errors import HistoryError
+from sensorstream.history.database import connect
 from sensorstream.history.runner import Runner, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Record
@@ -27,11 +29,18 @@ def begun(url: str, runner: Runner) -> None:
         store.append([Record(1, Message("m1", b"<a/>", 1, ""), NOW)])
 
 
+def owner(url: str) -> Runner:
+    with closing(connect(url)) as connection, connection.cursor() as cursor:
+        cursor.execute("select runner from store.pipeline")
+        ((found,),) = cursor.fetchall()
+    return Runner(**found)
+
+
 def test_before_its_first_entry_a_history_takes_any_runner(url: str) -> None:
     with PostgresStore.open(url, Timeline.INTEGER):
-        claim(url, ENGINE)
-        claim(url, SPARK)
-        claim(url, ENGINE)
+        for each in (ENGINE, SPARK, ENGINE):
+            claim(url, each)
+            assert owner(url) == each
 
 
 @pytest.mark.parametrize(
@@ -64,5 +73,6 @@ def test_another_runner_is_refused_with_both_names(url: str, found: Runner, want
 )
 def test_a_runner_with_the_same_windows_goes_on(url: str, found: Runner, wanted: Runner) -> None:
     begun(url, found)
-    claim(url, wanted)
-    claim(url, wanted)
+    for _ in range(2):
+        claim(url, wanted)
+        assert owner(url) == wanted

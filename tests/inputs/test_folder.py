@@ -174,6 +174,6 @@ def test_a_folder_that_cannot_be_used_is_refused_at_the_start(
     bench: Bench, drop: Path, options: str, expected: str
 ) -> None:
     if "/dev/shm" in options and not os.access("/dev/shm", os.W_OK):
-        pytest.skip("there is no second file system")
+        pytest.skip("/dev/shm, the second file system of this test, cannot be written")
     with pytest.raises(SettingsError, match=expected):
         reader_of(bench.settings(options, "folder"))

@@ -51,12 +51,12 @@ def test_records_whose_offsets_were_not_committed_are_recognised(
     broker.produce("trains", [b"<same/>"] * 5)
     bench.journal.held = []
     with bench.running(options(broker, "trains"), "kafka"):
-        eventually(lambda: len(bench.journal.contents) == 5, 60)
+        # How many come at once is the broker's choice.
+        eventually(lambda: bench.journal.contents, 60)
         assert broker.committed("trains", "g-trains") < 0
-        released, bench.journal.held = bench.journal.held, []
+        released, bench.journal.held = bench.journal.held, None
         # As if the process were killed: another member of the group gets all of them again.
         again = options(broker, "trains").replace("g-trains", "g-later")
-        bench.journal.held = None
         other = Bench(bench.folder, bench.journal)
         with other.running(again, "kafka"):
             eventually(lambda: broker.committed("trains", "g-later") == 5, 60)

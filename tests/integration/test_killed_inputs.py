@@ -161,7 +161,8 @@ def test_after_kill_9_each_file_of_a_folder_was_taken_once(deployment: Path) -> 
 
 @pytest.mark.skipif(
     MOSQUITTO is None,
-    reason="mosquitto is not installed, and amqtt forgets what is not acknowledged",
+    reason="mosquitto, Debian's package of that name, is not installed: amqtt forgets what is not "
+    "acknowledged",
 )
 def test_after_kill_9_each_message_of_mqtt_was_taken_once(deployment: Path) -> None:
     with mosquitto_broker(deployment) as port:

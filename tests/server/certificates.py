@@ -12,13 +12,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def write_certificate(chain: Path, key: Path, name: str, password: bytes = b"") -> None:
-    """A certificate of 127.0.0.1 and localhost, with a common name to know it by."""
+def write_certificate(
+    chain: Path, key: Path, name: str, password: bytes = b"", host: str = "localhost"
+) -> None:
+    """A certificate of 127.0.0.1 and a host, with a common name to know it by."""
     private = ec.generate_private_key(ec.SECP256R1())
     who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
     names = [
-        x509.DNSName("localhost"),
+        x509.DNSName(host),
         x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
     ]
     made = (

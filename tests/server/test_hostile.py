@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from schemathesis import GenerationMode
-from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
 
 from sensorstream.app.application import Application
@@ -416,7 +415,8 @@ def test_calls_made_from_the_description_are_no_fault_of_the_server(
 ) -> None:
     operation = data.draw(st.sampled_from(operations))
     case = data.draw(operation.as_strategy(generation_mode=GenerationMode.POSITIVE))
-    case.call_and_validate(base_url=str(web.base_url), checks=[not_a_server_error], timeout=60)
+    answer = case.call(base_url=str(web.base_url), timeout=60)
+    assert answer.status_code < 500, case.as_curl_command()
 
 
 @pytest.fixture(scope="module")

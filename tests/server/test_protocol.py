@@ -228,6 +228,7 @@ def test_a_client_that_takes_nothing_of_its_answers_is_left(
         return False
 
     eventually(left)
+    assert left(), "the connection is taken again"
 
 
 def test_who_waits_longest_gives_its_place_to_a_new_connection(
