@@ -25,7 +25,8 @@ from sensorstream.backfill.processes import map_in_processes
 from sensorstream.cli.workspace import TEMPLATES, make_workspace
 from sensorstream.history import embedded
 from sensorstream.history.store import PostgresStore
-from sensorstream.settings import HistorySettings, Settings, load_settings
+from sensorstream.settings import HistorySettings, Settings
+from sensorstream.settings_file import load_settings
 from sensorstream.simulation.tracker import tracker_messages
 
 

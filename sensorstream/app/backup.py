@@ -27,7 +27,8 @@ from sensorstream.app.wiring import read_rules
 from sensorstream.errors import HistoryError
 from sensorstream.history.dumping import dump, fill
 from sensorstream.history.opening import open_history, open_kept
-from sensorstream.settings import Settings, load_settings
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
 
 _FACTS: Final = "backup.json"
 _DATABASE: Final = "database.dump"

@@ -13,7 +13,8 @@ from sensorstream.app.wiring import read_deployment
 from sensorstream.backfill.documents import Document, Refused
 from sensorstream.engine.arrival import Mapper, Unmapped
 from sensorstream.model.events import Event, Message
-from sensorstream.settings import Settings, load_settings
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
 
 BATCH: Final = 100
 """The most documents of a group."""

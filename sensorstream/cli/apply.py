@@ -47,7 +47,7 @@ def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> 
     from sensorstream.app.rule_texts import read_texts
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_json
-    from sensorstream.settings import load_settings
+    from sensorstream.settings_file import load_settings
 
     ours = read_texts(load_settings(config))
     with Client(server_url(url, config)) as client:
@@ -74,7 +74,7 @@ def _try(url: str | None, config: Path, *, as_json: bool) -> None:
     from sensorstream.app.rule_texts import read_texts
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_json
-    from sensorstream.settings import load_settings
+    from sensorstream.settings_file import load_settings
 
     ours = read_texts(load_settings(config))
     with Client(server_url(url, config)) as client:

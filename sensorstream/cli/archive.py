@@ -12,7 +12,8 @@ import click
 from sensorstream.cli.options import config_option, json_option
 from sensorstream.clock import SystemClock
 from sensorstream.errors import TermError
-from sensorstream.settings import Settings, load_settings
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from sensorstream.cli.options import config_option, json_option
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 
 @click.command("backfill")

@@ -8,7 +8,7 @@ import click
 
 from sensorstream.cli.options import config_option
 from sensorstream.clock import SystemClock
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 
 @click.command("backup")

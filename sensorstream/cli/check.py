@@ -10,7 +10,8 @@ import click
 
 from sensorstream.cli.options import config_option, json_option
 from sensorstream.errors import Position, SensorStreamError
-from sensorstream.settings import Settings, load_settings
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.analysis import Note

@@ -8,7 +8,7 @@ import click
 
 from sensorstream.cli.options import config_option, json_option
 from sensorstream.logs import without_secrets
-from sensorstream.settings import Given, read_settings
+from sensorstream.settings_file import Given, read_settings
 
 
 @click.group("config")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sensorstream.cli.options import config_option, json_option
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.settings import HistorySettings

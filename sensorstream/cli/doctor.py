@@ -8,7 +8,7 @@ import click
 
 from sensorstream.cli.options import config_option, json_option
 from sensorstream.errors import SettingsError
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 
 @click.command("doctor")

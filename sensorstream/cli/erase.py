@@ -10,7 +10,7 @@ import click
 from sensorstream.cli.options import config_option, json_option
 from sensorstream.clock import SystemClock
 from sensorstream.errors import TermError
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 
 @click.command("erase")

@@ -138,7 +138,7 @@ def _of_history(
     from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.run import Limits, plan_of
     from sensorstream.history.opening import open_kept
-    from sensorstream.settings import load_settings
+    from sensorstream.settings_file import load_settings
     from sensorstream.sparql.printing import algebra_lines
 
     settings = load_settings(config)

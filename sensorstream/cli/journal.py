@@ -11,7 +11,7 @@ import click
 
 from sensorstream.cli.options import config_option, json_option
 from sensorstream.clock import SystemClock
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.history.journal_entries import JournalEntry

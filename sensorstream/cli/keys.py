@@ -15,7 +15,7 @@ from sensorstream.access.roles import Role
 from sensorstream.cli.options import config_option, json_option
 from sensorstream.clock import SystemClock
 from sensorstream.errors import TermError, UnknownKey
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.access.keys import Key

@@ -12,7 +12,7 @@ from sensorstream.cli.options import config_option, json_option
 from sensorstream.clock import SystemClock
 from sensorstream.errors import MessageError
 from sensorstream.model.datatypes import XSD
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.mapping.plan import Mapped

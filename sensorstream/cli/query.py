@@ -184,7 +184,7 @@ def _of_history(
     from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.run import Limits, answered
     from sensorstream.history.opening import open_kept
-    from sensorstream.settings import load_settings
+    from sensorstream.settings_file import load_settings
 
     settings = load_settings(config)
     history, timeline = settings.history, settings.time.timeline

@@ -10,7 +10,7 @@ import click
 
 from sensorstream.cli.offline import FILE
 from sensorstream.cli.options import config_option, instant_option, json_option
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.app.what_if import Comparison, WhatIf

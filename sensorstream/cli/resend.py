@@ -79,7 +79,7 @@ def command(
 def _journal(source: str, speed: float | None, stack: ExitStack) -> tuple[int, Iterator[Outgoing]]:
     from sensorstream.cli.delivery import Outgoing
     from sensorstream.cli.recording import Recording
-    from sensorstream.settings import load_settings
+    from sensorstream.settings_file import load_settings
 
     recording = Recording(load_settings(Path(source)), stack)
 

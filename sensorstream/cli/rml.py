@@ -10,7 +10,7 @@ import click
 
 from sensorstream.cli.options import config_option
 from sensorstream.errors import LanguageError
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.model.schema import Schema

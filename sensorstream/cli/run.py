@@ -274,7 +274,7 @@ def _of_files(mapping: Sequence[Path], options: _Options) -> _Tried:
 def _of_settings(config: Path, queries: Sequence[Path]) -> _Tried:
     from sensorstream.app.wiring import build_machine, read_deployment, read_rules
     from sensorstream.cli.offline import read_query
-    from sensorstream.settings import load_settings
+    from sensorstream.settings_file import load_settings
     from sensorstream.streams.background import Background
 
     settings = load_settings(config)

@@ -19,7 +19,7 @@ import click
 from sensorstream.cli.lasting import lasting, tell
 from sensorstream.cli.options import base_url, config_option
 from sensorstream.errors import AddressUnavailable, SettingsError
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from ssl import SSLContext

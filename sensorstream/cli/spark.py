@@ -18,7 +18,8 @@ import click
 
 from sensorstream.cli.options import config_option
 from sensorstream.cli.preparing_spark import prepare
-from sensorstream.settings import Settings, load_settings
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.spark.jobs.protocol import Progress

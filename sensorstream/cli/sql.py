@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sensorstream.cli.options import config_option
-from sensorstream.settings import Settings, load_settings
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.history.read_only_sql import SqlResult

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sensorstream.cli.options import config_option
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.history.position import Position

@@ -15,7 +15,7 @@ import click
 from sensorstream.app.mapping_files import is_rule_file
 from sensorstream.errors import SensorStreamError
 from sensorstream.language.parser import parse_with_faults
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 _PERIOD: Final = 0.3
 """Seconds between two looks at the files."""

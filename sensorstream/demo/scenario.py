@@ -19,7 +19,8 @@ from sensorstream.demo.receiver import Receiver
 from sensorstream.demo.server_process import ServerProcess, run_stream
 from sensorstream.history.opening import open_history
 from sensorstream.history.read_only_sql import SqlResult
-from sensorstream.settings import Settings, load_settings
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
 from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
 

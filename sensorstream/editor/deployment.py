@@ -10,7 +10,8 @@ from typing import Final
 from sensorstream.editor.vocabulary import Vocabulary
 from sensorstream.errors import SensorStreamError
 from sensorstream.reasoning.ontology import Ontology, load_ontology
-from sensorstream.settings import RuleSettings, Settings, load_settings
+from sensorstream.settings import RuleSettings, Settings
+from sensorstream.settings_file import load_settings
 
 SETTINGS_FILE: Final = "sensorstream.toml"
 _MOST: Final = 8

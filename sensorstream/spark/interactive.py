@@ -12,7 +12,8 @@ from sensorstream.extras import require
 from sensorstream.history.opening import open_kept
 from sensorstream.history.views import view_definitions
 from sensorstream.reasoning.ontology import load_ontology
-from sensorstream.settings import Settings, load_settings
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
 from sensorstream.spark.bulk_sql import (
     answer_over,
     define_views,

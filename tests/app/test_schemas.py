@@ -10,7 +10,7 @@ from sensorstream.app.schemas import read_schemas
 from sensorstream.errors import InvalidMessage, SettingsError
 from sensorstream.mapping import parse_document
 from sensorstream.mapping.xsd import MessageSchemas
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 XS = "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'>"
 MESSAGE = f"""{XS}

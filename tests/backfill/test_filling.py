@@ -29,7 +29,8 @@ from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.model.events import Message
-from sensorstream.settings import Settings, load_settings
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE
 from tests.history.classes import stays_with_wrong_classes
 
@@ -142,7 +143,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from sensorstream.backfill.filling import backfill
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 from tests.history.classes import stays_with_wrong_classes
 if __name__ == "__main__":
     settings = load_settings(Path(sys.argv[1]))

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from click.testing import Result
 
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 Run = Callable[..., Result]
 

@@ -6,7 +6,8 @@ from ipaddress import ip_network
 from pathlib import Path
 
 from sensorstream.cli.settings_file import Given, settings_text
-from sensorstream.settings import NAMED_SECTIONS, SECTIONS, Settings, load_settings
+from sensorstream.settings import NAMED_SECTIONS, SECTIONS, Settings
+from sensorstream.settings_file import load_settings
 
 
 def test_a_file_that_sets_nothing_means_the_defaults(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ import pytest
 from sensorstream.cli.serve import bind
 from sensorstream.demo.server_process import ServerProcess
 from sensorstream.server.listening import Waiting
-from sensorstream.settings import LimitSettings, load_settings
+from sensorstream.settings import LimitSettings
+from sensorstream.settings_file import load_settings
 
 Eventually = Callable[[Callable[[], object]], None]
 

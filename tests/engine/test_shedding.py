@@ -23,12 +23,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.aside import Aside
 from sensorstream.resources import bundled
-from sensorstream.settings import (
-    PolicySettings,
-    SheddingSettings,
-    TimeSettings,
-    WindowSettings,
-)
+from sensorstream.settings import PolicySettings, SheddingSettings, TimeSettings, WindowSettings
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]

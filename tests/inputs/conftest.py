@@ -20,7 +20,7 @@ from sensorstream.errors import MalformedMessage, RepeatedMessage, Unavailable
 from sensorstream.inputs.inputs import RunningInput, reader_of
 from sensorstream.inputs.intake import InputMetrics, Intake
 from sensorstream.model.events import Message
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 
 LIMIT = 10_000
 

@@ -22,7 +22,8 @@ from sensorstream.history.store import PostgresStore, Writes
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import Settings, load_settings
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
 from tests.streaming.conftest import seen, write_deployment
 from tests.streaming.test_keyed_engines import of_one_engine
 

@@ -8,7 +8,8 @@ import pytest
 
 from sensorstream.endpoints import FolderInput, MqttInput
 from sensorstream.errors import SettingsError
-from sensorstream.settings import Settings, load_settings
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
 
 
 def load(folder: Path, text: str, **environment: str) -> Settings:

@@ -1,0 +1,366 @@
+"""Read the settings of a deployment.
+
+They stand in ``sensorstream.toml``; an environment variable ``SENSORSTREAM_<SECTION>_<NAME>``
+wins over the file. Relative paths are read from the file's folder. A variable that sets nothing is
+an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from sensorstream.endpoints import (
+    Input,
+    Output,
+)
+from sensorstream.errors import Position, SettingsError
+from sensorstream.settings import (
+    LISTED_SECTIONS,
+    NAMED_SECTIONS,
+    SECTIONS,
+    Network,
+    Settings,
+)
+
+PREFIX: Final = "SENSORSTREAM_"
+CLIENT_VARIABLES: Final = frozenset({"SENSORSTREAM_KEY", "SENSORSTREAM_CA"})
+"""Variables of the commands that are no settings."""
+_LINK: Final = re.compile(r"SENSORSTREAM_(SERVICE_(HOST|PORT)(_.*)?|PORT(_\d+_(TCP|UDP).*)?)")
+"""What Kubernetes gives to every container beside a service with the name sensorstream."""
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A setting as it is read: where its value comes from, and whether that is the default."""
+
+    name: str
+    value: object
+    origin: str
+    """``FILE:LINE``, the name of an environment variable, or ``default``."""
+    secret: bool = False
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A file that is read, and what has been read of it."""
+
+    path: Path
+    lines: Sequence[str]
+    environment: Mapping[str, str]
+    variables: set[str] = field(default_factory=set)
+    """The variables that could set something."""
+    given: list[Given] = field(default_factory=list)
+
+    def find(self, name: str, section: str = "", lines: Sequence[str] = ()) -> Position | None:
+        """Where the file, or the part of it that is given, writes a name."""
+        return _find(self.path, lines or self.lines, name, section)
+
+
+def load_settings(path: Path, environment: Mapping[str, str] | None = None) -> Settings:
+    """Read a settings file.
+
+    Raises:
+        SettingsError: the file cannot be read, is not TOML, or a setting is unknown or of the
+            wrong kind; or the environment has a variable ``SENSORSTREAM_…`` that sets nothing. The
+            message names the setting and what was expected.
+    """
+    return read_settings(path, environment)[0]
+
+
+def read_settings(
+    path: Path, environment: Mapping[str, str] | None = None
+) -> tuple[Settings, Sequence[Given]]:
+    """As :func:`load_settings`, and where the value of each setting comes from."""
+    path = path.absolute()
+    try:
+        text = path.read_text(encoding="utf-8")
+        table = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"cannot read the settings file {path}: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: not a TOML file: {error}") from None
+    reading = _Reading(path, text.splitlines(), os.environ if environment is None else environment)
+    known = {**SECTIONS, **NAMED_SECTIONS, **LISTED_SECTIONS}
+    for name, value in table.items():
+        if name not in known:
+            raise _unknown("section", f"[{name}]", name, known, reading.find(name))
+        if not isinstance(value, list if name in LISTED_SECTIONS else dict):
+            told = f"[[{name}]]" if name in LISTED_SECTIONS else f"[{name}]"
+            raise SettingsError(
+                f"'{name}' is a section: expected {told}", position=reading.find(name)
+            )
+    sections = {
+        name: _section(kind, name, table.get(name, {}), reading) for name, kind in SECTIONS.items()
+    }
+    named: dict[str, Any] = {
+        name: _named(kind, name, table.get(name, {}), reading)
+        for name, kind in NAMED_SECTIONS.items()
+    }
+    inputs = tuple(
+        Input(head.name, head.source or head.name, options)
+        for head, options in _listed("inputs", table, reading)
+    )
+    outputs = tuple(
+        Output(head.name, head.queries, options)
+        for head, options in _listed("outputs", table, reading)
+    )
+    _check_variables(reading)
+    return Settings(path, inputs=inputs, outputs=outputs, **sections, **named), reading.given
+
+
+def _check_variables(reading: _Reading) -> None:
+    known = reading.variables | CLIENT_VARIABLES
+    for name in sorted(reading.environment):
+        if name.startswith(PREFIX) and name not in known and not _LINK.fullmatch(name):
+            rest = [each.removeprefix(PREFIX) for each in known]
+            near = difflib.get_close_matches(name.removeprefix(PREFIX), rest, n=1)
+            hint = (
+                f"did you mean {PREFIX}{near[0]}?"
+                if near
+                else f"expected {PREFIX}<SECTION>_<NAME>; 'sensorstream config show' lists them"
+            )
+            raise SettingsError(f"the environment variable {name} sets nothing: {hint}")
+
+
+S = TypeVar("S")
+
+
+def _named(
+    kind: type[S], section: str, table: Mapping[str, object], reading: _Reading
+) -> Mapping[str, S]:
+    """The sections ``[section.NAME]``, by name, in the order of the file."""
+    found: dict[str, S] = {}
+    for name, values in table.items():
+        label = f"{section}.{name}"
+        if not isinstance(values, dict):
+            where = reading.find(name, section)
+            raise SettingsError(f"'{label}' is a section: expected [{label}]", position=where)
+        found[name] = _section(kind, label, values, reading, variables=False)
+    return found
+
+
+def _listed(section: str, table: Mapping[str, Any], reading: _Reading) -> Iterator[tuple[Any, Any]]:
+    """What the sections ``[[section]]`` say, each with its options, in the order of the file."""
+    kind, types = LISTED_SECTIONS[section]
+    lines = reading.lines
+    starts = [n for n, line in enumerate(lines) if line.split("#")[0].strip() == f"[[{section}]]"]
+    taken: set[str] = set()
+    for number, values in enumerate(table.get(section, [])):
+        # Positions are looked for in the lines of this one only; the others are left empty.
+        begin = starts[number] if number < len(starts) else 0
+        end = starts[number + 1] if number + 1 < len(starts) else len(lines)
+        own = [line if begin <= n < end else "" for n, line in enumerate(lines)]
+        if not isinstance(values, dict):
+            raise SettingsError(f"'{section}' is a section: expected [[{section}]]")
+        options = values.get("options", {})
+        told = {k: v for k, v in values.items() if k != "options"}
+        head: Any = _section(kind, section, told, reading, lines=own, variables=False)
+        where = reading.find("name", section, own)
+        if not _NAME.fullmatch(head.name):
+            fault = f"{section}.name: expected small letters, digits, - and _, not {head.name!r}"
+            raise SettingsError(fault, position=where)
+        variable = _variable(section, head.name)
+        if variable in taken:
+            fault = f"{section}.name: there are two with the name '{head.name}'"
+            raise SettingsError(fault, position=where)
+        taken.add(variable)
+        if not isinstance(options, dict):
+            fault = f"'{section}.options' is a section: expected [{section}.options]"
+            raise SettingsError(fault, position=reading.find("options", section, own))
+        label = f"{section}.{head.name}"
+        inside = f"{section}.options"
+        yield head, _section(types[head.type], label, options, reading, inside, own)
+
+
+def _variable(*names: str) -> str:
+    return PREFIX + "_".join(re.sub(r"[^A-Z0-9]", "_", each.upper()) for each in names)
+
+
+def _section(
+    kind: type[S],
+    section: str,
+    table: Mapping[str, object],
+    reading: _Reading,
+    inside: str = "",
+    lines: Sequence[str] = (),
+    *,
+    variables: bool = True,
+) -> S:
+    """One section.
+
+    ``inside`` is the heading under which the file has its settings, and ``lines`` the part of the
+    file to look there; by default the section, and all. ``variables``: the environment may set it.
+    """
+    inside = inside or section
+    path = reading.path
+    # A setting may have the name of a Python keyword: class.
+    known = {each.name.rstrip("_"): each for each in fields(kind)}  # type: ignore[arg-type]
+    for name in table:
+        if name not in known:
+            where = reading.find(name, inside, lines)
+            raise _unknown("setting", f"{section}.{name}", name, known, where)
+    values: dict[str, object] = {}
+    for name, each in known.items():
+        where = None
+        label, variable = f"{section}.{name}", _variable(section, name)
+        if variables:
+            reading.variables.add(variable)
+        if variables and variable in reading.environment:
+            given: object = reading.environment[variable]
+            origin = label = variable
+        elif name in table:
+            given = table[name]
+            where = reading.find(name, inside, lines)
+            origin = f"{path}:{where.line}" if where is not None else str(path)
+        else:
+            default = each.default
+            if each.metadata["required"]:
+                where = reading.find(inside, "", lines) or reading.find(
+                    inside.split(".")[0], "", lines
+                )
+                choices = each.metadata["choices"]
+                expected = (
+                    f"expected one of {', '.join(choices)}"
+                    if choices
+                    else each.metadata["sentence"]
+                )
+                raise SettingsError(f"{section}.{name} is not set: {expected}", position=where)
+            value = path.parent / default if isinstance(default, Path) else default
+            values[each.name] = value
+            reading.given.append(Given(label, value, "default"))
+            continue
+        try:
+            value = values[each.name] = _READERS[str(each.type)](given, path.parent)
+        except (TypeError, ValueError) as error:
+            raise SettingsError(f"{label}: {error}, not {given!r}", position=where) from None
+        choices = each.metadata["choices"]
+        if choices and value not in choices:
+            raise SettingsError(
+                f"{label}: expected one of {', '.join(choices)}, not {given!r}", position=where
+            )
+        if isinstance(value, int) and value < each.metadata["least"]:
+            raise SettingsError(
+                f"{label}: expected a whole number, {each.metadata['least']} or more, not "
+                f"{given!r}; leave it out for the default, {each.default:,}",
+                position=where,
+            )
+        reading.given.append(Given(f"{section}.{name}", value, origin, not each.repr))
+    return kind(**values)
+
+
+def _paths(given: object, folder: Path) -> tuple[Path, ...]:
+    patterns = given.split(os.pathsep) if isinstance(given, str) else given
+    if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
+        raise TypeError("expected a list of file names")
+    found: list[Path] = []
+    for pattern in patterns:
+        if any(sign in pattern for sign in "*?["):
+            matches = sorted(folder.glob(pattern))
+            if not matches:
+                raise ValueError(f"no file matches '{pattern}' in {folder}")
+            found.extend(matches)
+        else:
+            found.append(folder / pattern)
+    return tuple(dict.fromkeys(found))
+
+
+def _texts(given: object, _folder: Path) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise TypeError("expected a list of texts in quotes")
+    return tuple(given)
+
+
+def _networks(given: object, _folder: Path) -> tuple[Network, ...]:
+    texts = given.replace(",", " ").split() if isinstance(given, str) else given
+    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+        raise TypeError("expected a list of networks in quotes")
+    try:
+        return tuple(map(ip_network, texts))
+    except ValueError as error:
+        raise ValueError(f"expected networks such as 10.1.0.0/16 or fd00::/8 ({error})") from None
+
+
+def _path(given: object, folder: Path) -> Path:
+    if not isinstance(given, str):
+        raise TypeError("expected a path in quotes")
+    return folder / given
+
+
+def _text(given: object, _folder: Path) -> str:
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
+        raise TypeError("expected a text in quotes")
+    return str(given)
+
+
+def _whole(given: object, _folder: Path) -> int:
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        raise TypeError("expected a whole number")
+    number = int(given) if str(given).strip().isdigit() else -1
+    if number < 0:
+        raise ValueError("expected a whole number, zero or more")
+    return number
+
+
+def _number(given: object, _folder: Path) -> float:
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
+        raise TypeError("expected a number")
+    try:
+        number = float(given)
+    except ValueError:
+        raise ValueError("expected a number") from None
+    if not 0 < number < float("inf"):
+        raise ValueError("expected a number above zero")
+    return number
+
+
+def _flag(given: object, _folder: Path) -> bool:
+    if given in (True, "true", "1"):
+        return True
+    if given in (False, "false", "0"):
+        return False
+    raise TypeError("expected true or false")
+
+
+_READERS: Final[Mapping[str, Callable[[object, Path], object]]] = {
+    "tuple[Path, ...]": _paths,
+    "tuple[str, ...]": _texts,
+    "tuple[Network, ...]": _networks,
+    "Path": _path,
+    "Path | None": lambda given, folder: None if given == "" else _path(given, folder),
+    "str": _text,
+    "int": _whole,
+    "float": _number,
+    "bool": _flag,
+}
+
+
+def _unknown(
+    what: str, label: str, name: str, known: Mapping[str, object], where: Position | None
+) -> SettingsError:
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
+    return SettingsError(f"unknown {what} {label}: {hint}", position=where)
+
+
+def _find(path: Path, lines: Sequence[str], name: str, section: str = "") -> Position | None:
+    """Where the file writes a name; tomllib gives no positions."""
+    inside = not section
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if text.startswith("["):
+            here = text.strip("[] ").replace('"', "").replace("'", "")
+            if not section and here == name:
+                return Position(str(path), number, line.index(name) + 1)
+            inside = here == section
+        elif inside and text.split("=")[0].strip() == name:
+            return Position(str(path), number, line.index(name) + 1)
+    return None
