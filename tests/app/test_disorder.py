@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,6 +29,7 @@ from sensorstream.model.events import Message
 from sensorstream.settings import RuleSettings, Settings, SourceSettings, TimeSettings
 from sensorstream.testing import MemoryStore
 from tests.engine import feeding
+from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
 
@@ -70,13 +70,6 @@ def late(settings: Settings, tmp_path: Path) -> Settings:
 def send(application: Application, *messages: bytes, source: str = "slow") -> list[Outcome]:
     futures = [application.submit(each, source) for each in messages]
     return [future.result(30) for future in futures]
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.02)
 
 
 def kept(application: Application) -> list[tuple[str, str, str | None]]:

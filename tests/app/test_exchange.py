@@ -38,6 +38,7 @@ from sensorstream.settings import (
     RuleSettings,
     Settings,
 )
+from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
 AskCache = Callable[[Application, str], Any]
@@ -99,13 +100,6 @@ def types(application: Application, name: str) -> set[str]:
 
 def alerts(application: Application, kind: str) -> list[str]:
     return [each.alert.text for each in application.alerts(100) if each.alert.kind == kind]
-
-
-def eventually(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.05)
 
 
 def test_a_contradiction_is_quarantined_with_what_clashes_and_alerted(

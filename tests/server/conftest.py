@@ -638,16 +638,3 @@ def odd_table() -> SqlResult:
         ),
         truncated=True,
     )
-
-
-@pytest.fixture
-def eventually() -> Callable[[Callable[[], object]], None]:
-    """Poll a condition until it holds; fail when it does not within the deadline."""
-
-    def wait(condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 60
-        while not condition():
-            assert time.monotonic() < deadline, "did not happen in time"
-            time.sleep(0.005)
-
-    return wait
