@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import IO, Final
+from typing import Final
 
 from prometheus_client import CollectorRegistry
 
@@ -19,6 +19,7 @@ from sensorstream.alerts.records import RaisedAlert
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.analysis import Known
 from sensorstream.app.access import Access, tokens_of
+from sensorstream.app.asking import Asking
 from sensorstream.app.audit import Auditor
 from sensorstream.app.exchange import Exchange, OntologyText, Revival
 from sensorstream.app.in_work import InWork
@@ -38,7 +39,6 @@ from sensorstream.app.report_log import ReportLog
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
-from sensorstream.app.standing import present
 from sensorstream.app.stream_time import StreamTime
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.webhooks import Webhooks
@@ -52,18 +52,12 @@ from sensorstream.app.wiring import (
     version_of,
 )
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import Answered, CacheLimits, CacheQuestion
+from sensorstream.cache.protocol import CacheLimits
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import LanguageError, Position, QueryError, RunsOnSpark, Unavailable
-from sensorstream.extras import require
+from sensorstream.errors import LanguageError, Position, RunsOnSpark
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
-from sensorstream.history.asking.answer import Answer
-from sensorstream.history.asking.live import Present
-from sensorstream.history.asking.question import Question
-from sensorstream.history.asking.run import Limits, answered, plan_of
-from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.journal_rows import journal_rows
@@ -71,7 +65,6 @@ from sensorstream.history.keys import PostgresKeys
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
-from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
 from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
 from sensorstream.history.views import check_views, install_views
@@ -84,7 +77,7 @@ from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.reasoning.ontology import parse_ontology
-from sensorstream.settings import ArchiveSettings, ReasoningSettings, Settings
+from sensorstream.settings import ReasoningSettings, Settings
 from sensorstream.spark.jobs.protocol import Task
 from sensorstream.spark.jobs.runner import Runner
 from sensorstream.spark.snapshot import Place
@@ -224,6 +217,15 @@ class Application:
             CacheLimits(limits.question_seconds, limits.question_memory, limits.question_rows),
         )
         stack.callback(self.cache.close)
+        self.asking = Asking(
+            settings,
+            machine.engine,
+            self._pipeline,
+            self.cache,
+            lambda: self.url,
+            lambda: self.deployment,
+            self._check_here,
+        )
         self.running = Running(clock, self._metrics.observe_question)
         told = "Questions that are being answered."
         self._metrics.tell("sensorstream_questions", told, lambda: len(self.running.runs()))
@@ -382,82 +384,6 @@ class Application:
         """Tell further parts in :meth:`ready`."""
         self._probes.append(probe)
 
-    def query(self, question: CacheQuestion, out: IO[bytes], stop: Stop) -> Answered:
-        """One-shot SPARQL over the cache; see :meth:`.Cache.ask`.
-
-        Raises:
-            RunsOnSpark: the engines are not here.
-        """
-        self._check_here("the cache")
-        return self.cache.ask(question, out, stop)
-
-    def ask(
-        self, question: Question, *, live: bool, stop: Stop | None = None
-    ) -> AbstractContextManager[Answer]:
-        """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`.
-
-        Raises:
-            RunsOnSpark: what holds now is not here.
-        """
-        if live:
-            self._check_here("what holds now", "ask on=history")
-        return answered(self.url, question, self._limits, self._present if live else None, stop)
-
-    @contextmanager
-    def ask_archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
-        """SPARQL over the archive; see :func:`.archive_answered`.
-
-        Raises:
-            QueryError: there is no archive.
-            MissingExtra: the modules that read the archive are not installed.
-        """
-        told = self._archive()
-        from sensorstream.archive.sparql.asking import Archive, archive_answered
-
-        archive = Archive(
-            self.url, told.folder, self.timeline, self.settings.limits.question_memory
-        )
-        with archive_answered(archive, question, self._limits, stop) as answer:
-            yield answer
-
-    def _archive(self) -> ArchiveSettings:
-        require("archive", "the archive")
-        told = self.settings.archive
-        if not told.folder.is_dir():
-            raise QueryError(
-                f"there is no archive in {told.folder}: 'sensorstream archive --older-than D' "
-                "makes it; until then all is in history (on=history)"
-            )
-        return told
-
-    def plan_of(self, question: Question, *, live: bool, analyze: bool) -> tuple[str, str]:
-        """The SQL and PostgreSQL's plan of a question; see :func:`.plan_of`.
-
-        Raises:
-            RunsOnSpark: what holds now is not here.
-        """
-        if live:
-            self._check_here("what holds now", "ask on=history")
-        source = self._present if live else None
-        return plan_of(self.url, question, self._limits, source, analyze=analyze)
-
-    @property
-    def _limits(self) -> Limits:
-        limits = self.settings.limits
-        return Limits(limits.question_seconds, limits.question_rows)
-
-    def _present(self, fix: Callable[[], None]) -> Present:
-        """What holds now, and the database's snapshot of the same instant."""
-
-        def read() -> Present:
-            fix()
-            return present(self._engine)
-
-        try:
-            return self._pipeline.settled(read).result(self._limits.timeout)
-        except TimeoutError:
-            raise Unavailable("the history is not up to date now: ask again later") from None
-
     def _known_to_queries(self) -> Known:
         streams = frozenset(filter(None, map(stream_of, tuple(self._sources))))
         return Known(self.deployment.ontology.schema, streams=streams or None, continuous=True)
@@ -512,51 +438,6 @@ class Application:
         )
         self._install_views()
         return outcome.message.id
-
-    def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
-        """One read-only SQL statement over history.
-
-        Raises:
-            QueryError: the text cannot be run.
-        """
-        with self.sql_stream(text, stop) as stream:
-            return stream.result(self.settings.limits.question_rows)
-
-    def sql_stream(self, text: str, stop: Stop | None = None) -> AbstractContextManager[SqlStream]:
-        """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`.
-
-        If it names the schema ``live``, that shows the window, at the instant of the history.
-
-        Raises:
-            RunsOnSpark: it does, and the engines are not here.
-        """
-        live = None
-        if names_live(text):
-            self._check_here("live")
-            live = self._present
-        return open_sql(self.url, text, timeout=self._limits.timeout, live=live, stop=stop)
-
-    def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
-        """One SQL statement over the archive; see :func:`.run_archive_sql`.
-
-        Raises:
-            QueryError: there is no archive.
-            MissingExtra: the modules that read the archive are not installed.
-        """
-        told = self._archive()
-        from sensorstream.archive.asking import run_archive_sql
-
-        return run_archive_sql(
-            self.url,
-            told.folder,
-            text,
-            schema=self.deployment.ontology.schema,
-            timeline=self.timeline,
-            memory=self.settings.limits.question_memory,
-            timeout=self._limits.timeout,
-            row_limit=self._limits.rows,
-            stop=stop,
-        )
 
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
         """Kept alerts, newest first, with ``seq`` below ``before``."""

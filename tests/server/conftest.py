@@ -38,6 +38,7 @@ from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
 from sensorstream.app.access import Access, AuditLog, Keys
 from sensorstream.app.application import Application, InForce, ServedOntology
+from sensorstream.app.asking import Asking
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
@@ -349,6 +350,66 @@ DEAD = LoggedDelivery(
 )
 
 
+class MemoryAsking(Asking):
+    """Answers that a test sets; keeps what was asked."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self.asked: list[tuple[Question, bool | str]] = []
+        self.rows = 1
+        self.table = SqlResult(("n",), ((1,),))
+        self.streams_closed = 0
+        self.ended = threading.Event()
+        self.endless = 0
+
+    def _check_here(self, what: str, way_out: str = "") -> None:
+        """The engines are here."""
+
+    @contextmanager
+    def history(
+        self, question: Question, *, live: bool, stop: Stop | None = None
+    ) -> Iterator[Answer]:
+        self.asked.append((question, live))
+        if isinstance(question.query.form, Select):
+            yield Solutions(("name",), iter([(Literal("Ada"),)] * self.rows))
+        elif isinstance(question.query.form, Ask):
+            yield True
+        else:
+            yield Graph(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
+
+    @contextmanager
+    def archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
+        self.asked.append((question, "archive"))
+        yield Solutions(("name",), iter([(Literal("Ada"),)]))
+
+    def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
+        return replace(self.sql(text), columns=("archived",))
+
+    def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
+        if "endless" in text:
+            self.endless += 1
+            self.ended.wait(60)
+        if "broken" in text:
+            raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
+        if "away" in text:
+            raise HistoryError("the store is away")
+        return self.table
+
+    @contextmanager
+    def sql_stream(self, text: str, stop: Stop | None = None) -> Iterator[SqlStream]:
+        table = self.sql(text)
+
+        def batches() -> Iterator[list[tuple[object, ...]]]:
+            yield list(table.rows)
+            if "fails later" in text:
+                raise QueryError("division by zero")
+
+        try:
+            yield SqlStream(tuple(Column(name, 25) for name in table.columns), batches())
+        finally:
+            self.streams_closed += 1
+
+
 class MemoryApplication(Application):
     """An application over lists and a knowledge base: every method that the server calls.
 
@@ -370,14 +431,8 @@ class MemoryApplication(Application):
         self.jobs = OneJob()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
-        self.asked: list[tuple[Question, bool | str]] = []
-        self.rows = 1
         self.kept: list[RaisedAlert] = []
         self.webhooks = ListedWebhooks()
-        self.table = SqlResult(("n",), ((1,),))
-        self.streams_closed = 0
-        self.ended = threading.Event()
-        self.endless = 0
         self.rulebook = MemoryRulebook()
         self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
         self.alive = True
@@ -389,6 +444,7 @@ class MemoryApplication(Application):
             self.kb.add(origin, [(IRI(f"{EX}{name.lower()}"), IRI(f"{EX}name"), Literal(name))])
         self.running = Running(SystemClock(), Metrics().observe_question)
         self.cache = Cache(self.kb, threading.Lock(), CacheLimits(30, 512, 1000))
+        self.asking = MemoryAsking(self.cache)
         self._probes = []
 
     @property
@@ -440,48 +496,6 @@ class MemoryApplication(Application):
             phases=Timings(0.001, 0.002, 0.003, 0.004),
             warnings=("something odd",),
         )
-
-    @contextmanager
-    def ask(self, question: Question, *, live: bool, stop: Stop | None = None) -> Iterator[Answer]:
-        self.asked.append((question, live))
-        if isinstance(question.query.form, Select):
-            yield Solutions(("name",), iter([(Literal("Ada"),)] * self.rows))
-        elif isinstance(question.query.form, Ask):
-            yield True
-        else:
-            yield Graph(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
-
-    @contextmanager
-    def ask_archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
-        self.asked.append((question, "archive"))
-        yield Solutions(("name",), iter([(Literal("Ada"),)]))
-
-    def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
-        return replace(self.sql(text), columns=("archived",))
-
-    def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
-        if "endless" in text:
-            self.endless += 1
-            self.ended.wait(60)
-        if "broken" in text:
-            raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
-        if "away" in text:
-            raise HistoryError("the store is away")
-        return self.table
-
-    @contextmanager
-    def sql_stream(self, text: str, stop: Stop | None = None) -> Iterator[SqlStream]:
-        table = self.sql(text)
-
-        def batches() -> Iterator[list[tuple[object, ...]]]:
-            yield list(table.rows)
-            if "fails later" in text:
-                raise QueryError("division by zero")
-
-        try:
-            yield SqlStream(tuple(Column(name, 25) for name in table.columns), batches())
-        finally:
-            self.streams_closed += 1
 
     def raise_alert(self, text: str) -> RaisedAlert:
         seq = len(self.kept) + 1
@@ -617,9 +631,11 @@ def small(listen: Callable[[Application], Iterator[str]]) -> Iterator[Served]:
 @pytest.fixture
 def application(served: Served) -> Iterator[MemoryApplication]:
     """The application behind the server; what a test changes of its state is put back."""
-    before = dict(vars(served.application))
+    parts = (served.application, served.application.asking)
+    before = [dict(vars(each)) for each in parts]
     yield served.application
-    vars(served.application).update(before)
+    for each, kept in zip(parts, before, strict=True):
+        vars(each).update(kept)
 
 
 @pytest.fixture
