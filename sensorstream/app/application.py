@@ -32,7 +32,7 @@ from sensorstream.app.news import News
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, Rebuilding, silent
 from sensorstream.app.rates import Rates
-from sensorstream.app.readiness import Check, HistoryProbe, Part
+from sensorstream.app.readiness import LATE, HistoryProbe, Part, Readiness, WholeWay
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.report_log import ReportLog
@@ -77,6 +77,7 @@ from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.reasoning.ontology import parse_ontology
+from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.settings import ReasoningSettings, Settings
 from sensorstream.spark.jobs.protocol import Task
 from sensorstream.spark.jobs.runner import Runner
@@ -265,9 +266,11 @@ class Application:
         self._metrics.tell("sensorstream_jobs", told, self.jobs.unfinished)
         probe = HistoryProbe(lambda: self.url)
         stack.callback(probe.close)
-        self._history = Check("history", probe, clock.counter)
-        self._history.start()
-        stack.callback(self._history.stop)
+        cache = None if self._elsewhere else self.cache
+        way = WholeWay(probe, self._pipeline, machine.mapper, machine.engine, cache)
+        self._readiness = Readiness(way.names, way, clock.counter)
+        self._readiness.start()
+        stack.callback(self._readiness.stop)
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
@@ -482,20 +485,30 @@ class Application:
         return not self.ailment()
 
     def ready(self) -> Sequence[Part]:
-        """Every part and whether it can do its work; waits for none of them."""
-        failure, trouble = self._pipeline.failure, self._pipeline.trouble
-        history = self._history.latest()
-        away = self._engine.degraded
+        """Every part and whether it can do its work, by a trial; waits for no part that is late."""
         return (
-            Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
-            # The server accepts messages without it, too.
-            Part("reasoner", ready=True, detail=away and f"the plain profile stands in: {away}"),
+            *map(self._now, self._readiness.parts()),
             *self._spark(),
-            history if trouble is None else Part("history", ready=False, detail=str(trouble)),
             Part("deliveries", self._dispatcher.running),
             *self._outputs(),
             *(part for probe in self._probes for part in probe()),
         )
+
+    def _now(self, part: Part) -> Part:
+        """What was found of a part, or what is known to be wrong with it since."""
+        wrong = ""
+        if part.name == "pipeline" and not self._pipeline.running:
+            wrong = str(self._pipeline.failure or "it does not run")
+        elif part.name == "history" and self._pipeline.trouble is not None:
+            wrong = str(self._pipeline.trouble)
+        elif part.name == "reasoner":
+            reasoner = self._engine.reasoner
+            waiting = reasoner.waiting if isinstance(reasoner, ResilientReasoner) else 0.0
+            if away := self._engine.degraded:
+                # The server accepts messages without it, too.
+                return Part("reasoner", True, f"the plain profile stands in: {away}")
+            wrong = f"no answer for {waiting:.0f} seconds" if waiting > LATE else ""
+        return Part(part.name, False, wrong) if wrong else part
 
     def _spark(self) -> Iterator[Part]:
         """How far the pipeline on Spark is; messages are accepted without it, too."""

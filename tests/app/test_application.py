@@ -229,9 +229,11 @@ def test_every_part_says_whether_it_is_ready(settings: Settings, open_applicatio
     application = open_application(settings)
     assert application.healthy()
     assert {part.name: part.ready for part in application.ready()} == {
-        "pipeline": True,
-        "reasoner": True,
         "history": True,
+        "pipeline": True,
+        "mapping": True,
+        "reasoner": True,
+        "cache": True,
         "deliveries": True,
     }
 
