@@ -21,7 +21,7 @@ from sensorstream.analysis import Known
 from sensorstream.app.access import Access, tokens_of
 from sensorstream.app.asking import Asking
 from sensorstream.app.audit import Auditor
-from sensorstream.app.exchange import Exchange, OntologyText, Revival
+from sensorstream.app.exchange import Exchange, OntologyText, Revival, ontology_text
 from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
@@ -29,6 +29,7 @@ from sensorstream.app.jobs import Jobs
 from sensorstream.app.messages import Messages
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
+from sensorstream.app.ontologies import Ontologies
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, Rebuilding, silent
 from sensorstream.app.rates import Rates
@@ -40,6 +41,7 @@ from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
 from sensorstream.app.stream_time import StreamTime
+from sensorstream.app.trials import Trials
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import WindowView, view_window
@@ -67,7 +69,7 @@ from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import Quarantined, quarantined
 from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
-from sensorstream.history.views import check_views, install_views
+from sensorstream.history.views import install_views
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
@@ -98,15 +100,6 @@ class InForce:
     kind: str
     name: str
     position: Position | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ServedOntology:
-    """An ontology's text; ``origin`` is ``settings``, or the journal's id of the change."""
-
-    content: bytes
-    media_type: str
-    origin: str
 
 
 class Application:
@@ -208,8 +201,12 @@ class Application:
             elsewhere=None if time is None else time.due,
             in_work=in_work,
         )
+        trials = Trials(lambda: self.url, self._check_here, clock.counter)
         self.rulebook = Rulebook(
-            exchange, self._pipeline, lambda: self.url, self._check_here, clock.counter
+            exchange, self._pipeline, lambda: self.url, self._check_here, trials
+        )
+        self.ontologies = Ontologies(
+            exchange, self._pipeline, database, lambda: self.url, self._check_here, trials
         )
         limits = settings.limits
         self.cache = Cache(
@@ -409,39 +406,6 @@ class Application:
             *(InForce("semantic", each.name, each.position) for each in deployment.rules),
         )
 
-    def ontology(self) -> ServedOntology:
-        """The ontology in force, and its origin."""
-        put = self._exchange.put
-        if put is not None:
-            return ServedOntology(put.content, put.media_type, put.entry)
-        return ServedOntology(
-            self.deployment.ontology.ntriples(), "application/n-triples", "settings"
-        )
-
-    def put_ontology(self, content: bytes, media_type: str) -> str:
-        """Put another ontology in force between two messages; its entry in the journal.
-
-        Raises:
-            OntologyError: it cannot be used; the old one stays.
-            OntologyConflict: the window contradicts it, somebody's view depends on a view that
-                would change, or another change is in progress.
-            LanguageError: a mapping or semantic rule does not fit it.
-            ReasonerError: the new reasoner failed.
-            RunsOnSpark: the engines are not here.
-        """
-        self._check_here(
-            "another ontology",
-            "put it into the settings, and start the server and the pipeline again",
-        )
-        outcome = self._exchange.change_ontology(
-            self._pipeline,
-            content,
-            media_type,
-            lambda schema: check_views(self._database, schema, self._timeline),
-        )
-        self._install_views()
-        return outcome.message.id
-
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
         """Kept alerts, newest first, with ``seq`` below ``before``."""
         return alerts_before(self._database, limit, before)
@@ -564,8 +528,8 @@ def in_force(
     message = store.last_accepted(PutOntology.kind, seq)
     if message is not None:
         _LOG.info("the ontology is the one put as %s, not the one of the files", message.id)
-        ontology = parse_ontology(message.content, message.source)
-        put = OntologyText(message.content, message.source, message.id)
+        put = ontology_text(message)
+        ontology = parse_ontology(put.content, put.media_type)
     texts, change = deployment.texts, ""
     rules = store.last_accepted(PutRules.kind, seq)
     if rules is not None:

@@ -37,20 +37,22 @@ from sensorstream.alerts.records import (
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
 from sensorstream.app.access import Access, AuditLog, Keys
-from sensorstream.app.application import Application, InForce, ServedOntology
+from sensorstream.app.application import Application, InForce
 from sensorstream.app.asking import Asking
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
 from sensorstream.app.messages import Life, Messages
 from sensorstream.app.metrics import Metrics
+from sensorstream.app.ontologies import Ontologies, ServedOntology
 from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import Part
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
-from sensorstream.app.rule_trial import RuleTrial
-from sensorstream.app.rulebook import Rulebook, RuleVersion
+from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
+from sensorstream.app.trials import DeploymentTrial
+from sensorstream.app.versions import Match, Version
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import IndividualView, WindowView
@@ -98,6 +100,32 @@ from sensorstream.sparql.algebra import Ask, Select
 from sensorstream.testing import ManualClock
 
 EX = "http://example.org/"
+
+
+class MemoryOntologies(Ontologies):
+    """Takes every text except one with "clash", and has no versions."""
+
+    def __init__(self) -> None:
+        self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
+
+    def in_force(self) -> ServedOntology:
+        return self.text
+
+    def put(self, content: bytes, media_type: str, by: str = "", match: Match = None) -> str:
+        if b"clash" in content:
+            found = Contradiction(("<urn:x:a> <urn:x:p> <urn:x:b> .",), ("A DisjointWith B",))
+            raise OntologyConflict("the window contradicts it", contradiction=found)
+        self._check_match(match)
+        self.text = ServedOntology(content, media_type, "m9")
+        return "m9"
+
+    def try_put(self, content: bytes, media_type: str) -> DeploymentTrial:
+        return DeploymentTrial(messages=2)
+
+    def versions(self) -> Iterator[Version]:
+        return iter(())
+
+
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
@@ -208,12 +236,13 @@ class MemoryRulebook(Rulebook):
     def _origin(self) -> str:
         return "settings"
 
-    def versions(self, name: str) -> Sequence[RuleVersion]:
-        text = self.file(name).text
-        return [RuleVersion("m9", NOW, "key me", "d1", text), RuleVersion("m11", NOW, "", "", None)]
+    def versions(self, name: str) -> Iterator[Version]:
+        text = self.file(name).text.encode()
+        yield Version("m9", NOW, "key me", "d1", text, "text/plain")
+        yield Version("m11", NOW, "", "", None, "text/plain")
 
-    def _try(self, texts: Mapping[str, str]) -> RuleTrial:
-        return RuleTrial(messages=2, different=0)
+    def _try(self, texts: Mapping[str, str]) -> DeploymentTrial:
+        return DeploymentTrial(messages=2, different=0)
 
     def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
         files = change(self.kept)
@@ -434,7 +463,7 @@ class MemoryApplication(Application):
         self.kept: list[RaisedAlert] = []
         self.webhooks = ListedWebhooks()
         self.rulebook = MemoryRulebook()
-        self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
+        self.ontologies = MemoryOntologies()
         self.alive = True
         self.parts = (Part("pipeline", True), Part("history", True, age=0.31))
         self.registry = CollectorRegistry()
@@ -552,16 +581,6 @@ class MemoryApplication(Application):
 
     def held(self) -> int:
         return 2
-
-    def ontology(self) -> ServedOntology:
-        return self.text
-
-    def put_ontology(self, content: bytes, media_type: str) -> str:
-        if b"clash" in content:
-            found = Contradiction(("<urn:x:a> <urn:x:p> <urn:x:b> .",), ("A DisjointWith B",))
-            raise OntologyConflict("the window contradicts it", contradiction=found)
-        self.text = ServedOntology(content, media_type, "m9")
-        return "m9"
 
     def ailment(self) -> str:
         return "" if self.alive else "the pipeline has stopped"
