@@ -13,6 +13,7 @@ import psycopg2
 import pytest
 
 from sensorstream.history.embedded import start
+from tests import waiting
 
 
 @pytest.fixture
@@ -57,3 +58,9 @@ def new_database(postgres: str) -> Callable[[], str]:
 def database(new_database: Callable[[], str]) -> str:
     """An empty database of this test's own."""
     return new_database()
+
+
+@pytest.fixture
+def eventually() -> Callable[..., None]:
+    """See :func:`.waiting.eventually`."""
+    return waiting.eventually

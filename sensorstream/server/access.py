@@ -87,6 +87,7 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("PUT", "/rules/{name}"): _ADMINISTER,
         ("DELETE", "/rules/{name}"): _ADMINISTER,
         ("GET", "/rules/{name}/versions"): _READ,
+        ("GET", "/rules/{name}/versions/{change}"): _READ,
         ("GET", "/quarantine"): _READ,
         ("DELETE", "/quarantine"): _OPERATE,
         ("POST", "/quarantine/replay"): _OPERATE,
@@ -95,7 +96,10 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("GET", "/queries"): _READ,
         ("POST", "/queries"): _OPERATE,
         ("GET", "/queries/{name}"): _READ,
+        ("PUT", "/queries/{name}"): _OPERATE,
         ("DELETE", "/queries/{name}"): _OPERATE,
+        ("GET", "/queries/{name}/versions"): _READ,
+        ("GET", "/queries/{name}/versions/{change}"): _READ,
         ("GET", "/queries/{name}/results"): _READ,
         ("GET", "/queries/{name}/graph"): _READ,
         # The first request begins a record, which costs something at every instant.
@@ -104,7 +108,11 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("GET", "/webhooks"): _LOOK,
         ("POST", "/webhooks"): _ADMINISTER,
         ("GET", "/webhooks/{webhook_id}"): _LOOK,
+        ("PUT", "/webhooks/{webhook_id}"): _ADMINISTER,
         ("DELETE", "/webhooks/{webhook_id}"): _ADMINISTER,
+        ("GET", "/webhooks/{webhook_id}/versions"): _LOOK,
+        # It has the whole URL.
+        ("GET", "/webhooks/{webhook_id}/versions/{change}"): _INSPECT,
         ("POST", "/webhooks/{webhook_id}/secret"): _ADMINISTER,
         ("POST", "/webhooks/{webhook_id}/enable"): _OPERATE,
         ("POST", "/webhooks/{webhook_id}/test"): _OPERATE,
@@ -113,6 +121,8 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("POST", "/deliveries/{delivery_id}/resend"): _OPERATE,
         ("GET", "/ontology"): _READ,
         ("PUT", "/ontology"): _ADMINISTER,
+        ("GET", "/ontology/versions"): _READ,
+        ("GET", "/ontology/versions/{change}"): _READ,
         ("GET", "/audit"): _INSPECT,
     }
 )

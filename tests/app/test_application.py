@@ -39,7 +39,7 @@ def in_window(application: Application) -> list[str]:
 
 
 def in_history(application: Application) -> list[str]:
-    rows = application.sql("select distinct iri from history.individuals order by iri").rows
+    rows = application.asking.sql("select distinct iri from history.individuals order by iri").rows
     return [str(row[0]) for row in rows]
 
 
@@ -54,7 +54,7 @@ def test_every_individual_is_in_the_window_or_in_history_once(
     ]
     assert sorted(kept) == sorted(named)
     assert len(in_window(application)) == 10
-    (count,) = application.sql("select count(*) from history.human").rows[0]
+    (count,) = application.asking.sql("select count(*) from history.human").rows[0]
     assert count == sum("human-" in name for name in in_history(application))
 
 
@@ -231,9 +231,11 @@ def test_every_part_says_whether_it_is_ready(settings: Settings, open_applicatio
     application = open_application(settings)
     assert application.healthy()
     assert {part.name: part.ready for part in application.ready()} == {
-        "pipeline": True,
-        "reasoner": True,
         "history": True,
+        "pipeline": True,
+        "mapping": True,
+        "reasoner": True,
+        "cache": True,
         "deliveries": True,
     }
 

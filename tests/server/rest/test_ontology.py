@@ -17,7 +17,7 @@ class Served(Protocol):
 def test_an_ontology_that_was_put_is_what_is_read(
     client: httpx.Client, application: Served
 ) -> None:
-    application.text = replace(application.text, origin="settings")
+    application.ontologies.text = replace(application.ontologies.text, origin="settings")
     before = client.get("/ontology")
     assert before.headers["sensorstream-origin"] == "settings"
     answer = client.put("/ontology", content=b"# another", headers=TURTLE)
