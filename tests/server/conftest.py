@@ -48,6 +48,7 @@ from sensorstream.app.ontologies import Ontologies, ServedOntology
 from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import Part
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
+from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
@@ -86,7 +87,7 @@ from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
 from sensorstream.history.latest import Latest
-from sensorstream.history.quarantine import EVERY, Chosen, Quarantined
+from sensorstream.history.quarantine import EVERY, Choice, Chosen, Quarantined
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.document import parse_document
@@ -218,6 +219,19 @@ class OneMessage(Messages):
             raise UnknownMessage(f"there is no message '{name}'")
         message = KeptMessage(42, "m42", "rest", NOW, 7, 4, None, "", None, None)
         return Life(message, None, [], [], (0, 0), Left())
+
+
+class NoReplays(Replays):
+    """No message in quarantine can be chosen."""
+
+    def __init__(self) -> None:
+        pass
+
+    def choose(self, chosen: Chosen, limit: int) -> Choice:
+        return Choice((), 0, 0)
+
+    def dismiss_all(self, chosen: Chosen) -> tuple[int, int]:
+        return 0, 0
 
 
 class MemoryRulebook(Rulebook):
@@ -457,6 +471,7 @@ class MemoryApplication(Application):
         self._elsewhere = False
         self._individuals = OneIndividual()
         self.messages = OneMessage()
+        self.replays = NoReplays()
         self.jobs = OneJob()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
