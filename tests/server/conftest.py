@@ -615,11 +615,20 @@ class Served:
 
 @pytest.fixture(scope="session")
 def listen() -> Callable[..., Iterator[str]]:
-    """Serve an application from a thread by uvicorn, on a free port; with TLS if there is any."""
+    """Serve an application from a thread by uvicorn, on a free port; with TLS if there is any.
 
-    def run(application: Application, tls: SSLContext | None = None) -> Iterator[str]:
+    With ``every`` it listens on all addresses, of IPv4 and of IPv6.
+    """
+
+    def run(
+        application: Application, tls: SSLContext | None = None, *, every: bool = False
+    ) -> Iterator[str]:
         server = Server(application, tls=tls)
-        with socket.create_server(("127.0.0.1", 0)) as listener:
+        with (
+            socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+            if every
+            else socket.create_server(("127.0.0.1", 0)) as listener
+        ):
             thread = threading.Thread(target=server.run, args=([listener],))
             thread.start()
             deadline = time.monotonic() + 60
