@@ -305,6 +305,9 @@ class LimitSettings:
         "the server ends, to be started again.",
     )
     transform_seconds: float = _setting(5.0, "Seconds a stylesheet (XSLT) may take for a message.")
+    mapping_seconds: float = _setting(
+        5.0, "Seconds that mapping rules which are not linear may take for a large message."
+    )
 
     # Connections.
     connections: int = _setting(

@@ -242,9 +242,10 @@ def test_a_superuser_never_answers_in_the_readers_place(
 
 
 def test_a_plain_owner_answers_where_there_is_no_reader(
-    url: str, monkeypatch: pytest.MonkeyPatch
+    empty_database: Callable[[], str],
 ) -> None:
     """A database of somebody who may not create roles, on a server that others run."""
+    url = empty_database()
     database = make_url(url).database
     connection = psycopg2.connect(url)
     connection.autocommit = True

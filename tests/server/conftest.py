@@ -37,19 +37,22 @@ from sensorstream.alerts.records import (
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
 from sensorstream.app.access import Access, AuditLog, Keys
-from sensorstream.app.application import Application, InForce, ServedOntology
+from sensorstream.app.application import Application, InForce
+from sensorstream.app.asking import Asking
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
 from sensorstream.app.messages import Life, Messages
 from sensorstream.app.metrics import Metrics
+from sensorstream.app.ontologies import Ontologies, ServedOntology
 from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import Part
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.report_log import ReportLog
-from sensorstream.app.rule_trial import RuleTrial
-from sensorstream.app.rulebook import Rulebook, RuleVersion
+from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
+from sensorstream.app.trials import DeploymentTrial
+from sensorstream.app.versions import Match, Version
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import IndividualView, WindowView
@@ -83,7 +86,7 @@ from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
 from sensorstream.history.latest import Latest
-from sensorstream.history.quarantine import Quarantined
+from sensorstream.history.quarantine import EVERY, Chosen, Quarantined
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.document import parse_document
@@ -97,6 +100,32 @@ from sensorstream.sparql.algebra import Ask, Select
 from sensorstream.testing import ManualClock
 
 EX = "http://example.org/"
+
+
+class MemoryOntologies(Ontologies):
+    """Takes every text except one with "clash", and has no versions."""
+
+    def __init__(self) -> None:
+        self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
+
+    def in_force(self) -> ServedOntology:
+        return self.text
+
+    def put(self, content: bytes, media_type: str, by: str = "", match: Match = None) -> str:
+        if b"clash" in content:
+            found = Contradiction(("<urn:x:a> <urn:x:p> <urn:x:b> .",), ("A DisjointWith B",))
+            raise OntologyConflict("the window contradicts it", contradiction=found)
+        self._check_match(match)
+        self.text = ServedOntology(content, media_type, "m9")
+        return "m9"
+
+    def try_put(self, content: bytes, media_type: str) -> DeploymentTrial:
+        return DeploymentTrial(messages=2)
+
+    def versions(self) -> Iterator[Version]:
+        return iter(())
+
+
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
@@ -207,12 +236,13 @@ class MemoryRulebook(Rulebook):
     def _origin(self) -> str:
         return "settings"
 
-    def versions(self, name: str) -> Sequence[RuleVersion]:
-        text = self.file(name).text
-        return [RuleVersion("m9", NOW, "key me", "d1", text), RuleVersion("m11", NOW, "", "", None)]
+    def versions(self, name: str) -> Iterator[Version]:
+        text = self.file(name).text.encode()
+        yield Version("m9", NOW, "key me", "d1", text, "text/plain")
+        yield Version("m11", NOW, "", "", None, "text/plain")
 
-    def _try(self, texts: Mapping[str, str]) -> RuleTrial:
-        return RuleTrial(messages=2, different=0)
+    def _try(self, texts: Mapping[str, str]) -> DeploymentTrial:
+        return DeploymentTrial(messages=2, different=0)
 
     def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
         files = change(self.kept)
@@ -349,6 +379,66 @@ DEAD = LoggedDelivery(
 )
 
 
+class MemoryAsking(Asking):
+    """Answers that a test sets; keeps what was asked."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self.asked: list[tuple[Question, bool | str]] = []
+        self.rows = 1
+        self.table = SqlResult(("n",), ((1,),))
+        self.streams_closed = 0
+        self.ended = threading.Event()
+        self.endless = 0
+
+    def _check_here(self, what: str, way_out: str = "") -> None:
+        """The engines are here."""
+
+    @contextmanager
+    def history(
+        self, question: Question, *, live: bool, stop: Stop | None = None
+    ) -> Iterator[Answer]:
+        self.asked.append((question, live))
+        if isinstance(question.query.form, Select):
+            yield Solutions(("name",), iter([(Literal("Ada"),)] * self.rows))
+        elif isinstance(question.query.form, Ask):
+            yield True
+        else:
+            yield Graph(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
+
+    @contextmanager
+    def archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
+        self.asked.append((question, "archive"))
+        yield Solutions(("name",), iter([(Literal("Ada"),)]))
+
+    def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
+        return replace(self.sql(text), columns=("archived",))
+
+    def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
+        if "endless" in text:
+            self.endless += 1
+            self.ended.wait(60)
+        if "broken" in text:
+            raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
+        if "away" in text:
+            raise HistoryError("the store is away")
+        return self.table
+
+    @contextmanager
+    def sql_stream(self, text: str, stop: Stop | None = None) -> Iterator[SqlStream]:
+        table = self.sql(text)
+
+        def batches() -> Iterator[list[tuple[object, ...]]]:
+            yield list(table.rows)
+            if "fails later" in text:
+                raise QueryError("division by zero")
+
+        try:
+            yield SqlStream(tuple(Column(name, 25) for name in table.columns), batches())
+        finally:
+            self.streams_closed += 1
+
+
 class MemoryApplication(Application):
     """An application over lists and a knowledge base: every method that the server calls.
 
@@ -370,16 +460,10 @@ class MemoryApplication(Application):
         self.jobs = OneJob()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
-        self.asked: list[tuple[Question, bool | str]] = []
-        self.rows = 1
         self.kept: list[RaisedAlert] = []
         self.webhooks = ListedWebhooks()
-        self.table = SqlResult(("n",), ((1,),))
-        self.streams_closed = 0
-        self.ended = threading.Event()
-        self.endless = 0
         self.rulebook = MemoryRulebook()
-        self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
+        self.ontologies = MemoryOntologies()
         self.alive = True
         self.parts = (Part("pipeline", True), Part("history", True, age=0.31))
         self.registry = CollectorRegistry()
@@ -389,6 +473,7 @@ class MemoryApplication(Application):
             self.kb.add(origin, [(IRI(f"{EX}{name.lower()}"), IRI(f"{EX}name"), Literal(name))])
         self.running = Running(SystemClock(), Metrics().observe_question)
         self.cache = Cache(self.kb, threading.Lock(), CacheLimits(30, 512, 1000))
+        self.asking = MemoryAsking(self.cache)
         self._probes = []
 
     @property
@@ -441,48 +526,6 @@ class MemoryApplication(Application):
             warnings=("something odd",),
         )
 
-    @contextmanager
-    def ask(self, question: Question, *, live: bool, stop: Stop | None = None) -> Iterator[Answer]:
-        self.asked.append((question, live))
-        if isinstance(question.query.form, Select):
-            yield Solutions(("name",), iter([(Literal("Ada"),)] * self.rows))
-        elif isinstance(question.query.form, Ask):
-            yield True
-        else:
-            yield Graph(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
-
-    @contextmanager
-    def ask_archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
-        self.asked.append((question, "archive"))
-        yield Solutions(("name",), iter([(Literal("Ada"),)]))
-
-    def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
-        return replace(self.sql(text), columns=("archived",))
-
-    def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
-        if "endless" in text:
-            self.endless += 1
-            self.ended.wait(60)
-        if "broken" in text:
-            raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
-        if "away" in text:
-            raise HistoryError("the store is away")
-        return self.table
-
-    @contextmanager
-    def sql_stream(self, text: str, stop: Stop | None = None) -> Iterator[SqlStream]:
-        table = self.sql(text)
-
-        def batches() -> Iterator[list[tuple[object, ...]]]:
-            yield list(table.rows)
-            if "fails later" in text:
-                raise QueryError("division by zero")
-
-        try:
-            yield SqlStream(tuple(Column(name, 25) for name in table.columns), batches())
-        finally:
-            self.streams_closed += 1
-
     def raise_alert(self, text: str) -> RaisedAlert:
         seq = len(self.kept) + 1
         alert = Alert(f"a{seq}-1", "crowded", "rule", "warning", text, "kitchen", seq, f"a{seq}")
@@ -516,7 +559,7 @@ class MemoryApplication(Application):
         definition = ("sliding", "individuals", "individuals", "5", "1", "", "")
         return WindowView(*definition, 1, 5, 0, 2, 25, 10, 4, page)
 
-    def quarantine(self, limit: int, before: int | None = None) -> Sequence[Quarantined]:
+    def quarantine(self, limit: int, chosen: Chosen = EVERY) -> Sequence[Quarantined]:
         kept = [
             Quarantined(
                 2,
@@ -530,7 +573,7 @@ class MemoryApplication(Application):
             ),
             Quarantined(1, "m1", "soap", NOW, "unmatched", "no rule", b"<\xffOdd/>"),
         ]
-        return [each for each in kept if before is None or each.seq < before][:limit]
+        return [each for each in kept if each.seq < (chosen.before or 9)][:limit]
 
     def rules(self) -> Sequence[InForce]:
         place = Position("tracking.rules", 3, 1)
@@ -538,16 +581,6 @@ class MemoryApplication(Application):
 
     def held(self) -> int:
         return 2
-
-    def ontology(self) -> ServedOntology:
-        return self.text
-
-    def put_ontology(self, content: bytes, media_type: str) -> str:
-        if b"clash" in content:
-            found = Contradiction(("<urn:x:a> <urn:x:p> <urn:x:b> .",), ("A DisjointWith B",))
-            raise OntologyConflict("the window contradicts it", contradiction=found)
-        self.text = ServedOntology(content, media_type, "m9")
-        return "m9"
 
     def ailment(self) -> str:
         return "" if self.alive else "the pipeline has stopped"
@@ -626,9 +659,11 @@ def small(listen: Callable[[Application], Iterator[str]]) -> Iterator[Served]:
 @pytest.fixture
 def application(served: Served) -> Iterator[MemoryApplication]:
     """The application behind the server; what a test changes of its state is put back."""
-    before = dict(vars(served.application))
+    parts = (served.application, served.application.asking)
+    before = [dict(vars(each)) for each in parts]
     yield served.application
-    vars(served.application).update(before)
+    for each, kept in zip(parts, before, strict=True):
+        vars(each).update(kept)
 
 
 @pytest.fixture
