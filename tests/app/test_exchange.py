@@ -140,7 +140,7 @@ def test_a_new_ontology_counts_for_window_sparql_and_history_and_after_a_restart
     answer = ask_cache(application, ask)
     assert isinstance(answer, QueryBoolean)
     assert bool(answer)
-    assert application.sql("select iri from history.guard").rows == ()
+    assert application.asking.sql("select iri from history.guard").rows == ()
     send(application, "b", 2, level=8)
     assert types(application, "b") == {"Human", "Actor", "Guard"}
     assert application.ontologies.in_force().origin == change
@@ -303,7 +303,7 @@ def test_without_its_reasoner_the_plain_profile_stands_in_until_a_new_one_has_ca
     ]
     (text,) = alerts(again, "inconsistency")
     assert "<http://example.org/c>" in text
-    (row,) = again.sql("select distinct iri from history.individuals").rows
+    (row,) = again.asking.sql("select distinct iri from history.individuals").rows
     assert row == ("http://example.org/c",)
     assert send(again, "d", 4).warnings == ()
 

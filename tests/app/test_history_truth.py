@@ -68,7 +68,7 @@ def at(application: Application, time: int, graph: IRI | None = None) -> set[Tri
     where = "?s ?p ?o" if graph is None else f"GRAPH {graph.n3} {{ ?s ?p ?o }}"
     text = f"CONSTRUCT {{ ?s ?p ?o }} {{ {where} }}"
     question = read_question(text, Timeline.INTEGER, at=str(time))
-    with application.ask(question, live=True) as answer:
+    with application.asking.history(question, live=True) as answer:
         assert isinstance(answer, Graph)
         return set(answer.triples)
 
@@ -124,7 +124,9 @@ def test_what_is_asserted_and_inferred_is_one_triple(
     count = "SELECT (COUNT(*) AS ?n) { <http://example.org/a> a <http://example.org/Actor> }"
 
     def counted(live: bool) -> list[str]:
-        with application.ask(read_question(count, Timeline.INTEGER), live=live) as answer:
+        with application.asking.history(
+            read_question(count, Timeline.INTEGER), live=live
+        ) as answer:
             assert not isinstance(answer, bool | Graph)
             return [row[0].n3 for row in answer.rows if row[0] is not None]
 
@@ -132,14 +134,16 @@ def test_what_is_asserted_and_inferred_is_one_triple(
     assert counted(live=True) == [one]
     for number, name in enumerate("xyz"):
         send(application, id=name, t=3 + number, kind="Human")
-    rows = application.sql(
+    rows = application.asking.sql(
         f"select inferred from statements where predicate = '{RDF_TYPE}' "
         "and subject like '%/a' and object like '%/Actor'"
     ).rows
     assert sorted(rows) == [(False,), (True,)]
     assert counted(live=True) == counted(live=False) == [one]
     for view in ("actor", "individuals where class like '%Actor'"):
-        assert application.sql(f"select iri from {view}").rows == (("http://example.org/a",),)
+        assert application.asking.sql(f"select iri from {view}").rows == (
+            ("http://example.org/a",),
+        )
 
 
 def test_the_files_ontology_is_recorded_when_it_is_another(

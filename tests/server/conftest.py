@@ -38,6 +38,7 @@ from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
 from sensorstream.app.access import Access, AuditLog, Keys
 from sensorstream.app.application import Application, InForce
+from sensorstream.app.asking import Asking
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
@@ -86,7 +87,7 @@ from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
 from sensorstream.history.latest import Latest
-from sensorstream.history.quarantine import Quarantined
+from sensorstream.history.quarantine import EVERY, Chosen, Quarantined
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.document import parse_document
@@ -412,6 +413,66 @@ DEAD = LoggedDelivery(
 )
 
 
+class MemoryAsking(Asking):
+    """Answers that a test sets; keeps what was asked."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self.asked: list[tuple[Question, bool | str]] = []
+        self.rows = 1
+        self.table = SqlResult(("n",), ((1,),))
+        self.streams_closed = 0
+        self.ended = threading.Event()
+        self.endless = 0
+
+    def _check_here(self, what: str, way_out: str = "") -> None:
+        """The engines are here."""
+
+    @contextmanager
+    def history(
+        self, question: Question, *, live: bool, stop: Stop | None = None
+    ) -> Iterator[Answer]:
+        self.asked.append((question, live))
+        if isinstance(question.query.form, Select):
+            yield Solutions(("name",), iter([(Literal("Ada"),)] * self.rows))
+        elif isinstance(question.query.form, Ask):
+            yield True
+        else:
+            yield Graph(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
+
+    @contextmanager
+    def archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
+        self.asked.append((question, "archive"))
+        yield Solutions(("name",), iter([(Literal("Ada"),)]))
+
+    def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
+        return replace(self.sql(text), columns=("archived",))
+
+    def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
+        if "endless" in text:
+            self.endless += 1
+            self.ended.wait(60)
+        if "broken" in text:
+            raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
+        if "away" in text:
+            raise HistoryError("the store is away")
+        return self.table
+
+    @contextmanager
+    def sql_stream(self, text: str, stop: Stop | None = None) -> Iterator[SqlStream]:
+        table = self.sql(text)
+
+        def batches() -> Iterator[list[tuple[object, ...]]]:
+            yield list(table.rows)
+            if "fails later" in text:
+                raise QueryError("division by zero")
+
+        try:
+            yield SqlStream(tuple(Column(name, 25) for name in table.columns), batches())
+        finally:
+            self.streams_closed += 1
+
+
 class MemoryApplication(Application):
     """An application over lists and a knowledge base: every method that the server calls.
 
@@ -433,14 +494,8 @@ class MemoryApplication(Application):
         self.jobs = OneJob()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
-        self.asked: list[tuple[Question, bool | str]] = []
-        self.rows = 1
         self.kept: list[RaisedAlert] = []
         self.webhooks = ListedWebhooks()
-        self.table = SqlResult(("n",), ((1,),))
-        self.streams_closed = 0
-        self.ended = threading.Event()
-        self.endless = 0
         self.rulebook = MemoryRulebook()
         self.ontologies = MemoryOntologies()
         self.alive = True
@@ -452,6 +507,7 @@ class MemoryApplication(Application):
             self.kb.add(origin, [(IRI(f"{EX}{name.lower()}"), IRI(f"{EX}name"), Literal(name))])
         self.running = Running(SystemClock(), Metrics().observe_question)
         self.cache = Cache(self.kb, threading.Lock(), CacheLimits(30, 512, 1000))
+        self.asking = MemoryAsking(self.cache)
         self._probes = []
 
     @property
@@ -504,48 +560,6 @@ class MemoryApplication(Application):
             warnings=("something odd",),
         )
 
-    @contextmanager
-    def ask(self, question: Question, *, live: bool, stop: Stop | None = None) -> Iterator[Answer]:
-        self.asked.append((question, live))
-        if isinstance(question.query.form, Select):
-            yield Solutions(("name",), iter([(Literal("Ada"),)] * self.rows))
-        elif isinstance(question.query.form, Ask):
-            yield True
-        else:
-            yield Graph(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
-
-    @contextmanager
-    def ask_archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
-        self.asked.append((question, "archive"))
-        yield Solutions(("name",), iter([(Literal("Ada"),)]))
-
-    def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
-        return replace(self.sql(text), columns=("archived",))
-
-    def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
-        if "endless" in text:
-            self.endless += 1
-            self.ended.wait(60)
-        if "broken" in text:
-            raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
-        if "away" in text:
-            raise HistoryError("the store is away")
-        return self.table
-
-    @contextmanager
-    def sql_stream(self, text: str, stop: Stop | None = None) -> Iterator[SqlStream]:
-        table = self.sql(text)
-
-        def batches() -> Iterator[list[tuple[object, ...]]]:
-            yield list(table.rows)
-            if "fails later" in text:
-                raise QueryError("division by zero")
-
-        try:
-            yield SqlStream(tuple(Column(name, 25) for name in table.columns), batches())
-        finally:
-            self.streams_closed += 1
-
     def raise_alert(self, text: str) -> RaisedAlert:
         seq = len(self.kept) + 1
         alert = Alert(f"a{seq}-1", "crowded", "rule", "warning", text, "kitchen", seq, f"a{seq}")
@@ -579,7 +593,7 @@ class MemoryApplication(Application):
         definition = ("sliding", "individuals", "individuals", "5", "1", "", "")
         return WindowView(*definition, 1, 5, 0, 2, 25, 10, 4, page)
 
-    def quarantine(self, limit: int, before: int | None = None) -> Sequence[Quarantined]:
+    def quarantine(self, limit: int, chosen: Chosen = EVERY) -> Sequence[Quarantined]:
         kept = [
             Quarantined(
                 2,
@@ -593,7 +607,7 @@ class MemoryApplication(Application):
             ),
             Quarantined(1, "m1", "soap", NOW, "unmatched", "no rule", b"<\xffOdd/>"),
         ]
-        return [each for each in kept if before is None or each.seq < before][:limit]
+        return [each for each in kept if each.seq < (chosen.before or 9)][:limit]
 
     def rules(self) -> Sequence[InForce]:
         place = Position("tracking.rules", 3, 1)
@@ -620,11 +634,20 @@ class Served:
 
 @pytest.fixture(scope="session")
 def listen() -> Callable[..., Iterator[str]]:
-    """Serve an application from a thread by uvicorn, on a free port; with TLS if there is any."""
+    """Serve an application from a thread by uvicorn, on a free port; with TLS if there is any.
 
-    def run(application: Application, tls: SSLContext | None = None) -> Iterator[str]:
+    With ``every`` it listens on all addresses, of IPv4 and of IPv6.
+    """
+
+    def run(
+        application: Application, tls: SSLContext | None = None, *, every: bool = False
+    ) -> Iterator[str]:
         server = Server(application, tls=tls)
-        with socket.create_server(("127.0.0.1", 0)) as listener:
+        with (
+            socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+            if every
+            else socket.create_server(("127.0.0.1", 0)) as listener
+        ):
             thread = threading.Thread(target=server.run, args=([listener],))
             thread.start()
             deadline = time.monotonic() + 60
@@ -670,9 +693,11 @@ def small(listen: Callable[[Application], Iterator[str]]) -> Iterator[Served]:
 @pytest.fixture
 def application(served: Served) -> Iterator[MemoryApplication]:
     """The application behind the server; what a test changes of its state is put back."""
-    before = dict(vars(served.application))
+    parts = (served.application, served.application.asking)
+    before = [dict(vars(each)) for each in parts]
     yield served.application
-    vars(served.application).update(before)
+    for each, kept in zip(parts, before, strict=True):
+        vars(each).update(kept)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ TURTLE = {"content-type": "text/turtle"}
 class Served(Protocol):
     """What of the application in memory these tests change."""
 
-    text: Any
+    ontologies: Any
 
 
 def test_an_ontology_that_was_put_is_what_is_read(
