@@ -184,7 +184,6 @@ class Application:
             disabling=lambda webhook, text: self._pipeline.change(ReportDisabled(webhook, text)),
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
         )
-        self.webhooks = Webhooks(registered, self._dispatcher, clock, self._timeline)
         self._set_outputs(registered)
         time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
         if time is not None:
@@ -202,6 +201,15 @@ class Application:
             elsewhere=None if time is None else time.due,
             in_work=in_work,
         )
+        self.webhooks = Webhooks(
+            registered,
+            self._dispatcher,
+            self._pipeline,
+            clock,
+            self._timeline,
+            lambda: self.url,
+        )
+        self.webhooks.catch_up()
         trials = Trials(lambda: self.url, self._check_here, clock.counter)
         self.rulebook = Rulebook(
             exchange, self._pipeline, lambda: self.url, self._check_here, trials
@@ -237,6 +245,9 @@ class Application:
             deployment.timeline,
             self._known_to_queries,
             self._check_here,
+            lambda: self.deployment,
+            lambda: self.url,
+            trials,
         )
         self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.limits.question_seconds

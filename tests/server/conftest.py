@@ -52,7 +52,7 @@ from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
-from sensorstream.app.trials import DeploymentTrial
+from sensorstream.app.trials import DeploymentTrial, QueryTrial
 from sensorstream.app.versions import Match, Version
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.webhooks import Webhooks
@@ -71,6 +71,7 @@ from sensorstream.errors import (
     Position,
     QueryConflict,
     QueryError,
+    SensorStreamError,
     TooManyJobs,
     Unavailable,
     UnknownAlert,
@@ -136,7 +137,7 @@ class NoQueries(Queries):
     def __init__(self) -> None:
         self.log = ReportLog()
 
-    def register(self, text: str, name: str | None = None) -> QueryView:
+    def register(self, text: str, name: str | None = None, by: str = "") -> QueryView:
         raise QueryConflict("no more queries may run")
 
     def views(self) -> list[QueryView]:
@@ -148,7 +149,17 @@ class NoQueries(Queries):
     def reports(self, entry: str, after: int) -> Sequence[QueryReport]:
         return ()
 
-    def remove(self, name: str) -> None:
+    def put(self, name: str, text: str, by: str = "", match: Match = None) -> QueryView:
+        return self.register(text, name, by)
+
+    def try_put(self, name: str, text: str) -> QueryTrial:
+        return QueryTrial(messages=3)
+
+    def versions(self, name: str) -> Iterator[Version]:
+        self.view(name)
+        return iter(())
+
+    def remove(self, name: str, by: str = "", match: Match = None) -> None:
         self.view(name)
 
     def view(self, name: str) -> QueryView:
@@ -326,14 +337,37 @@ class ListedWebhooks(Webhooks):
         secret: str | None = None,
         queries: Sequence[str] = (),
         format: str = CLOUD_EVENTS,
+        by: str = "",
     ) -> Webhook:
+        made = self.put(f"wh_{len(self.listed) + 1}", url, queries, format)
+        assert made is not None
+        made = replace(made, secret=made.secret if secret is None else check_secret(secret))
+        self.listed[made.id] = WebhookState(made)
+        return made
+
+    def put(
+        self,
+        webhook_id: str,
+        url: str,
+        queries: Sequence[str] = (),
+        format: str = CLOUD_EVENTS,
+        by: str = "",
+        match: Match = None,
+    ) -> Webhook | None:
         read_url(url)
-        secret = new_secret() if secret is None else check_secret(secret)
-        webhook = Webhook(
-            f"wh_{len(self.listed) + 1}", url, secret, NOW, tuple(queries), format=format
-        )
-        self.listed[webhook.id] = WebhookState(webhook)
-        return webhook
+        webhook = Webhook(webhook_id, url, new_secret(), NOW, tuple(queries), format=format)
+        new = webhook_id not in self.listed
+        self.listed[webhook_id] = WebhookState(webhook)
+        return webhook if new else None
+
+    def try_put(
+        self, webhook_id: str, url: str, queries: Sequence[str] = (), format: str = CLOUD_EVENTS
+    ) -> SensorStreamError | None:
+        return None
+
+    def versions(self, webhook_id: str) -> Iterator[Version]:
+        self.one(webhook_id)
+        return iter(())
 
     def all(self) -> Sequence[WebhookState]:
         return list(self.listed.values())
@@ -343,7 +377,7 @@ class ListedWebhooks(Webhooks):
             raise UnknownWebhook(f"there is no webhook '{webhook_id}'")
         return self.listed[webhook_id]
 
-    def delete(self, webhook_id: str) -> None:
+    def delete(self, webhook_id: str, by: str = "", match: Match = None) -> None:
         del self.listed[self.one(webhook_id).webhook.id]
 
     def enable(self, webhook_id: str) -> WebhookState:
