@@ -24,18 +24,22 @@ ANALYZED: Final = 1000
 
 CLASSES: Final = f"""
 cross join lateral (
-    select coalesce(array_agg(distinct t.object order by t.object), '{{}}') as classes
+    select coalesce(array_agg(distinct t.object order by t.object), '{{{{}}}}') as classes
     from store.statements t
     where t.stay = i.stay and t.subject = i.name and t.valid_to = i.expired_at
     and t.predicate = (select id from store.terms where text = '{RDF_TYPE}' and kind = 0)
+    {{within}}
 ) c
 """
-"""The classes of stays ``i`` (stay, name, expired_at), as a join to them."""
+"""The classes of stays ``i`` (stay, name, expired_at), as a join to them.
+
+``within`` may be a further condition on ``t``.
+"""
 
 _FIND: Final = f"""
 select i.stay, c.classes, s.id
 from unnest(%s::bigint[], %s::bigint[], %s::bigint[]) as i (stay, name, expired_at)
-{CLASSES}
+{CLASSES.format(within="")}
 left join store.class_sets s on s.classes = c.classes
 """
 

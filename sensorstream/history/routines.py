@@ -45,9 +45,11 @@ end
 $body$
 """
 
-# The set of classes of each stay that left_now tells; those that are new are stored.
+# The set of classes of each stay that left_now tells; those that are new are stored. With the ends
+# as parameters only the partitions between them are opened.
 _NEW_SETS: Final = f"""told as materialized (
-      select i.*, c.classes from left_now i {CLASSES}
+      select i.*, c.classes from left_now i
+      {CLASSES.format(within="and t.valid_to between first_end and last_end")}
     ), new as (
       insert into store.class_sets (classes)
         select distinct classes from told t
@@ -86,6 +88,8 @@ declare
   present bigint;
   unfinished bigint;
   fresh bigint;
+  first_end bigint;
+  last_end bigint;
 begin
   queued := false;
   given := '{{}}';
@@ -151,6 +155,7 @@ begin
   end if;
 
   if cardinality(stays) > 0 then
+    select min(each), max(each) into first_end, last_end from unnest(ends) as each;
     with left_now as (
       select stay, case when n < 0 then given[-n] else n end as name, entry, time, expired_at,
         message
@@ -167,7 +172,9 @@ begin
       analyze store.class_sets;
     end if;
   end if;
-  if cardinality(typed) > 0 and exists (select from store.stays where stay = any(typed)) then
+  if cardinality(typed) > 0 then
+    select min(expired_at), max(expired_at) into first_end, last_end
+      from store.stays where stay = any(typed);
     with left_now as (
       select stay, name, expired_at from store.stays where stay = any(typed)
     ), {_NEW_SETS}
