@@ -526,9 +526,10 @@ class Application:
     def _install_views(self) -> None:
         install_views(self._database, self.deployment.ontology.schema, self._timeline)
 
-    def _announce(self) -> None:
+    def _announce(self, queued: bool) -> None:
         self.alert_feed.announce()
-        self._dispatcher.wake()
+        if queued:
+            self._dispatcher.wake()
 
 
 def _know_queries(target: Target, url: str) -> None:
