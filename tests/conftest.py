@@ -36,6 +36,35 @@ def _keep_files_in_memory() -> None:
 
 
 _keep_files_in_memory()
+# Or each of the many processes that tests start would compile the whole package for itself.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# What takes a minute or more must not begin when the other processes are about to end.
+_FIRST = (
+    "tests/streaming/test_stream.py",
+    "tests/demo/",
+    "tests/cli/test_documents.py",
+    "tests/integration/",
+    "tests/package/",
+    "tests/streaming/",
+    "tests/spark/",
+    "tests/archive/",
+    "tests/backfill/",
+    "tests/reasoning/",
+    "tests/app/",
+    "tests/journal/",
+    "tests/cli/",
+    "tests/server/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow files first; each file is run by one process, in this order."""
+
+    def rank(item: pytest.Item) -> int:
+        return next((n for n, each in enumerate(_FIRST) if item.nodeid.startswith(each)), 99)
+
+    items.sort(key=rank)
 
 
 @pytest.fixture
