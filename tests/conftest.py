@@ -17,27 +17,12 @@ from sqlalchemy import make_url
 from sensorstream.history import embedded
 from sensorstream.history.database import engine
 from sensorstream.history.migrations import migrate
+from tests import waiting
 from tests.databases import Databases
 
 _MEMORY = Path("/dev/shm")
 # Of two processes that run tests, at most.
 _FILES_BYTES = 4 * 2**30
-
-
-def _keep_files_in_memory() -> None:
-    """Temporary files need no disk where memory has room: PostgreSQL makes thousands a minute."""
-    if "TMPDIR" in os.environ or not os.access(_MEMORY, os.W_OK):
-        return
-    room = min(shutil.disk_usage(_MEMORY).free, psutil.virtual_memory().available // 2)
-    if room > _FILES_BYTES:
-        # For the processes that tests start, too.
-        os.environ["TMPDIR"] = str(_MEMORY)
-        tempfile.tempdir = None
-
-
-_keep_files_in_memory()
-# Or each of the many processes that tests start would compile the whole package for itself.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # What takes a minute or more must not begin when the other processes are about to end.
 _FIRST = (
@@ -56,6 +41,19 @@ _FIRST = (
     "tests/cli/",
     "tests/server/",
 )
+
+
+def pytest_configure() -> None:
+    """Keep temporary files in memory if there is room: PostgreSQL makes thousands a minute."""
+    # Or each of the many processes that tests start would compile the whole package for itself.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if os.environ.get("TMPDIR", "/tmp") != "/tmp" or not os.access(_MEMORY, os.W_OK):
+        return
+    room = min(shutil.disk_usage(_MEMORY).free, psutil.virtual_memory().available // 2)
+    if room > _FILES_BYTES:
+        # For the processes that tests start, too.
+        os.environ["TMPDIR"] = str(_MEMORY)
+        tempfile.tempdir = None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -118,3 +116,9 @@ def database(new_database: Databases) -> Iterator[str]:
     url = new_database()
     yield url
     new_database.over.append(url)
+
+
+@pytest.fixture
+def eventually() -> Callable[..., None]:
+    """See :func:`.waiting.eventually`."""
+    return waiting.eventually

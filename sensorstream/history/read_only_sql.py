@@ -284,6 +284,16 @@ def explained(text: str) -> Iterator[None]:
             raise QueryError(
                 f"the query is too large for PostgreSQL: {str(error).strip()}"
             ) from error
+        if isinstance(error, psycopg2.errors.ConfigurationLimitExceeded):
+            raise Overrun(
+                "the query needs more room on the disk to sort or join than the reader may take "
+                f"(temp_file_limit): ask for less: {str(error).strip()}"
+            ) from error
+        if isinstance(error, psycopg2.errors.OutOfMemory):
+            raise Overrun(
+                "the query needs more memory than PostgreSQL has for it: ask for less: "
+                f"{str(error).strip()}"
+            ) from error
         raise HistoryError(f"cannot answer the query: {error}") from error
     except OverflowError as error:
         raise QueryError(f"the answer has a time or length that is too large: {error}") from error

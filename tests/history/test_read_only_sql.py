@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import psycopg2
@@ -174,6 +175,34 @@ def test_whoever_logs_in_as_the_reader_can_execute_nothing_that_does_something(
         open_ = {row[0] for row in cursor.fetchall()}
     connection.close()
     assert open_ <= {*ALLOWED, "set_config", "pg_export_snapshot"}
+
+
+def test_a_query_that_would_fill_the_disk_is_stopped(history: str) -> None:
+    name = make_url(reader_url(history)).username
+    with closing(psycopg2.connect(history)) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "select option_value from pg_roles, pg_options_to_table(rolconfig) "
+            "where rolname = %s and option_name = 'temp_file_limit'",
+            (name,),
+        )
+        assert cursor.fetchall() == [("1GB",)]
+        # What an administrator has set stays.
+        cursor.execute(f'alter role "{name}" set temp_file_limit = 40000')
+        connection.commit()
+    database = engine(history)
+    install_views(database, SCHEMA, Timeline.INTEGER)
+    database.dispose()
+    crossed = "select a.id, b.id, repeat('x', 99) from messages a, messages b, messages c, messages"
+    with pytest.raises(Overrun, match=r"room on the disk .* \(40000kB\)"):
+        ask(history, f"{crossed} d order by b.id || a.id || c.id", timeout=60)
+    assert len(ask(history, "select id from messages order by id desc").rows) == 50
+
+
+def test_a_query_that_would_take_all_memory_is_stopped(history: str) -> None:
+    collected = ", ".join(f"string_agg(repeat('{each}', 1000000), '')" for each in "abcd")
+    with pytest.raises(Overrun, match="more memory than PostgreSQL has"):
+        ask(history, f"select {collected} from messages, generate_series(1, 8)", timeout=60)
+    assert len(ask(history, "select id from messages").rows) == 50
 
 
 def test_a_database_that_others_use_is_left_as_it_is(new_database: Callable[[], str]) -> None:

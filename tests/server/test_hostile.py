@@ -188,6 +188,14 @@ def test_no_batch_is_a_fault_of_the_server(web: httpx.Client) -> None:
         for kind in ("application/json", "application/x-ndjson"):
             answer = web.post("/messages/batch", content=body, headers={"content-type": kind})
             assert sane(answer), (body, answer.text)
+    for body in (
+        b"<Messages>\0</Messages>",
+        b"<Messages>" + b"<a>" * DEEP,
+        b"<Messages><a>\xff</a></Messages>",
+        b"<Messages><p:a xmlns:q=''/><a b='&x;'/><a xmlns:xml='x'/></Messages>",
+    ):
+        answer = web.post("/messages/batch", content=body, headers=XML)
+        assert sane(answer), (body, answer.text)
 
 
 def test_no_source_is_a_fault_of_the_server(web: httpx.Client) -> None:
