@@ -293,7 +293,7 @@ class Application:
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
         if self._elsewhere:
-            news = self._news = News(self.url, self._announce, self.metrics)
+            news = self._news = News(self.url, lambda: self._announce(queued=True), self.metrics)
             news.start()
             stack.callback(news.stop)
         revival = Revival(machine.engine, exchange, self._pipeline)

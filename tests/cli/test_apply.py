@@ -23,6 +23,7 @@ Run = Callable[..., Result]
 class Served(Protocol):
     """A deployment and its server (see conftest)."""
 
+    folder: Path
     config: Path
     url: str
 
