@@ -246,6 +246,9 @@ class HttpSettings:
     roles: tuple[str, ...] = _setting(
         (), "The role of each value of the claim, as 'value = role'; empty: values are roles."
     )
+    proxies: tuple[Network, ...] = _setting(
+        (), "Networks of proxies, whose X-Forwarded-For says who asks, as 10.1.0.0/16."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import LATE, HistoryProbe, Part, Readiness, WholeWay
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
+from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
@@ -66,7 +67,7 @@ from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.keys import PostgresKeys
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
-from sensorstream.history.quarantine import Quarantined, quarantined
+from sensorstream.history.quarantine import EVERY, Chosen, Quarantined, quarantined
 from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
 from sensorstream.history.views import install_views
@@ -183,7 +184,6 @@ class Application:
             disabling=lambda webhook, text: self._pipeline.change(ReportDisabled(webhook, text)),
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
         )
-        self.webhooks = Webhooks(registered, self._dispatcher, clock, self._timeline)
         self._set_outputs(registered)
         time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
         if time is not None:
@@ -201,6 +201,15 @@ class Application:
             elsewhere=None if time is None else time.due,
             in_work=in_work,
         )
+        self.webhooks = Webhooks(
+            registered,
+            self._dispatcher,
+            self._pipeline,
+            clock,
+            self._timeline,
+            lambda: self.url,
+        )
+        self.webhooks.catch_up()
         trials = Trials(lambda: self.url, self._check_here, clock.counter)
         self.rulebook = Rulebook(
             exchange, self._pipeline, lambda: self.url, self._check_here, trials
@@ -236,6 +245,9 @@ class Application:
             deployment.timeline,
             self._known_to_queries,
             self._check_here,
+            lambda: self.deployment,
+            lambda: self.url,
+            trials,
         )
         self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.limits.question_seconds
@@ -243,6 +255,14 @@ class Application:
         self.messages = Messages(
             database,
             None if self._elsewhere else self._individuals.said_by,
+            settings.limits.question_seconds,
+        )
+        self.replays = Replays(
+            database,
+            lambda content, source, sender, origin: self.submit(
+                content, source, sender, origin=origin
+            ),
+            clock,
             settings.limits.question_seconds,
         )
         self.jobs = Jobs(
@@ -273,7 +293,7 @@ class Application:
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
         if self._elsewhere:
-            news = self._news = News(self.url, self._announce, self.metrics)
+            news = self._news = News(self.url, lambda: self._announce(queued=True), self.metrics)
             news.start()
             stack.callback(news.stop)
         revival = Revival(machine.engine, exchange, self._pipeline)
@@ -430,9 +450,9 @@ class Application:
         with self._pipeline.lock:
             return view_window(self._engine, self.settings.window, limit, offset)
 
-    def quarantine(self, limit: int, before: int | None = None) -> Sequence[Quarantined]:
-        """Unmatched and rejected messages, newest first, with ``seq`` below ``before``."""
-        return quarantined(self._database, limit, before)
+    def quarantine(self, limit: int, chosen: Chosen = EVERY) -> Sequence[Quarantined]:
+        """Messages that were not taken in, or not whole, newest first."""
+        return quarantined(self._database, limit, chosen, self.settings.limits.question_seconds)
 
     def held(self) -> int:
         """How many messages wait for earlier ones."""
@@ -506,9 +526,10 @@ class Application:
     def _install_views(self) -> None:
         install_views(self._database, self.deployment.ontology.schema, self._timeline)
 
-    def _announce(self) -> None:
+    def _announce(self, queued: bool) -> None:
         self.alert_feed.announce()
-        self._dispatcher.wake()
+        if queued:
+            self._dispatcher.wake()
 
 
 def _know_queries(target: Target, url: str) -> None:

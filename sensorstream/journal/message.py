@@ -26,6 +26,11 @@ def origin_of_replay(name: str) -> str:
     return _REPLAY + name
 
 
+def replay_of(origin: str) -> str:
+    """The name of the message that one of this origin is a replay of; "": it is none."""
+    return origin.removeprefix(_REPLAY) if origin.startswith(_REPLAY) else ""
+
+
 def is_of_key(origin: str) -> bool:
     """Whether an origin is one of :func:`origin_of_key`, which are known for a time only."""
     return origin.startswith(_KEY)

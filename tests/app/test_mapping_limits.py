@@ -59,7 +59,7 @@ def test_a_path_that_takes_too_long_costs_its_message_only(
         deadly.result(60)
     (kept,) = application.quarantine(10)
     assert kept.status == "skipped"
-    told = application.sql("select text from store.alerts where kind = 'overrun'").rows
+    told = application.asking.sql("select text from store.alerts where kind = 'overrun'").rows
     assert len(told) == 1
     window = application.window_view(100)
     names = {each.name.rpartition("#")[2] for each in window.individuals}
