@@ -7,8 +7,9 @@
     ├── TermError                a literal, IRI or time that is not valid for its datatype
     ├── LanguageError            a rule file that cannot be read (has a position)
     ├── RulesError               rule files of a server that cannot be read or changed as asked
-    │   ├── UnknownRules         a rule file that is not in force
-    │   └── RulesChanged         rule files that are not those of If-Match any more
+    │   └── UnknownRules         a rule file that is not in force
+    ├── ChangedMeanwhile         what is to be replaced is not what If-Match names any more
+    ├── UnknownVersion           a version that a rule file, query, webhook or ontology never had
     ├── OntologyError            an ontology that cannot be loaded or used
     │   └── OntologyConflict     a new ontology that the window contradicts
     ├── MessageError             one message; the system goes on
@@ -157,10 +158,16 @@ class UnknownRules(RulesError):
     code = "unknown-rules"
 
 
-class RulesChanged(RulesError):
-    """The rule files are not those any more that the change was made for."""
+class ChangedMeanwhile(SensorStreamError):
+    """What is to be replaced is not any more what the change was made for."""
 
-    code = "rules-changed"
+    code = "changed"
+
+
+class UnknownVersion(SensorStreamError):
+    """A rule file, a query, a webhook or the ontology has never had this version."""
+
+    code = "unknown-version"
 
 
 class OntologyError(SensorStreamError):

@@ -1,7 +1,7 @@
 """Entries of the journal that are passed over
 
 Revision: 0017
-After: 0014
+After: 0016
 """
 
 import sqlalchemy as sa

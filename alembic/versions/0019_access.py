@@ -1,7 +1,7 @@
 """API keys, and the audit log of changes
 
 Revision: 0019
-After: 0014
+After: 0017
 """
 
 import sqlalchemy as sa

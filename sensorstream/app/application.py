@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import IO, Final
+from typing import Final
 
 from prometheus_client import CollectorRegistry
 
@@ -19,8 +19,9 @@ from sensorstream.alerts.records import RaisedAlert
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.analysis import Known
 from sensorstream.app.access import Access, tokens_of
+from sensorstream.app.asking import Asking
 from sensorstream.app.audit import Auditor
-from sensorstream.app.exchange import Exchange, OntologyText, Revival
+from sensorstream.app.exchange import Exchange, OntologyText, Revival, ontology_text
 from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
@@ -28,18 +29,20 @@ from sensorstream.app.jobs import Jobs
 from sensorstream.app.messages import Messages
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
+from sensorstream.app.ontologies import Ontologies
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, Rebuilding, silent
 from sensorstream.app.rates import Rates
-from sensorstream.app.readiness import Check, HistoryProbe, Part
+from sensorstream.app.readiness import LATE, HistoryProbe, Part, Readiness, WholeWay
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
+from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
-from sensorstream.app.standing import present
 from sensorstream.app.stream_time import StreamTime
+from sensorstream.app.trials import Trials
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import WindowView, view_window
@@ -52,29 +55,22 @@ from sensorstream.app.wiring import (
     version_of,
 )
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import Answered, CacheLimits, CacheQuestion
+from sensorstream.cache.protocol import CacheLimits
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import LanguageError, Position, QueryError, RunsOnSpark, Unavailable
-from sensorstream.extras import require
+from sensorstream.errors import LanguageError, Position, RunsOnSpark
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
-from sensorstream.history.asking.answer import Answer
-from sensorstream.history.asking.live import Present
-from sensorstream.history.asking.question import Question
-from sensorstream.history.asking.run import Limits, answered, plan_of
-from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.keys import PostgresKeys
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
-from sensorstream.history.quarantine import Quarantined, quarantined
-from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
+from sensorstream.history.quarantine import EVERY, Chosen, Quarantined, quarantined
 from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
-from sensorstream.history.views import check_views, install_views
+from sensorstream.history.views import install_views
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
@@ -84,7 +80,8 @@ from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.reasoning.ontology import parse_ontology
-from sensorstream.settings import ArchiveSettings, ReasoningSettings, Settings
+from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.settings import ReasoningSettings, Settings
 from sensorstream.spark.jobs.protocol import Task
 from sensorstream.spark.jobs.runner import Runner
 from sensorstream.spark.snapshot import Place
@@ -104,15 +101,6 @@ class InForce:
     kind: str
     name: str
     position: Position | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ServedOntology:
-    """An ontology's text; ``origin`` is ``settings``, or the journal's id of the change."""
-
-    content: bytes
-    media_type: str
-    origin: str
 
 
 class Application:
@@ -196,7 +184,6 @@ class Application:
             disabling=lambda webhook, text: self._pipeline.change(ReportDisabled(webhook, text)),
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
         )
-        self.webhooks = Webhooks(registered, self._dispatcher, clock, self._timeline)
         self._set_outputs(registered)
         time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
         if time is not None:
@@ -214,8 +201,21 @@ class Application:
             elsewhere=None if time is None else time.due,
             in_work=in_work,
         )
+        self.webhooks = Webhooks(
+            registered,
+            self._dispatcher,
+            self._pipeline,
+            clock,
+            self._timeline,
+            lambda: self.url,
+        )
+        self.webhooks.catch_up()
+        trials = Trials(lambda: self.url, self._check_here, clock.counter)
         self.rulebook = Rulebook(
-            exchange, self._pipeline, lambda: self.url, self._check_here, clock.counter
+            exchange, self._pipeline, lambda: self.url, self._check_here, trials
+        )
+        self.ontologies = Ontologies(
+            exchange, self._pipeline, database, lambda: self.url, self._check_here, trials
         )
         limits = settings.limits
         self.cache = Cache(
@@ -224,6 +224,15 @@ class Application:
             CacheLimits(limits.question_seconds, limits.question_memory, limits.question_rows),
         )
         stack.callback(self.cache.close)
+        self.asking = Asking(
+            settings,
+            machine.engine,
+            self._pipeline,
+            self.cache,
+            lambda: self.url,
+            lambda: self.deployment,
+            self._check_here,
+        )
         self.running = Running(clock, self._metrics.observe_question)
         told = "Questions that are being answered."
         self._metrics.tell("sensorstream_questions", told, lambda: len(self.running.runs()))
@@ -236,6 +245,9 @@ class Application:
             deployment.timeline,
             self._known_to_queries,
             self._check_here,
+            lambda: self.deployment,
+            lambda: self.url,
+            trials,
         )
         self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.limits.question_seconds
@@ -243,6 +255,14 @@ class Application:
         self.messages = Messages(
             database,
             None if self._elsewhere else self._individuals.said_by,
+            settings.limits.question_seconds,
+        )
+        self.replays = Replays(
+            database,
+            lambda content, source, sender, origin: self.submit(
+                content, source, sender, origin=origin
+            ),
+            clock,
             settings.limits.question_seconds,
         )
         self.jobs = Jobs(
@@ -263,15 +283,17 @@ class Application:
         self._metrics.tell("sensorstream_jobs", told, self.jobs.unfinished)
         probe = HistoryProbe(lambda: self.url)
         stack.callback(probe.close)
-        self._history = Check("history", probe, clock.counter)
-        self._history.start()
-        stack.callback(self._history.stop)
+        cache = None if self._elsewhere else self.cache
+        way = WholeWay(probe, self._pipeline, machine.mapper, machine.engine, cache)
+        self._readiness = Readiness(way.names, way, clock.counter)
+        self._readiness.start()
+        stack.callback(self._readiness.stop)
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
         if self._elsewhere:
-            news = self._news = News(self.url, self._announce, self.metrics)
+            news = self._news = News(self.url, lambda: self._announce(queued=True), self.metrics)
             news.start()
             stack.callback(news.stop)
         revival = Revival(machine.engine, exchange, self._pipeline)
@@ -382,82 +404,6 @@ class Application:
         """Tell further parts in :meth:`ready`."""
         self._probes.append(probe)
 
-    def query(self, question: CacheQuestion, out: IO[bytes], stop: Stop) -> Answered:
-        """One-shot SPARQL over the cache; see :meth:`.Cache.ask`.
-
-        Raises:
-            RunsOnSpark: the engines are not here.
-        """
-        self._check_here("the cache")
-        return self.cache.ask(question, out, stop)
-
-    def ask(
-        self, question: Question, *, live: bool, stop: Stop | None = None
-    ) -> AbstractContextManager[Answer]:
-        """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`.
-
-        Raises:
-            RunsOnSpark: what holds now is not here.
-        """
-        if live:
-            self._check_here("what holds now", "ask on=history")
-        return answered(self.url, question, self._limits, self._present if live else None, stop)
-
-    @contextmanager
-    def ask_archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
-        """SPARQL over the archive; see :func:`.archive_answered`.
-
-        Raises:
-            QueryError: there is no archive.
-            MissingExtra: the modules that read the archive are not installed.
-        """
-        told = self._archive()
-        from sensorstream.archive.sparql.asking import Archive, archive_answered
-
-        archive = Archive(
-            self.url, told.folder, self.timeline, self.settings.limits.question_memory
-        )
-        with archive_answered(archive, question, self._limits, stop) as answer:
-            yield answer
-
-    def _archive(self) -> ArchiveSettings:
-        require("archive", "the archive")
-        told = self.settings.archive
-        if not told.folder.is_dir():
-            raise QueryError(
-                f"there is no archive in {told.folder}: 'sensorstream archive --older-than D' "
-                "makes it; until then all is in history (on=history)"
-            )
-        return told
-
-    def plan_of(self, question: Question, *, live: bool, analyze: bool) -> tuple[str, str]:
-        """The SQL and PostgreSQL's plan of a question; see :func:`.plan_of`.
-
-        Raises:
-            RunsOnSpark: what holds now is not here.
-        """
-        if live:
-            self._check_here("what holds now", "ask on=history")
-        source = self._present if live else None
-        return plan_of(self.url, question, self._limits, source, analyze=analyze)
-
-    @property
-    def _limits(self) -> Limits:
-        limits = self.settings.limits
-        return Limits(limits.question_seconds, limits.question_rows)
-
-    def _present(self, fix: Callable[[], None]) -> Present:
-        """What holds now, and the database's snapshot of the same instant."""
-
-        def read() -> Present:
-            fix()
-            return present(self._engine)
-
-        try:
-            return self._pipeline.settled(read).result(self._limits.timeout)
-        except TimeoutError:
-            raise Unavailable("the history is not up to date now: ask again later") from None
-
     def _known_to_queries(self) -> Known:
         streams = frozenset(filter(None, map(stream_of, tuple(self._sources))))
         return Known(self.deployment.ontology.schema, streams=streams or None, continuous=True)
@@ -478,84 +424,6 @@ class Application:
         return (
             *(InForce("mapping", each.name) for each in deployment.mapping.rules),
             *(InForce("semantic", each.name, each.position) for each in deployment.rules),
-        )
-
-    def ontology(self) -> ServedOntology:
-        """The ontology in force, and its origin."""
-        put = self._exchange.put
-        if put is not None:
-            return ServedOntology(put.content, put.media_type, put.entry)
-        return ServedOntology(
-            self.deployment.ontology.ntriples(), "application/n-triples", "settings"
-        )
-
-    def put_ontology(self, content: bytes, media_type: str) -> str:
-        """Put another ontology in force between two messages; its entry in the journal.
-
-        Raises:
-            OntologyError: it cannot be used; the old one stays.
-            OntologyConflict: the window contradicts it, somebody's view depends on a view that
-                would change, or another change is in progress.
-            LanguageError: a mapping or semantic rule does not fit it.
-            ReasonerError: the new reasoner failed.
-            RunsOnSpark: the engines are not here.
-        """
-        self._check_here(
-            "another ontology",
-            "put it into the settings, and start the server and the pipeline again",
-        )
-        outcome = self._exchange.change_ontology(
-            self._pipeline,
-            content,
-            media_type,
-            lambda schema: check_views(self._database, schema, self._timeline),
-        )
-        self._install_views()
-        return outcome.message.id
-
-    def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
-        """One read-only SQL statement over history.
-
-        Raises:
-            QueryError: the text cannot be run.
-        """
-        with self.sql_stream(text, stop) as stream:
-            return stream.result(self.settings.limits.question_rows)
-
-    def sql_stream(self, text: str, stop: Stop | None = None) -> AbstractContextManager[SqlStream]:
-        """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`.
-
-        If it names the schema ``live``, that shows the window, at the instant of the history.
-
-        Raises:
-            RunsOnSpark: it does, and the engines are not here.
-        """
-        live = None
-        if names_live(text):
-            self._check_here("live")
-            live = self._present
-        return open_sql(self.url, text, timeout=self._limits.timeout, live=live, stop=stop)
-
-    def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
-        """One SQL statement over the archive; see :func:`.run_archive_sql`.
-
-        Raises:
-            QueryError: there is no archive.
-            MissingExtra: the modules that read the archive are not installed.
-        """
-        told = self._archive()
-        from sensorstream.archive.asking import run_archive_sql
-
-        return run_archive_sql(
-            self.url,
-            told.folder,
-            text,
-            schema=self.deployment.ontology.schema,
-            timeline=self.timeline,
-            memory=self.settings.limits.question_memory,
-            timeout=self._limits.timeout,
-            row_limit=self._limits.rows,
-            stop=stop,
         )
 
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
@@ -582,9 +450,9 @@ class Application:
         with self._pipeline.lock:
             return view_window(self._engine, self.settings.window, limit, offset)
 
-    def quarantine(self, limit: int, before: int | None = None) -> Sequence[Quarantined]:
-        """Unmatched and rejected messages, newest first, with ``seq`` below ``before``."""
-        return quarantined(self._database, limit, before)
+    def quarantine(self, limit: int, chosen: Chosen = EVERY) -> Sequence[Quarantined]:
+        """Messages that were not taken in, or not whole, newest first."""
+        return quarantined(self._database, limit, chosen, self.settings.limits.question_seconds)
 
     def held(self) -> int:
         """How many messages wait for earlier ones."""
@@ -601,20 +469,30 @@ class Application:
         return not self.ailment()
 
     def ready(self) -> Sequence[Part]:
-        """Every part and whether it can do its work; waits for none of them."""
-        failure, trouble = self._pipeline.failure, self._pipeline.trouble
-        history = self._history.latest()
-        away = self._engine.degraded
+        """Every part and whether it can do its work, by a trial; waits for no part that is late."""
         return (
-            Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
-            # The server accepts messages without it, too.
-            Part("reasoner", ready=True, detail=away and f"the plain profile stands in: {away}"),
+            *map(self._now, self._readiness.parts()),
             *self._spark(),
-            history if trouble is None else Part("history", ready=False, detail=str(trouble)),
             Part("deliveries", self._dispatcher.running),
             *self._outputs(),
             *(part for probe in self._probes for part in probe()),
         )
+
+    def _now(self, part: Part) -> Part:
+        """What was found of a part, or what is known to be wrong with it since."""
+        wrong = ""
+        if part.name == "pipeline" and not self._pipeline.running:
+            wrong = str(self._pipeline.failure or "it does not run")
+        elif part.name == "history" and self._pipeline.trouble is not None:
+            wrong = str(self._pipeline.trouble)
+        elif part.name == "reasoner":
+            reasoner = self._engine.reasoner
+            waiting = reasoner.waiting if isinstance(reasoner, ResilientReasoner) else 0.0
+            if away := self._engine.degraded:
+                # The server accepts messages without it, too.
+                return Part("reasoner", True, f"the plain profile stands in: {away}")
+            wrong = f"no answer for {waiting:.0f} seconds" if waiting > LATE else ""
+        return Part(part.name, False, wrong) if wrong else part
 
     def _spark(self) -> Iterator[Part]:
         """How far the pipeline on Spark is; messages are accepted without it, too."""
@@ -671,8 +549,8 @@ def in_force(
     message = store.last_accepted(PutOntology.kind, seq)
     if message is not None:
         _LOG.info("the ontology is the one put as %s, not the one of the files", message.id)
-        ontology = parse_ontology(message.content, message.source)
-        put = OntologyText(message.content, message.source, message.id)
+        put = ontology_text(message)
+        ontology = parse_ontology(put.content, put.media_type)
     texts, change = deployment.texts, ""
     rules = store.last_accepted(PutRules.kind, seq)
     if rules is not None:

@@ -54,6 +54,12 @@ class OntologyText:
     entry: str
 
 
+def ontology_text(message: Message) -> OntologyText:
+    """The ontology that an entry of the journal has put."""
+    entry = PutOntology.decode(message.content, message.source)
+    return OntologyText(entry.content, entry.media_type, message.id)
+
+
 class ReadDeployment(Protocol):
     """Makes the deployment with another ontology, or with other texts of its rule files."""
 
@@ -124,11 +130,13 @@ class Exchange:
         content: bytes,
         media_type: str,
         check: Callable[[Schema], None],
+        by: str = "",
     ) -> Outcome:
         """Put a new ontology in force; returns when it is in force and on disk.
 
         Messages are processed meanwhile. Call it in any thread except the pipeline's. ``check``
-        raises what speaks against the new schema, before anything is journalled.
+        raises what speaks against the change, told the new schema, before anything is journalled.
+        ``by`` is who puts it.
 
         Raises:
             OntologyError: it cannot be read, has no class and no property, contradicts itself, or
@@ -142,19 +150,10 @@ class Exchange:
         if not self._busy.acquire(blocking=False):
             raise OntologyConflict(_BUSY)
         try:
-            successor = self.with_ontology(content, media_type)
+            successor = self._checked_ontology(pipeline, content, media_type, check)
             try:
-                schema = successor.deployment.ontology.schema
-                if not schema.classes | schema.object_properties | schema.datatype_properties:
-                    raise OntologyError(
-                        "it has no class and no property, so nothing could be said of the messages "
-                        "any more: expected an ontology with owl:Class or a kind of rdf:Property"
-                    )
-                check(schema)
-                successor.aside.follow(self._window(pipeline))
-                return pipeline.change(
-                    PutOntology(content, media_type, successor=successor)
-                ).result()
+                entry = PutOntology(content, media_type, by, successor=successor)
+                return pipeline.change(entry).result()
             except Inconsistent as error:
                 successor.close()
                 raise _conflict(error) from None
@@ -163,6 +162,43 @@ class Exchange:
                 raise
         finally:
             self._busy.release()
+
+    def try_ontology(
+        self,
+        pipeline: Pipeline,
+        content: bytes,
+        media_type: str,
+        check: Callable[[Schema], None],
+    ) -> Deployment:
+        """The deployment with another ontology, which could be put; see :meth:`change_ontology`."""
+        successor = self._checked_ontology(pipeline, content, media_type, check)
+        successor.close()
+        return successor.deployment
+
+    def _checked_ontology(
+        self,
+        pipeline: Pipeline,
+        content: bytes,
+        media_type: str,
+        check: Callable[[Schema], None],
+    ) -> NewOntology:
+        successor = self.with_ontology(content, media_type)
+        try:
+            schema = successor.deployment.ontology.schema
+            if not schema.classes | schema.object_properties | schema.datatype_properties:
+                raise OntologyError(
+                    "it has no class and no property, so nothing could be said of the messages "
+                    "any more: expected an ontology with owl:Class or a kind of rdf:Property"
+                )
+            check(schema)
+            successor.aside.follow(self._window(pipeline))
+        except Inconsistent as error:
+            successor.close()
+            raise _conflict(error) from None
+        except BaseException:
+            successor.close()
+            raise
+        return successor
 
     def change_rules(
         self,
@@ -284,7 +320,7 @@ class NewOntology(NewReasoner):
         self._engine.adopt(self.aside, new.rules, new.filters, new.shedding, message.id)
         self._exchange.mapper.plan = new.mapping
         self._exchange.deployment = new
-        self._exchange.put = OntologyText(message.content, message.source, message.id)
+        self._exchange.put = ontology_text(message)
         # Since when it is in force: application time.
         return replace(self._engine.accepted(message), time=self._engine.window.now)
 

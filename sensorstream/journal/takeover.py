@@ -56,19 +56,21 @@ class _Takeover(Change):
 
 @dataclass(frozen=True, slots=True)
 class PutOntology(_Takeover):
-    """Another ontology is put in force."""
+    """Another ontology is put in force; ``by`` is who put it, empty if that is not known."""
 
     kind: ClassVar[str] = "ontology"
 
     content: bytes
     media_type: str
+    by: str = ""
 
     def encode(self) -> tuple[bytes, str]:
-        return self.content, self.media_type
+        return self.content, f"{self.media_type} {self.by}".rstrip()
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
-        return cls(content, source)
+        media_type, _, by = source.partition(" ")
+        return cls(content, media_type, by)
 
     def prepare(self, successors: Successors) -> Successor:
         return successors.with_ontology(self.content, self.media_type)

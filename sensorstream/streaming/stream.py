@@ -127,7 +127,10 @@ def _task(settings: Settings, url: str, store: PostgresStore) -> HostTask:
     last = store.last_seq()
     put = store.last_accepted(PutOntology.kind, last)
     rules = store.last_accepted(PutRules.kind, last)
-    ontology = None if put is None else (put.content, put.source)
+    ontology = None
+    if put is not None:
+        entry = PutOntology.decode(put.content, put.source)
+        ontology = (entry.content, entry.media_type)
     texts = None if rules is None else PutRules.decode(rules.content, rules.source).files
     return HostTask(settings, url, ontology, secrets.token_bytes(32), texts)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -183,19 +182,6 @@ def make_delivery() -> Callable[..., Delivery]:
         return Delivery(number, raised, hook, attempts)
 
     return make
-
-
-@pytest.fixture
-def eventually() -> Callable[..., None]:
-    """Poll a condition until it holds; fail when it does not within the deadline."""
-
-    def wait(condition: Callable[[], object], seconds: float = 60.0) -> None:
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, "did not happen in time"
-            time.sleep(0.005)
-
-    return wait
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def ask_cache() -> AskCache:
     def ask(application: Application, text: str) -> Any:
         json, out = "application/sparql-results+json", io.BytesIO()
         question = CacheQuestion(text, Formats(json, json, None))
-        application.query(question, out, Stop())
+        application.asking.cache(question, out, Stop())
         return ox.parse_query_results(out.getvalue(), ox.QueryResultsFormat.JSON)
 
     return ask

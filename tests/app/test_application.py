@@ -21,6 +21,7 @@ from sensorstream.errors import (
     Unavailable,
     WebhookError,
 )
+from sensorstream.history.quarantine import Chosen
 from sensorstream.settings import ServerSettings, Settings, WindowSettings
 from sensorstream.simulation.tracker import tracker_messages
 
@@ -38,7 +39,7 @@ def in_window(application: Application) -> list[str]:
 
 
 def in_history(application: Application) -> list[str]:
-    rows = application.sql("select distinct iri from history.individuals order by iri").rows
+    rows = application.asking.sql("select distinct iri from history.individuals order by iri").rows
     return [str(row[0]) for row in rows]
 
 
@@ -53,7 +54,7 @@ def test_every_individual_is_in_the_window_or_in_history_once(
     ]
     assert sorted(kept) == sorted(named)
     assert len(in_window(application)) == 10
-    (count,) = application.sql("select count(*) from history.human").rows[0]
+    (count,) = application.asking.sql("select count(*) from history.human").rows[0]
     assert count == sum("human-" in name for name in in_history(application))
 
 
@@ -170,7 +171,8 @@ def test_rejected_and_unmatched_messages_are_kept_with_their_reason(
     assert (unmatched.status, unmatched.content) == ("unmatched", b"<Other/>")
     assert (rejected.status, rejected.content) == ("rejected", bad)
     assert "very " in rejected.reason
-    assert [each.seq for each in application.quarantine(10, before=unmatched.seq)] == [rejected.seq]
+    earlier = application.quarantine(10, Chosen(before=unmatched.seq))
+    assert [each.seq for each in earlier] == [rejected.seq]
 
 
 def test_malformed_messages_are_not_journalled(settings: Settings, open_application: Open) -> None:
@@ -229,9 +231,11 @@ def test_every_part_says_whether_it_is_ready(settings: Settings, open_applicatio
     application = open_application(settings)
     assert application.healthy()
     assert {part.name: part.ready for part in application.ready()} == {
-        "pipeline": True,
-        "reasoner": True,
         "history": True,
+        "pipeline": True,
+        "mapping": True,
+        "reasoner": True,
+        "cache": True,
         "deliveries": True,
     }
 

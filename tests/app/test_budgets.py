@@ -36,7 +36,7 @@ def send(application: Application, start: int, count: int) -> None:
 
 def stops(application: Application) -> list[str]:
     told = "select text from store.alerts where kind = 'query-stopped' order by id"
-    return [str(row[0]) for row in application.sql(told).rows]
+    return [str(row[0]) for row in application.asking.sql(told).rows]
 
 
 def overruns(application: Application, kind: str, name: str) -> float | None:

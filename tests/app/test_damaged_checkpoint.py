@@ -77,7 +77,9 @@ def filled(settings: Settings, open_application: Open) -> Any:
 
 
 def everything(application: Application) -> Any:
-    history = application.sql("select iri, time, message_id from history.individuals order by 1, 2")
+    history = application.asking.sql(
+        "select iri, time, message_id from history.individuals order by 1, 2"
+    )
     queries = [(view.name, view.entry, view.text) for view in application.queries.views()]
     return application.window_view(1000), history, queries
 

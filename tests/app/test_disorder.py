@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,6 +29,7 @@ from sensorstream.model.events import Message
 from sensorstream.settings import RuleSettings, Settings, SourceSettings, TimeSettings
 from sensorstream.testing import MemoryStore
 from tests.engine import feeding
+from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
 
@@ -72,21 +72,14 @@ def send(application: Application, *messages: bytes, source: str = "slow") -> li
     return [future.result(30) for future in futures]
 
 
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.02)
-
-
 def kept(application: Application) -> list[tuple[str, str, str | None]]:
     query = "select id, status, reason from history.messages order by seq"
-    return [cast(tuple[str, str, str | None], row) for row in application.sql(query).rows]
+    return [cast(tuple[str, str, str | None], row) for row in application.asking.sql(query).rows]
 
 
 def names(application: Application) -> list[str]:
     window = [each.name for each in application.window_view(100).individuals]
-    rows = application.sql("select distinct iri from history.individuals").rows
+    rows = application.asking.sql("select distinct iri from history.individuals").rows
     return sorted(n for n in [*window, *(str(row[0]) for row in rows)] if "human-" in n)
 
 
@@ -132,7 +125,7 @@ def test_late_messages_are_in_history_and_told_of(late: Settings, open_applicati
     send(application, seen(1, 100), seen(2, 120))
     (outcome,) = send(application, seen(3, 99))
     assert (outcome.status.value, len(outcome.departures)) == ("late", 0)
-    rows = application.sql("select iri, time, expired_at from history.human").rows
+    rows = application.asking.sql("select iri, time, expired_at from history.human").rows
     assert rows == (("http://sensorstream.example/tracking#human-3", 99, 99),)
     assert next(each.alert.kind for each in application.alerts(10)) == "late-message"
     assert kept(application)[2][1] == "late"

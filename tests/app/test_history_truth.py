@@ -68,7 +68,7 @@ def at(application: Application, time: int, graph: IRI | None = None) -> set[Tri
     where = "?s ?p ?o" if graph is None else f"GRAPH {graph.n3} {{ ?s ?p ?o }}"
     text = f"CONSTRUCT {{ ?s ?p ?o }} {{ {where} }}"
     question = read_question(text, Timeline.INTEGER, at=str(time))
-    with application.ask(question, live=True) as answer:
+    with application.asking.history(question, live=True) as answer:
         assert isinstance(answer, Graph)
         return set(answer.triples)
 
@@ -92,7 +92,7 @@ def test_all_as_of_an_instant_is_what_the_engine_held_then(
             application.close()
             application = open_application(people)
         elif number == 24:
-            application.put_ontology(MORE.encode(), "text/turtle")
+            application.ontologies.put(MORE.encode(), "text/turtle")
         else:
             now += chance.choice((0, 1, 1, 2, 4))
             told = {"level": chance.randint(0, 2), "near": chance.choice("abc")}
@@ -124,7 +124,9 @@ def test_what_is_asserted_and_inferred_is_one_triple(
     count = "SELECT (COUNT(*) AS ?n) { <http://example.org/a> a <http://example.org/Actor> }"
 
     def counted(live: bool) -> list[str]:
-        with application.ask(read_question(count, Timeline.INTEGER), live=live) as answer:
+        with application.asking.history(
+            read_question(count, Timeline.INTEGER), live=live
+        ) as answer:
             assert not isinstance(answer, bool | Graph)
             return [row[0].n3 for row in answer.rows if row[0] is not None]
 
@@ -132,14 +134,16 @@ def test_what_is_asserted_and_inferred_is_one_triple(
     assert counted(live=True) == [one]
     for number, name in enumerate("xyz"):
         send(application, id=name, t=3 + number, kind="Human")
-    rows = application.sql(
+    rows = application.asking.sql(
         f"select inferred from statements where predicate = '{RDF_TYPE}' "
         "and subject like '%/a' and object like '%/Actor'"
     ).rows
     assert sorted(rows) == [(False,), (True,)]
     assert counted(live=True) == counted(live=False) == [one]
     for view in ("actor", "individuals where class like '%Actor'"):
-        assert application.sql(f"select iri from {view}").rows == (("http://example.org/a",),)
+        assert application.asking.sql(f"select iri from {view}").rows == (
+            ("http://example.org/a",),
+        )
 
 
 def test_the_files_ontology_is_recorded_when_it_is_another(
@@ -173,7 +177,7 @@ def test_the_files_ontology_is_recorded_when_it_is_another(
         assert versions(application) == [(0, None, triples), (2, 7, triples)]
         application.close()
     application = open_application(people)
-    application.put_ontology(ONTOLOGY.encode(), "text/turtle")
+    application.ontologies.put(ONTOLOGY.encode(), "text/turtle")
     application.close()
     application = open_application(people)
     assert versions(application)[2:] == [(3, 7, "text/turtle")]

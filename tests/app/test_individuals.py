@@ -54,7 +54,9 @@ def test_every_individual_of_a_class_is_on_one_page(application: Application) ->
     window = {each.name for each in application.window_view(100).individuals}
     live = [name for name in names if name in window]
     assert names[: len(live)] == sorted(live)
-    rows = application.sql("select iri, has_certainty from human order by expired_at desc").rows
+    rows = application.asking.sql(
+        "select iri, has_certainty from human order by expired_at desc"
+    ).rows
     assert names[len(live) :] == [iri for iri, _ in rows]
     assert [each.in_window for each in pages] == [name in window for name in names]
     assert [certainty(each) for each in pages[len(live) :]] == [

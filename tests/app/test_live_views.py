@@ -30,7 +30,7 @@ def whole(
 
 
 def rows(application: Application, text: str) -> Counter[tuple[object, ...]]:
-    return Counter(application.sql(text).rows)
+    return Counter(application.asking.sql(text).rows)
 
 
 def test_live_and_history_have_the_same_views_with_the_same_columns(whole: Application) -> None:
@@ -65,11 +65,13 @@ def test_live_statements_are_those_of_the_window(whole: Application) -> None:
 
 def test_the_views_of_classes_and_properties_have_the_windows_values(whole: Application) -> None:
     names = {str(each.name): each for each in whole._engine.window}
-    sensors = whole.sql('select iri, time, expired_at, message_id, "count" from live.sensor').rows
+    sensors = whole.asking.sql(
+        'select iri, time, expired_at, message_id, "count" from live.sensor'
+    ).rows
     assert {row[0]: row[1:4] for row in sensors} == {
         name: (each.time, None, each.message) for name, each in names.items()
     }
-    counts = whole.sql("select iri, value, valid_from, valid_to from live.count").rows
+    counts = whole.asking.sql("select iri, value, valid_from, valid_to from live.count").rows
     assert {row[0]: row[1] for row in counts} == {row[0]: row[4] for row in sensors}
     assert {row[2] for row in counts} == {each.time for each in names.values()}
     classes = rows(whole, "select iri, class from live.individuals where class like '%Sensor'")
@@ -77,7 +79,7 @@ def test_the_views_of_classes_and_properties_have_the_windows_values(whole: Appl
 
 
 def test_live_and_history_are_asked_together_at_one_instant(whole: Application) -> None:
-    ever = whole.sql(
+    ever = whole.asking.sql(
         "select count(*), count(distinct (iri, valid_from)) from ("
         "select iri, valid_from from history.count union all "
         "select iri, valid_from from live.count) as every"
@@ -86,15 +88,15 @@ def test_live_and_history_are_asked_together_at_one_instant(whole: Application) 
 
 
 def test_the_planner_sees_the_tables_behind_the_views(whole: Application) -> None:
-    plan = str(whole.sql("/* live */ explain select iri, title from live.sensor").rows)
+    plan = str(whole.asking.sql("/* live */ explain select iri, title from live.sensor").rows)
     assert "on live_statements" in plan
     assert "Function Scan" not in plan
 
 
 def test_a_text_that_only_looks_like_it_is_answered(whole: Application) -> None:
-    assert whole.sql("select 'live' as a").rows == (("live",),)
+    assert whole.asking.sql("select 'live' as a").rows == (("live",),)
     with pytest.raises(QueryError, match=r'relation "live.nothing" does not exist'):
-        whole.sql("select * from live.nothing")
+        whole.asking.sql("select * from live.nothing")
 
 
 def test_without_a_server_it_is_said_who_knows_the_window(whole: Application) -> None:
@@ -110,7 +112,7 @@ def test_while_spark_runs_the_pipeline_there_is_no_window_here(
         house.settings(tmp_path, database), pipeline=PipelineSettings(runner="spark")
     )
     with Application.open(settings) as opened, pytest.raises(RunsOnSpark, match="live"):
-        opened.sql("select * from live.statements")
+        opened.asking.sql("select * from live.statements")
 
 
 def test_an_ontology_does_not_break_a_view_over_the_window(tmp_path: Path, database: str) -> None:
@@ -119,4 +121,4 @@ def test_an_ontology_does_not_break_a_view_over_the_window(tmp_path: Path, datab
             connection.exec_driver_sql("create view history.mine as select * from live.sensor")
         text = (house.FOLDER / "house.ttl").read_text() + ":tag a owl:DatatypeProperty .\n"
         with pytest.raises(OntologyConflict, match=r"mine is built on live\.sensor"):
-            opened.put_ontology(text.encode(), "text/turtle")
+            opened.ontologies.put(text.encode(), "text/turtle")

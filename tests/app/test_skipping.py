@@ -50,12 +50,12 @@ def skip(settings: Settings, seq: int) -> None:
 
 def everything(application: Application) -> tuple[Any, ...]:
     window = application.window_view(1000)
-    rows = application.sql("select subject, predicate, object from history.statements").rows
+    rows = application.asking.sql("select subject, predicate, object from history.statements").rows
     return window, sorted(rows), application.quarantine(100), len(application.alerts(1000))
 
 
 def individuals(application: Application) -> Counter[str]:
-    rows = application.sql("select distinct iri, message_id from history.individuals").rows
+    rows = application.asking.sql("select distinct iri, message_id from history.individuals").rows
     inside = application.window_view(1000).individuals
     names = [str(row[0]) for row in rows] + [str(each.name) for each in inside]
     return Counter(each for each in names if "#human-" in each)
@@ -82,7 +82,7 @@ def test_one_that_had_been_applied_is_skipped_and_nothing_else_is_lost_or_stands
     expected = {str(name) for names in named for name in names if name != lost}
     assert found == dict.fromkeys(expected, 1)
     assert [each.id for each in again.quarantine(10)] == ["m23"]
-    statements = again.sql("select * from history.statements").rows
+    statements = again.asking.sql("select * from history.statements").rows
     assert len(statements) == len(set(map(str, statements)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -13,6 +12,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.errors import UnknownWebhook, WebhookError
 from sensorstream.settings import Settings, WebhookSettings
+from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
 
@@ -25,13 +25,6 @@ def execute(url: str, command: str) -> None:
         cursor.execute(command)
 
 
-def wait_for(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.02)
-
-
 def test_that_a_webhook_is_disabled_is_an_alert_which_the_others_get(
     settings: Settings, open_application: Open
 ) -> None:
@@ -42,7 +35,7 @@ def test_that_a_webhook_is_disabled_is_an_alert_which_the_others_get(
     since = "failing_since = now() - interval '6 days'"
     execute(url, f"update store.webhooks set {since} where id = '{lost}'")
     application.submit(b"<Stranger/>", "test").result(60)
-    wait_for(lambda: application.webhooks.one(lost).disabled_at)
+    eventually(lambda: application.webhooks.one(lost).disabled_at)
 
     told = application.alerts(10)
     assert [each.alert.kind for each in told] == ["webhook-disabled", "unmatched-message"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,16 +67,3 @@ def another(new_workspace: Callable[[], Path]) -> Iterator[Served]:
     config = new_workspace()
     with ServerProcess(config) as process:
         yield Served(config.parent, config, process.url())
-
-
-@pytest.fixture
-def eventually() -> Callable[[Callable[[], object]], None]:
-    """Poll a condition until it holds; fail when it does not within the deadline."""
-
-    def wait(condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 60
-        while not condition():
-            assert time.monotonic() < deadline, "did not happen in time"
-            time.sleep(0.05)
-
-    return wait

@@ -133,16 +133,3 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
-
-
-@pytest.fixture
-def eventually() -> Callable[..., None]:
-    """Poll a condition until it holds; fail when it does not within the deadline."""
-
-    def wait(condition: Callable[[], object], seconds: float = 12.0) -> None:
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, "did not happen in time"
-            time.sleep(0.01)
-
-    return wait

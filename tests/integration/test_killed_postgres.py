@@ -30,7 +30,7 @@ def rows_of(application: Application) -> Sequence[Sequence[object]]:
     deadline = time.monotonic() + 120
     while True:
         try:
-            return application.sql("select distinct iri from history.human").rows
+            return application.asking.sql("select distinct iri from history.human").rows
         except HistoryError:
             assert time.monotonic() < deadline, "PostgreSQL does not come back"
             time.sleep(0.2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from sensorstream.settings import (
     TimeSettings,
     WindowSettings,
 )
+from tests.waiting import eventually
 
 TRACKING = "http://sensorstream.example/tracking#"
 XML = {"content-type": "application/xml"}
@@ -77,13 +77,6 @@ def post(web: httpx.Client, number: int, at: int, x: int = 5) -> dict[str, Any]:
     return told
 
 
-def settled(web: httpx.Client, condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.05)
-
-
 def alerts(web: httpx.Client) -> list[tuple[str, str]]:
     return [(a["kind"], a["severity"]) for a in web.get("/alerts").json()["alerts"]]
 
@@ -95,7 +88,7 @@ def test_a_stream_out_of_order_with_outliers_and_a_flood(web: httpx.Client) -> N
     late = post(web, 4, 90)
     assert (late["status"], late["individuals"]) == ("late", [f"{TRACKING}human-4"])
     assert "straight to history" in late["warnings"][0]
-    settled(web, lambda: web.get("/healthz").json()["held"] == 0)
+    eventually(lambda: web.get("/healthz").json()["held"] == 0)
     window = web.get("/window").json()
     people = [each["iri"] for each in window["individuals"] if "human" in each["iri"]]
     assert people == [f"{TRACKING}human-2", f"{TRACKING}human-1"]
@@ -109,17 +102,16 @@ def test_a_stream_out_of_order_with_outliers_and_a_flood(web: httpx.Client) -> N
     batch = [seen(100 + n, 200 + n) for n in range(100)]
     results = web.post("/messages/batch", json=batch, params={"source": "camera"}).json()["results"]
     assert all("outcome" in each for each in results)
-    settled(web, lambda: ("load-shedding", "info") in alerts(web))
+    eventually(lambda: ("load-shedding", "info") in alerts(web))
     assert ("load-shedding", "warning") in alerts(web)
-    settled(web, lambda: web.get("/healthz").json()["held"] == 0)
+    eventually(lambda: web.get("/healthz").json()["held"] == 0)
     text = web.get("/metrics").text
     line = f'sensorstream_shed_individuals_total{{class="{TRACKING}Human"}}'
     shed = next(float(each.split()[-1]) for each in text.splitlines() if each.startswith(line))
     assert shed > 0
     query = """PREFIX ss: <urn:sensorstream:vocabulary#>
         SELECT (SUM(?n) AS ?all) { ?s a ss:Synopsis ; ss:of ?class ; ss:count ?n }"""
-    settled(
-        web,
+    eventually(
         lambda: (
             web.post("/sparql", data={"query": query}, headers={"accept": "text/csv"}).text.split()[
                 -1

@@ -48,11 +48,18 @@ class JavaProcess:
         self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
         self._said: IO[bytes] | None = None
+        self._asked: float | None = None
 
     @property
     def pid(self) -> int | None:
         """The process, if it runs."""
         return None if self._process is None else self._process.pid
+
+    @property
+    def waiting(self) -> float:
+        """Seconds for which a request has been without an answer; for any thread."""
+        asked = self._asked
+        return 0.0 if asked is None else self._clock.counter() - asked
 
     def launch(self) -> None:
         """Start the process, which must not run yet.
@@ -81,7 +88,8 @@ class JavaProcess:
         Raises:
             ReasonerError: no answer within the time limit, or the process died; it is ended.
         """
-        deadline = self._clock.counter() + seconds
+        self._asked = self._clock.counter()
+        deadline = self._asked + seconds
         try:
             self._send(encode(request), deadline)
             return decode(self._receive(deadline))
@@ -92,6 +100,8 @@ class JavaProcess:
             told = self._last_words()
             self.close()
             raise ReasonerError(f"the process of {self._name} ended{told}") from None
+        finally:
+            self._asked = None
 
     def close(self) -> None:
         """End the process; a second call does nothing."""
@@ -185,6 +195,11 @@ class Worker:
     def pid(self) -> int | None:
         """The process, while there is one."""
         return self._process.pid
+
+    @property
+    def waiting(self) -> float:
+        """Seconds for which a question has been without an answer; for any thread."""
+        return self._process.waiting
 
     def start(self) -> bool:
         """Classify the axioms; returns whether they have a model.

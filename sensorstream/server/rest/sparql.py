@@ -195,9 +195,9 @@ def _of_history(application: Application, asked: _Request, accept: str, stop: St
     )
     asking: AbstractContextManager[Answer]
     if asked.on == ARCHIVE:
-        asking = application.ask_archive(question, stop)
+        asking = application.asking.archive(question, stop)
     else:
-        asking = application.ask(question, live=asked.on == ALL, stop=stop)
+        asking = application.asking.history(question, live=asked.on == ALL, stop=stop)
     with asking as answer:
         return answer_response(answer, accept)
 
@@ -207,6 +207,6 @@ def _of_cache(application: Application, asked: _Request, accept: str, stop: Stop
 
     def ask(wanted: Formats, out: IO[bytes]) -> Answered:
         question = CacheQuestion(asked.query, wanted, asked.default_graphs, asked.named_graphs)
-        return application.query(question, out, stop)
+        return application.asking.cache(question, out, stop)
 
     return cache_response(ask, accept)

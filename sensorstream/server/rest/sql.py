@@ -73,7 +73,7 @@ def router(application: Application, questions: Questions) -> APIRouter:
             )
         if media_type == _JSON:
             return await questions.answer(
-                request, asked, lambda stop: _table(application.sql(query, stop))
+                request, asked, lambda stop: _table(application.asking.sql(query, stop))
             )
         async with AsyncExitStack() as stack:
             stop = await stack.enter_async_context(questions.turn(request, asked))
@@ -90,7 +90,7 @@ def router(application: Application, questions: Questions) -> APIRouter:
 
 
 def _of_archive(application: Application, query: str, media_type: str, stop: Stop) -> Response:
-    table = application.sql_archive(query, stop)
+    table = application.asking.sql_archive(query, stop)
     if media_type == _JSON:
         return _table(table)
     if table.truncated:
@@ -118,7 +118,7 @@ def _begin(
 ) -> tuple[ExitStack, Iterator[bytes]]:
     """Start the query, so that its faults are told before the answer begins."""
     with ExitStack() as stack:
-        pieces = PIECES[media_type](stack.enter_context(application.sql_stream(query, stop)))
+        pieces = PIECES[media_type](stack.enter_context(application.asking.sql_stream(query, stop)))
         first = next(pieces)
         return stack.pop_all(), _all(first, pieces)
 

@@ -108,12 +108,11 @@ def test_an_application_asks_its_archive(archived: Archived) -> None:
     question = read_question("SELECT ?s { ?s ?p ?o }", LINE)
     none = replace(settings, archive=ArchiveSettings(archived.home / "none"))
     with Application.open(settings) as application:
-        with application.ask_archive(question) as answer:
+        with application.asking.archive(question) as answer:
             assert isinstance(answer, Solutions)
             rows = len(list(answer.rows))
-        table = application.sql_archive("select count(*) from statements")
-        application.settings = none
-        with pytest.raises(QueryError, match="--older-than D"):
-            application.sql_archive("select 1")
+        table = application.asking.sql_archive("select count(*) from statements")
+    with Application.open(none) as application, pytest.raises(QueryError, match="--older-than D"):
+        application.asking.sql_archive("select 1")
     assert rows > 100
     assert int(str(table.rows[0][0])) >= rows

@@ -37,7 +37,7 @@ def application(tmp_path: Path, database: str) -> Iterator[Application]:
 
 def rows(application: Application, text: str, **given: Any) -> Counter[tuple[object, ...]]:
     question = read_question(EX + text, Timeline.INTEGER, **given)
-    with application.ask(question, live=True) as answer:
+    with application.asking.history(question, live=True) as answer:
         assert isinstance(answer, Solutions)
         return Counter(answer.rows)
 
@@ -45,7 +45,7 @@ def rows(application: Application, text: str, **given: Any) -> Counter[tuple[obj
 def triples(application: Application, graph: IRI | None = None) -> set[Triple]:
     where = "?s ?p ?o" if graph is None else f"GRAPH {graph.n3} {{ ?s ?p ?o }}"
     question = read_question(f"CONSTRUCT {{ ?s ?p ?o }} {{ {where} }}", Timeline.INTEGER)
-    with application.ask(question, live=True) as answer:
+    with application.asking.history(question, live=True) as answer:
         assert isinstance(answer, Graph)
         return set(answer.triples)
 

@@ -65,7 +65,7 @@ def test_health_is_told_while_questions_take_all_turns(
     served: Any,
     eventually: Callable[[Callable[[], object]], None],
 ) -> None:
-    application.ended = threading.Event()
+    application.asking.ended = threading.Event()
     url = httpx.URL(served.url)
     assert url.port is not None
     body = b'{"query": "endless"}'
@@ -74,12 +74,12 @@ def test_health_is_told_while_questions_take_all_turns(
     try:
         for each in asking:
             each.sendall(head + b"content-length: %d\r\n\r\n%b" % (len(body), body))
-        eventually(lambda: application.endless == application.settings.limits.questions)
+        eventually(lambda: application.asking.endless == application.settings.limits.questions)
         for path in ("/healthz", "/readyz", "/metrics", "/rules"):
             assert client.get(path).status_code == 200
-        application.ended.set()
-        eventually(lambda: application.endless == len(asking))
+        application.asking.ended.set()
+        eventually(lambda: application.asking.endless == len(asking))
     finally:
-        application.ended.set()
+        application.asking.ended.set()
         for each in asking:
             each.close()

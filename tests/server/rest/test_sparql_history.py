@@ -39,29 +39,29 @@ def test_a_question_to_history_may_come_in_three_ways(
         assert answer.status_code == 200, answer.text
         (row,) = answer.json()["results"]["bindings"]
         assert row == {"name": {"type": "literal", "value": "Ada"}}
-        question, asked_live = application.asked[-1]
+        question, asked_live = application.asking.asked[-1]
         assert (question.time, asked_live) == (time, live)
 
 
 def test_the_archive_is_asked_apart(client: httpx.Client, application: Any) -> None:
     answer = client.get("/sparql", params={"query": SELECT, "on": "archive", "at": "50"})
     assert [row["name"]["value"] for row in answer.json()["results"]["bindings"]] == ["Ada"]
-    question, place = application.asked[-1]
+    question, place = application.asking.asked[-1]
     assert (question.time, place) == (Moment(50), "archive")
 
 
 def test_the_cache_is_asked_by_default(client: httpx.Client, application: Any) -> None:
-    before = len(application.asked)
+    before = len(application.asking.asked)
     for parameters in ({}, {"on": "cache"}):
         answer = client.get("/sparql", params={"query": SELECT, **parameters})
         assert len(answer.json()["results"]["bindings"]) == 2
-    assert len(application.asked) == before
+    assert len(application.asking.asked) == before
 
 
 def test_the_protocol_names_the_graphs_of_history(client: httpx.Client, application: Any) -> None:
     given = {"query": SELECT, "on": "history", "default-graph-uri": GRAPH_PERSISTENT}
     assert client.get("/sparql", params=given).status_code == 200
-    assert application.asked[-1][0].query.dataset == Dataset((GRAPH_PERSISTENT,))
+    assert application.asking.asked[-1][0].query.dataset == Dataset((GRAPH_PERSISTENT,))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_long_answer_comes_whole(
     client: httpx.Client, application: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results, "_IN_MEMORY", 1000)
-    application.rows = 50_000
+    application.asking.rows = 50_000
     given = {"query": SELECT, "on": "history"}
     answer = client.get("/sparql", params=given, headers={"accept": "text/csv"})
     assert answer.text.count("Ada") == 50_000
@@ -113,7 +113,7 @@ def test_an_answer_that_is_too_large_is_an_error(
     client: httpx.Client, application: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results, "_MOST_KEPT", 1000)
-    application.rows = 5_000
+    application.asking.rows = 5_000
     answer = client.get("/sparql", params={"query": SELECT, "on": "history"})
     assert answer.status_code == 422
     assert "larger than 1000 bytes" in answer.json()["detail"]

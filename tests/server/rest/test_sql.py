@@ -18,7 +18,7 @@ def test_a_table_comes_as_columns_and_rows(client: httpx.Client) -> None:
 def test_every_kind_of_value_has_a_form_in_json(
     client: httpx.Client, application: Any, odd_table: Any
 ) -> None:
-    application.table = odd_table
+    application.asking.table = odd_table
     answer = client.post("/sql", json={"query": "select everything"}).json()
     assert answer["rows"] == [
         [1, 2.5, 3, 3.25, "2026-03-01T12:00:00Z", None, "<x/>", True],
@@ -48,7 +48,7 @@ def test_the_archive_is_asked_in_each_format(client: httpx.Client, application: 
         "text/csv; charset=utf-8",
         "archived\n1\n",
     )
-    application.table = replace(application.table, truncated=True)
+    application.asking.table = replace(application.asking.table, truncated=True)
     assert client.post("/sql", json=body, params=place).json()["truncated"] is True
     answer = client.post("/sql", json=body, params=place, headers={"Accept": "text/csv"})
     assert (answer.status_code, "limits.question_rows" in answer.text) == (422, True)
@@ -68,10 +68,10 @@ def test_a_fault_among_the_rows_breaks_the_answer_off(
     client: httpx.Client, application: Any, eventually: Callable[[Callable[[], object]], None]
 ) -> None:
     body = {"query": "select 1, fails later"}
-    closed = application.streams_closed
+    closed = application.asking.streams_closed
     with pytest.raises(httpx.RemoteProtocolError):
         client.post("/sql", json=body, headers={"Accept": "text/csv"})
-    eventually(lambda: application.streams_closed == closed + 1)
+    eventually(lambda: application.asking.streams_closed == closed + 1)
 
 
 def test_a_bad_query_is_told_with_its_place(client: httpx.Client) -> None:
