@@ -36,6 +36,7 @@ from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import LATE, HistoryProbe, Part, Readiness, WholeWay
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
+from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
@@ -66,7 +67,7 @@ from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.keys import PostgresKeys
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
-from sensorstream.history.quarantine import Quarantined, quarantined
+from sensorstream.history.quarantine import EVERY, Chosen, Quarantined, quarantined
 from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
 from sensorstream.history.views import install_views
@@ -243,6 +244,14 @@ class Application:
         self.messages = Messages(
             database,
             None if self._elsewhere else self._individuals.said_by,
+            settings.limits.question_seconds,
+        )
+        self.replays = Replays(
+            database,
+            lambda content, source, sender, origin: self.submit(
+                content, source, sender, origin=origin
+            ),
+            clock,
             settings.limits.question_seconds,
         )
         self.jobs = Jobs(
@@ -430,9 +439,9 @@ class Application:
         with self._pipeline.lock:
             return view_window(self._engine, self.settings.window, limit, offset)
 
-    def quarantine(self, limit: int, before: int | None = None) -> Sequence[Quarantined]:
-        """Unmatched and rejected messages, newest first, with ``seq`` below ``before``."""
-        return quarantined(self._database, limit, before)
+    def quarantine(self, limit: int, chosen: Chosen = EVERY) -> Sequence[Quarantined]:
+        """Messages that were not taken in, or not whole, newest first."""
+        return quarantined(self._database, limit, chosen, self.settings.limits.question_seconds)
 
     def held(self) -> int:
         """How many messages wait for earlier ones."""

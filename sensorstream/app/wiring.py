@@ -260,5 +260,11 @@ def build_machine(
         reasoner.close()
         raise
     limits = settings.server
-    mapper = Mapper(deployment.mapping, limits.max_depth, counter, limits.max_message_bytes)
+    mapper = Mapper(
+        deployment.mapping,
+        limits.max_depth,
+        counter,
+        limits.max_message_bytes,
+        settings.limits.mapping_seconds,
+    )
     return Machine(engine, mapper, snapshot)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,10 +50,13 @@ def command(config: Path, as_json: bool) -> None:
                 deployment = read_deployment(settings)
                 summary = _summary(deployment)
                 rules = read_rules(settings.rules.files)
+                functions = deployment.reference.functions
                 notes = list(
-                    deployment_notes(settings, rules, deployment.ontology, deployment.rules)
+                    deployment_notes(
+                        settings, rules, deployment.ontology, deployment.rules, functions
+                    )
                 )
-                own = list(deployment.reference.functions.values())
+                own = list(functions.values())
         except SensorStreamError as error:
             found = [error]
     placed = [(_position(fault, config), fault) for fault in found]
@@ -116,15 +119,19 @@ def deployment_notes(
     files: Sequence[RuleFile],
     ontology: Ontology,
     rules: Sequence[CompiledRule],
+    own: Container[str] = (),
 ) -> Iterator[Note]:
-    """Notes: no faults, but worth knowing; ``rules`` are the semantic rules of ``files``."""
+    """Notes: no faults, but worth knowing; ``rules`` are the semantic rules of ``files``.
+
+    ``own`` are the names of the user's own functions.
+    """
     from sensorstream.analysis import Note
     from sensorstream.app.mapping_files import is_rule_file
     from sensorstream.mapping.notes import mapping_notes
     from sensorstream.rules.continuous import evaluated_anew
     from sensorstream.rules.notes import rule_notes
 
-    yield from mapping_notes(files)
+    yield from mapping_notes(files, own)
     yield from rule_notes(
         files,
         ontology.schema,

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 import httpx
 
 from sensorstream.client import calls, jobs, operation, webhooks
 from sensorstream.client.calls import Call
-from sensorstream.client.operation import OntologyInForce
+from sensorstream.client.operation import Chosen, ChosenAbove, OntologyInForce
 from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
 from sensorstream.client.results import Results
 
@@ -271,9 +271,11 @@ class Client:
         """Send one delivery again."""
         return self._do(webhooks.resend(delivery_id))
 
-    def quarantine(self, limit: int = 100, before: int | None = None) -> list[dict[str, Any]]:
+    def quarantine(
+        self, limit: int = 100, before: int | None = None, **chosen: Unpack[ChosenAbove]
+    ) -> list[dict[str, Any]]:
         """Messages that were not taken in, or not whole, newest first."""
-        return self._do(operation.quarantine(limit, before))
+        return self._do(operation.quarantine(limit, before, chosen))
 
     def messages(
         self,
@@ -298,6 +300,25 @@ class Client:
     def replay(self, message_id: str, content: bytes | None = None) -> dict[str, Any]:
         """Take a quarantined message in anew, or another one instead of it; the outcome."""
         return self._do(operation.replay(message_id, content))
+
+    def replay_all(self, limit: int = 1000, **chosen: Unpack[Chosen]) -> dict[str, Any]:
+        """Take quarantined messages in anew, the oldest first, at most 1000; how it went.
+
+        What is ``left`` is taken in by :meth:`replay_more`, with the answer's ``next``.
+        """
+        return self._do(operation.replay_all(limit, chosen))
+
+    def replay_more(self, following: str) -> dict[str, Any]:
+        """Take in anew what an answer of :meth:`replay_all` has left."""
+        return self._do(operation.replay_more(following))
+
+    def dismiss(self, message_id: str) -> None:
+        """Take a message out of quarantine; the journal keeps it."""
+        self._do(operation.dismiss(message_id))
+
+    def dismiss_all(self, **chosen: Unpack[Chosen]) -> dict[str, Any]:
+        """Take messages out of quarantine; how many (``dismissed``), and how many are ``left``."""
+        return self._do(operation.dismiss_all(chosen))
 
     def window(self, limit: int = 10_000, offset: int = 0) -> dict[str, Any]:
         """The window's definition, its totals and a page of its individuals, oldest first."""

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from psycopg2 import extensions
 
 from sensorstream.errors import Overrun
+
+Row: TypeAlias = tuple[object, ...]
 
 BATCH_BYTES: Final = 4 * 1024 * 1024
 """A batch ends with the row that brings it beyond this size, as text."""
@@ -111,7 +113,7 @@ def fetching(cursor: extensions.cursor, types: Sequence[int]) -> Fetching:
     return Fetching(f"select * from store.next_rows('answer', %s) as rows({columns})", exact=False)
 
 
-def bounded(batches: Iterable[Sequence[Sequence[object]]]) -> Iterator[Sequence[Sequence[object]]]:
+def bounded(batches: Iterable[Sequence[Row]]) -> Iterator[Sequence[Row]]:
     """The batches of an answer that is kept in memory.
 
     Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
@@ -89,6 +89,9 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("GET", "/rules/{name}/versions"): _READ,
         ("GET", "/rules/{name}/versions/{change}"): _READ,
         ("GET", "/quarantine"): _READ,
+        ("DELETE", "/quarantine"): _OPERATE,
+        ("POST", "/quarantine/replay"): _OPERATE,
+        ("DELETE", "/quarantine/{id}"): _OPERATE,
         ("POST", "/quarantine/{id}/replay"): _OPERATE,
         ("GET", "/queries"): _READ,
         ("POST", "/queries"): _OPERATE,
@@ -182,6 +185,9 @@ class Guard:
         app: ASGIApp = self._app
         if not rules and self._access.needed:
             app = respond(http_problem(404))
+        elif rules and rule is None and self._access.needed:
+            # A path with a parameter, whose operations are others, might match, too.
+            app = respond(http_problem(405), {"Allow": _allowed(rules)})
         elif rule is not None and rule.roles and not user.roles.intersection(rule.roles):
             has = ", ".join(sorted(user.roles)) or "none"
             needed = " or ".join(rule.roles)
@@ -308,6 +314,11 @@ def security_of(document: dict[str, Any], issuer: str) -> None:
             operation["security"] = [
                 {scheme: [role.value]} for role in rule.roles for scheme in schemes
             ]
+
+
+def _allowed(methods: Iterable[str]) -> str:
+    known = set(methods)
+    return ", ".join(sorted(known | ({"HEAD"} if "GET" in known else set())))
 
 
 def _pattern(path: str) -> re.Pattern[str]:

@@ -86,7 +86,7 @@ from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
 from sensorstream.history.latest import Latest
-from sensorstream.history.quarantine import Quarantined
+from sensorstream.history.quarantine import EVERY, Chosen, Quarantined
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.document import parse_document
@@ -559,7 +559,7 @@ class MemoryApplication(Application):
         definition = ("sliding", "individuals", "individuals", "5", "1", "", "")
         return WindowView(*definition, 1, 5, 0, 2, 25, 10, 4, page)
 
-    def quarantine(self, limit: int, before: int | None = None) -> Sequence[Quarantined]:
+    def quarantine(self, limit: int, chosen: Chosen = EVERY) -> Sequence[Quarantined]:
         kept = [
             Quarantined(
                 2,
@@ -573,7 +573,7 @@ class MemoryApplication(Application):
             ),
             Quarantined(1, "m1", "soap", NOW, "unmatched", "no rule", b"<\xffOdd/>"),
         ]
-        return [each for each in kept if before is None or each.seq < before][:limit]
+        return [each for each in kept if each.seq < (chosen.before or 9)][:limit]
 
     def rules(self) -> Sequence[InForce]:
         place = Position("tracking.rules", 3, 1)
@@ -600,11 +600,20 @@ class Served:
 
 @pytest.fixture(scope="session")
 def listen() -> Callable[..., Iterator[str]]:
-    """Serve an application from a thread by uvicorn, on a free port; with TLS if there is any."""
+    """Serve an application from a thread by uvicorn, on a free port; with TLS if there is any.
 
-    def run(application: Application, tls: SSLContext | None = None) -> Iterator[str]:
+    With ``every`` it listens on all addresses, of IPv4 and of IPv6.
+    """
+
+    def run(
+        application: Application, tls: SSLContext | None = None, *, every: bool = False
+    ) -> Iterator[str]:
         server = Server(application, tls=tls)
-        with socket.create_server(("127.0.0.1", 0)) as listener:
+        with (
+            socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+            if every
+            else socket.create_server(("127.0.0.1", 0)) as listener
+        ):
             thread = threading.Thread(target=server.run, args=([listener],))
             thread.start()
             deadline = time.monotonic() + 60

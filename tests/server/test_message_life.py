@@ -323,3 +323,87 @@ def test_a_message_in_quarantine_is_replayed_once_maybe_corrected(deployment: De
     assert new not in quarantined(deployment)
     for name in (whole.json()["message_id"], "m99999"):
         assert deployment.web.post(f"/quarantine/{name}/replay").status_code == 404
+    told = {each: life(deployment, each) for each in (old, new, whole.json()["message_id"])}
+    assert [(each["replay_of"], each["replay"]) for each in told.values()] == [
+        (None, new),
+        (old, whole.json()["message_id"]),
+        (new, None),
+    ]
+
+
+STRANGER = """
+prefix : <http://sensorstream.example/tracking#>
+mapping stranger on message {/Stranger} then update individual :human-{@id} a :Human at {@t} .
+"""
+
+
+def stranger(web: httpx.Client, source: str, number: int) -> str:
+    """A message that no rule maps."""
+    content = f"<Stranger id='{source}-{number}' t='{next(START)}'/>"
+    answer = web.post(f"/messages?source={source}", content=content, headers=XML)
+    return str(answer.json()["message_id"])
+
+
+def test_what_is_chosen_in_quarantine_is_replayed_step_by_step(deployment: Deployment) -> None:
+    web = deployment.web
+    old = [stranger(web, "bulk", number) for number in range(5)]
+    other = stranger(web, "else", 1)
+    first = web.post("/quarantine/replay?source=bulk&limit=2").json()
+    assert [first[name] for name in ("replayed", "failed", "left")] == [0, 2, 3]
+    assert [each["outcome"]["status"] for each in first["results"]] == ["unmatched"] * 2
+    assert web.put("/rules/stranger.rules", content=STRANGER).status_code == 200
+    path, results = first["next"], []
+    while path is not None:
+        told = web.post(path).json()
+        results += told["results"]
+        path = told["next"]
+    # Those of the first step that are in quarantine anew were not chosen again.
+    assert [each["replay_of"] for each in results] == old[2:]
+    assert {each["outcome"]["status"] for each in results} == {"accepted"}
+    rest = [each["outcome"]["message_id"] for each in first["results"]]
+    found = web.get("/quarantine?source=bulk&limit=1").json()
+    assert [each["message_id"] for each in found["messages"]] == [rest[1]]
+    assert [each["message_id"] for each in web.get(found["next"]).json()["messages"]] == [rest[0]]
+    again = web.post("/quarantine/replay?source=bulk&status=unmatched&until=2999-01-01T00:00:00Z")
+    assert [again.json()[name] for name in ("replayed", "failed", "left", "next")] == [
+        2,
+        0,
+        0,
+        None,
+    ]
+    assert [each["replay_of"] for each in again.json()["results"]] == rest
+    assert web.post("/quarantine/replay?source=bulk").json()["results"] == []
+    web.delete("/rules/stranger.rules")
+    assert other in quarantined(deployment)
+
+
+def test_what_is_chosen_by_the_code_of_its_error_is_replayed(deployment: Deployment) -> None:
+    web = deployment.web
+    wrong = one().replace(b"certainty='", b"certainty='high ")
+    problem = web.post("/messages?source=codes", content=wrong, headers=XML).json()
+    unmatched, code = stranger(web, "codes", 1), problem["type"].rpartition(":")[2]
+    (kept,) = web.get(f"/quarantine?source=codes&code={code}").json()["messages"]
+    assert (kept["message_id"], kept["code"]) == (problem["message_id"], code)
+    told = web.post(f"/quarantine/replay?source=codes&code={code}").json()
+    assert (told["failed"], told["results"][0]["problem"]["type"]) == (1, problem["type"])
+    assert unmatched in quarantined(deployment)
+    assert web.post("/quarantine/replay?code=nothing-such").json()["results"] == []
+    assert web.post("/quarantine/replay?since=2026-01-01").status_code == 422
+
+
+def test_what_is_dismissed_leaves_the_quarantine_and_stays_in_the_journal(
+    deployment: Deployment,
+) -> None:
+    web = deployment.web
+    names = [stranger(web, "gone", number) for number in range(3)]
+    assert web.delete(f"/quarantine/{names[0]}").status_code == 204
+    for path in (f"/quarantine/{names[0]}", "/quarantine/m999999", "/quarantine/replay"):
+        assert web.delete(path).status_code == 404
+    assert web.post(f"/quarantine/{names[0]}/replay").status_code == 404
+    told = life(deployment, names[0])
+    assert (told["status"], told["dismissed_at"] is None) == ("unmatched", False)
+    assert web.delete("/quarantine?source=gone").json() == {"dismissed": 2, "left": 0}
+    assert web.delete("/quarantine?source=gone").json() == {"dismissed": 0, "left": 0}
+    deployment.start()
+    assert not set(names) & set(quarantined(deployment))
+    assert deployment.web.get(f"/messages/{names[1]}/content").content.startswith(b"<Stranger")
