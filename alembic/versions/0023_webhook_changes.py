@@ -1,14 +1,14 @@
 """Which change has made each webhook what it is
 
 Revision: 0023
-After: 0020
+After: 0021
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0023"
-down_revision = "0020"
+down_revision = "0021"
 branch_labels = None
 depends_on = None
 
