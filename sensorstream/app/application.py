@@ -140,7 +140,8 @@ class Application:
         if death is not None and skip_deadly(death, store, start, clock.now()):
             in_work.forget()
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
-        deployment, put = in_force(deployment, store, start.seq)
+        files = deployment
+        deployment, put = in_force(files, store, start.seq)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
@@ -160,6 +161,7 @@ class Application:
             rebuilding = Rebuilding(store.last_seq() - start.seq, progress, clock.counter)
             rebuilding.tell(0)
             recover(target, store, start, log.publish, clock.now(), rebuilding.tell, in_work)
+        _tell_edited(files, exchange.deployment)
         progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
         self._install_views()
@@ -538,6 +540,17 @@ def _know_queries(target: Target, url: str) -> None:
         replay(record_of(row), target, ())
 
 
+def _tell_edited(files: Deployment, now: Deployment) -> None:
+    """Log which files say something else than what is in force."""
+    ours, theirs = {**files.texts, **files.tables}, {**now.texts, **now.tables}
+    edited = [each for each in {**theirs, **ours} if theirs.get(each) != ours.get(each)]
+    if set(files.ontology.triples) != set(now.ontology.triples):
+        edited.append("the ontology")
+    if edited:
+        told = ", ".join(edited)
+        _LOG.warning("%s: not as put; 'sensorstream apply' puts the files in force", told)
+
+
 def in_force(
     deployment: Deployment, store: PostgresStore, seq: int
 ) -> tuple[Deployment, OntologyText | None]:
@@ -551,20 +564,19 @@ def in_force(
         _LOG.info("the ontology is the one put as %s, not the one of the files", message.id)
         put = ontology_text(message)
         ontology = parse_ontology(put.content, put.media_type)
-    texts, change = deployment.texts, ""
+    texts, tables, change = deployment.texts, None, ""
     rules = store.last_accepted(PutRules.kind, seq)
     if rules is not None:
-        texts, change = PutRules.decode(rules.content, rules.source).files, rules.id
+        entry = PutRules.decode(rules.content, rules.source)
+        texts, tables, change = entry.files, entry.tables, rules.id
         _LOG.info("the rules are those put as %s, not those of the files", rules.id)
-        on_disk = deployment.texts
-        differing = [each for each in {**texts, **on_disk} if texts.get(each) != on_disk.get(each)]
-        if differing:
-            told = ", ".join(differing)
-            _LOG.warning("%s: not as put; 'sensorstream apply' puts the files in force", told)
     if message is None and rules is None:
         return deployment, None
     try:
-        return read_deployment(deployment.settings, ontology, texts=texts, put=change), put
+        found = read_deployment(
+            deployment.settings, ontology, texts=texts, put=change, tables=tables
+        )
+        return found, put
     except LanguageError as error:
         if not change:
             raise

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +15,7 @@ from sensorstream.errors import LanguageError
 if TYPE_CHECKING:
     from sensorstream.app.folder import Folder
     from sensorstream.cli.client import Client
+    from sensorstream.cli.in_force import InForce
 
 _NTRIPLES: Final = "application/n-triples"
 
@@ -56,67 +55,11 @@ def command(
     watch(run, lambda: [*files_of_settings(config), *folder_files(config.parent)])
 
 
-@dataclass(frozen=True, slots=True)
-class InForce:
-    """What a server has in force, and the digests that guard it; texts as in :class:`.Folder`.
-
-    Of queries and webhooks only those that the folder has are here; ``others`` names the rest.
-    """
-
-    ontology: str
-    ontology_digest: str
-    rules: Mapping[str, str]
-    rules_digest: str
-    queries: Mapping[str, str]
-    webhooks: Mapping[str, str]
-    others: tuple[str, ...]
-
-
-def read_in_force(client: Client, ours: Folder) -> InForce:
-    """Ask a server what it has in force."""
-    from sensorstream.app.versions import digest_of
-    from sensorstream.app.webhooks import definition_text
-    from sensorstream.reasoning.ontology import parse_ontology
-
-    found = client.ontology()
-    ontology = parse_ontology(found.text.encode(), found.media_type).ntriples().decode()
-    listed = client.rule_files()
-    queries = {each["name"]: each["query"] for each in client.queries() if not each["stopped"]}
-    webhooks = {
-        each["id"]: definition_text(each["url"], each["queries"], each["format"])
-        for each in (client.webhooks() if ours.webhooks else [])
-    }
-    others = [
-        *(f"query {each}" for each in queries if each not in ours.queries),
-        *(f"webhook {each}" for each in webhooks if each not in ours.webhooks),
-    ]
-    return InForce(
-        ontology,
-        digest_of(found.text),
-        {each["name"]: client.rule_file(each["name"]) for each in listed["files"]},
-        listed["digest"],
-        {name: text for name, text in queries.items() if name in ours.queries},
-        {name: text for name, text in webhooks.items() if name in ours.webhooks},
-        tuple(others),
-    )
-
-
-def difference(theirs: InForce, ours: Folder) -> Iterator[str]:
-    """What differs, as the lines of a unified diff; in another order, a line that says so."""
-    if _graph(theirs.ontology) != _graph(ours.ontology):
-        # As sets: the order of an ontology's statements means nothing.
-        yield from _diff("ontology", _graph(theirs.ontology), _graph(ours.ontology))
-    yield from _differences("", theirs.rules, ours.rules)
-    if sorted(theirs.rules) == sorted(ours.rules) and list(theirs.rules) != list(ours.rules):
-        yield f"order: {', '.join(theirs.rules)} becomes {', '.join(ours.rules)}"
-    yield from _differences("query ", theirs.queries, ours.queries)
-    yield from _differences("webhook ", theirs.webhooks, ours.webhooks)
-
-
 def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> None:
     from sensorstream.app.folder import read_folder
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_json
+    from sensorstream.cli.in_force import difference, read_in_force
     from sensorstream.settings_file import load_settings
 
     ours = read_folder(load_settings(config))
@@ -144,14 +87,19 @@ def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> 
 
 def _put(client: Client, theirs: InForce, ours: Folder) -> Iterator[tuple[str, dict[str, Any]]]:
     """Put what differs; somebody else may have changed it since it was read."""
+    from sensorstream.app.versions import digest_of
+    from sensorstream.cli.in_force import graph
+
+    def digest(text: str | None) -> str | None:
+        return None if text is None else digest_of(text)
 
     def ontology() -> Iterator[tuple[str, dict[str, Any]]]:
-        if _graph(theirs.ontology) != _graph(ours.ontology):
-            text, digest = ours.ontology.encode(), theirs.ontology_digest
-            yield "ontology", client.put("ontology", text, media_type=_NTRIPLES, digest=digest)
+        if graph(theirs.ontology) != graph(ours.ontology):
+            text, seen = ours.ontology.encode(), theirs.ontology_digest
+            yield "ontology", client.put("ontology", text, media_type=_NTRIPLES, digest=seen)
 
     def rules() -> Iterator[tuple[str, dict[str, Any]]]:
-        if list(theirs.rules.items()) != list(ours.rules.items()):
+        if list(theirs.rules.items()) != list(ours.rules.items()) or theirs.tables:
             yield "rules", {"change": client.put_rule_files(ours.rules, theirs.rules_digest)}
 
     try:
@@ -162,12 +110,14 @@ def _put(client: Client, theirs: InForce, ours: Folder) -> Iterator[tuple[str, d
         yield from rules()
         yield from ontology()
     for name, text in ours.queries.items():
-        if theirs.queries.get(name) != text:
-            made = client.put("queries", text.encode(), name)
+        before = theirs.queries.get(name)
+        if before != text:
+            made = client.put("queries", text.encode(), name, digest=digest(before))
             yield f"query {name}", {"change": made["registered"]}
     for name, text in ours.webhooks.items():
-        if theirs.webhooks.get(name) != text:
-            made = client.put("webhooks", text.encode(), name)
+        before = theirs.webhooks.get(name)
+        if before != text:
+            made = client.put("webhooks", text.encode(), name, digest=digest(before))
             secret = {"secret": made["secret"]} if "secret" in made else {}
             change = client.versions("webhooks", name)[-1]["change"]
             yield f"webhook {name}", {"change": change, **secret}
@@ -183,13 +133,14 @@ def _try(url: str | None, config: Path, *, as_json: bool) -> None:
     from sensorstream.app.folder import read_folder
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_json
+    from sensorstream.cli.in_force import graph, read_in_force
     from sensorstream.settings_file import load_settings
 
     ours = read_folder(load_settings(config))
     tried: dict[str, dict[str, Any]] = {}
     with Client(server_url(url, config)) as client:
         theirs = read_in_force(client, ours)
-        if _graph(theirs.ontology) != _graph(ours.ontology):
+        if graph(theirs.ontology) != graph(ours.ontology):
             text = ours.ontology.encode()
             tried["ontology"] = client.try_put("ontology", text, media_type=_NTRIPLES)
         tried["rules"] = client.try_rule_files(ours.rules)
@@ -241,32 +192,3 @@ def _effects(found: dict[str, Any]) -> Iterator[str]:
             f"{found['lost_after']} of them would be rejected or unmatched, "
             f"{found['lost_before']} are now"
         )
-
-
-def _differences(what: str, theirs: Mapping[str, str], ours: Mapping[str, str]) -> Iterator[str]:
-    for name in dict.fromkeys([*theirs, *ours]):
-        before, after = theirs.get(name), ours.get(name)
-        if before != after:
-            yield from _diff(
-                f"{what}{name}",
-                None if before is None else before.splitlines(),
-                None if after is None else after.splitlines(),
-            )
-
-
-def _diff(name: str, before: list[str] | None, after: list[str] | None) -> Iterator[str]:
-    lines = list(
-        difflib.unified_diff(
-            before or [],
-            after or [],
-            "/dev/null" if before is None else f"{name} in force",
-            "/dev/null" if after is None else name,
-            lineterm="",
-        )
-    )
-    # Texts may differ in how their lines end, or by empty texts.
-    yield from lines or [f"{name}: differs in white space"]
-
-
-def _graph(ntriples: str) -> list[str]:
-    return sorted(ntriples.splitlines())

@@ -57,6 +57,25 @@ def test_edited_files_are_shown_then_put_together_and_an_old_version_comes_back(
     file.write_text(before)
 
 
+def test_check_tells_of_files_that_were_edited_and_not_applied(run: Run, another: Served) -> None:
+    (file,) = load_settings(another.config).rules.files
+    before = file.read_text()
+
+    def check(*options: str, url: str = another.url) -> str:
+        return run("check", "-c", another.config, "--url", url, *options).stdout
+
+    assert "edited" not in check()
+    file.write_text(f"{before}# edited\n")
+    told = check()
+    assert f"edited: {file.name}: {another.url} has other texts in force" in told
+    assert "'sensorstream apply' puts them in force" in told
+    assert json.loads(check("--json"))["edited"] == [file.name]
+    file.write_text(before)
+    assert json.loads(check("--json"))["edited"] == []
+    # Without a server there is nothing to compare with.
+    assert json.loads(check("--json", url="http://127.0.0.1:9"))["edited"] is None
+
+
 def test_files_that_the_server_refuses_change_nothing(run: Run, another: Served) -> None:
     (file,) = load_settings(another.config).rules.files
     before = file.read_text()

@@ -218,6 +218,9 @@ class MemoryRulebook(Rulebook):
     def _on_disk(self) -> Mapping[str, str]:
         return {}
 
+    def _tables(self) -> Mapping[str, str]:
+        return {}
+
     def _origin(self) -> str:
         return "settings"
 
