@@ -72,7 +72,8 @@
 the fault code in SOAP and the line a command prints; docs/errors.md lists all codes.
 A class without a ``code`` of its own has that of its parent.
 
-Five kinds of exception are not in the tree, because they are not errors for a user to read:
+Six kinds of exception are not in the tree, because they are not errors for a user to read:
+``apart._HungError`` (has what a fork does done once more),
 ``mapping.terms.SkipIndividual`` (a rule leaves an individual out),
 ``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
 ``server.soap.envelope.Fault`` (carries a problem to the SOAP endpoint),

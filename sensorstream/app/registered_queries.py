@@ -26,6 +26,7 @@ from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Ask, Construct
+from sensorstream.sparql.bounds import MOST_TOKENS
 from sensorstream.sparql.parser import parse_query, read_query
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.operator_graph import graph_data
@@ -121,7 +122,7 @@ class Queries:
             QueryConflict: the name is taken, or too many queries run.
             Unavailable: the server is stopping or broken.
         """
-        parsed = read_query(text, start=_START)
+        parsed = read_query(text, start=_START, most_tokens=MOST_TOKENS)
         notes = query_notes(parsed, self._known())
         registration = parsed.meaning.registration
         if name is None and registration is not None:
@@ -154,7 +155,7 @@ class Queries:
             QueryError, UnsupportedQuery, Overrun, QueryConflict, Unavailable: see
                 :meth:`register`.
         """
-        parsed = read_query(text, start=_START)
+        parsed = read_query(text, start=_START, most_tokens=MOST_TOKENS)
         notes = query_notes(parsed, self._known())
         with self._changing:
             now = self._present(checked_name(name))
@@ -176,7 +177,7 @@ class Queries:
         """
         with self._trials.alone("a query"):
             try:
-                read_query(text, start=_START)
+                read_query(text, start=_START, most_tokens=MOST_TOKENS)
             except SensorStreamError as error:
                 return QueryTrial((error,))
             return self._trials.query(self._deployment(), checked_name(name), text)

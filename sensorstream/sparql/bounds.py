@@ -31,6 +31,10 @@ from sensorstream.sparql.walk import children
 
 LONGEST: Final = 262_144
 """Characters of a text. Reading as many takes about two seconds."""
+MOST_TOKENS: Final = 20_000
+"""Tokens of a text that a client sends and the server's own process parses: as many take a second.
+Of questions to the cache, which are parsed in a process that can be ended, the length is bounded
+only."""
 MOST_PATTERNS: Final = 100
 """Patterns of a text: see :func:`patterns_of`."""
 MOST_IN_LIST: Final = 100
