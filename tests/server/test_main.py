@@ -55,6 +55,7 @@ WITHOUT_BODY = {
     "/webhooks/{webhook_id}/secret",
     "/webhooks/{webhook_id}/test",
     "/deliveries/{delivery_id}/resend",
+    "/quarantine/replay",
     "/quarantine/{id}/replay",
 }
 """What is posted to there says all in its address; a secret may be left out."""
