@@ -15,6 +15,7 @@ import httpx
 import pytest
 import schemathesis
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
@@ -140,6 +141,7 @@ def test_every_operation_does_what_the_description_says(filled: Served) -> None:
     with Client(filled.url) as client:
         given = bodies(client)
         for result in schema.get_all_operations():
+            assert isinstance(result, Ok), result
             operation = result.ok()
             name = f"{operation.method.upper()} {operation.path}"
             try:
