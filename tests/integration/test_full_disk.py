@@ -85,6 +85,6 @@ def test_nothing_is_lost_when_the_disk_is_full(
         (disk / "ballast").unlink()
         outcomes = [*first, *(each.result(120) for each in waiting)]
         eventually(lambda: not away())
-        kept = {row[0] for row in application.sql("select id from messages").rows}
+        kept = {row[0] for row in application.asking.sql("select id from messages").rows}
         assert kept == {each.message.id for each in outcomes}
         assert len(kept) == len(messages)
