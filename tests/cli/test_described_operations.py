@@ -71,6 +71,8 @@ def bodies(client: Client) -> Bodies:
         "PUT /rules": ("application/json", {"files": rules}),
         "PUT /rules/{name}": ("text/plain", b"# nothing yet\n"),
         "POST /queries": ("application/sparql-query", PEOPLE.encode()),
+        "PUT /queries/{name}": ("application/sparql-query", f"{PEOPLE}\n".encode()),
+        "PUT /webhooks/{webhook_id}": ("application/json", {"url": f"{RECEIVER}/again"}),
     }
 
 
@@ -91,12 +93,15 @@ def values(client: Client, url: str, operation: str) -> dict[str, object]:
             return {"name": "urn:x:gone"}
         case ["DELETE", "/jobs/{job_id}"]:
             return {"job_id": client.start_job(MANY)["id"]}
+        case [_, path] if path.endswith("/versions/{change}"):
+            here = {"name": "tracking.rules" if "/rules/" in path else NAME, "webhook_id": hook}
+            versions = path.removesuffix("/{change}").format(
+                **{key: quote(value, safe="") for key, value in here.items()}
+            )
+            told = httpx.get(url + versions, trust_env=False).json()
+            return {**here, "change": told["versions"][-1]["change"]}
         case [_, path] if path.startswith("/rules/{name}"):
-            versions = client.rule_versions("tracking.rules")
-            return {"name": "tracking.rules", "change": versions[-1]["change"]}
-        case [_, path] if path.startswith("/ontology/"):
-            told = httpx.get(f"{url}/ontology/versions", trust_env=False).json()
-            return {"change": told["versions"][-1]["change"]}
+            return {"name": "tracking.rules"}
     return {
         "id": client.messages(1)[0]["message_id"],
         "job_id": client.jobs()[-1]["id"],
