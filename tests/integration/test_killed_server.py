@@ -17,6 +17,7 @@ from threading import Thread
 from typing import IO
 
 import httpx
+import psutil
 import pytest
 
 from sensorstream.simulation.tracker import tracker_messages
@@ -140,8 +141,15 @@ def test_after_kill_9_a_new_ontology_counts_from_its_place_in_the_stream_on(fold
                 for content in tracker_messages(20, start=21):
                     client.post("/messages", content=content, headers=xml).raise_for_status()
                 window = client.get("/window").json()
+                # Then the cache has its process, too, beside those of the reasoner.
+                asked = client.get("/sparql", params={"query": "ASK {}"})
+                assert asked.status_code == 200
+                children = psutil.Process(process.pid).children(recursive=True)
+                assert len(children) >= 2
                 os.kill(process.pid, signal.SIGKILL)
                 process.wait(30)
+                _, orphans = psutil.wait_procs(children, timeout=60)
+                assert not orphans
         with serving(folder) as (_, url), httpx.Client(base_url=url, timeout=60) as client:
             again = client.get("/window").json()
             ontology = client.get("/ontology")
