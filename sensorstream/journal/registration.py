@@ -29,6 +29,9 @@ def checked_name(name: str) -> str:
             f"'{name[:40]}' is not a name of a query: expected 1 to {_LONGEST_NAME} "
             "printable characters"
         )
+    if name in {".", ".."}:
+        # Clients resolve them in an address, so nothing could ask for it or remove it.
+        raise QueryError(f"'{name}' is not a name of a query: it has a meaning in addresses")
     return name
 
 

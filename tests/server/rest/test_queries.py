@@ -243,6 +243,7 @@ def test_constructed_graphs_are_read_as_rdf(web: httpx.Client) -> None:
         ),
         ("ASK { ?x ?p 1 }", {"name": "taken"}, 409, "query-conflict", "'taken' runs already"),
         ("ASK { ?x ?p 1 }", {"name": "a\nb"}, 400, "query", "printable"),
+        ("ASK { ?x ?p 1 }", {"name": ".."}, 400, "query", "meaning in addresses"),
     ],
 )
 def test_what_cannot_run_is_a_problem(
