@@ -140,7 +140,8 @@ class Application:
         if death is not None and skip_deadly(death, store, start, clock.now()):
             in_work.forget()
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
-        deployment, put = in_force(deployment, store, start.seq)
+        files = deployment
+        deployment, put = in_force(files, store, start.seq)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
@@ -160,6 +161,7 @@ class Application:
             rebuilding = Rebuilding(store.last_seq() - start.seq, progress, clock.counter)
             rebuilding.tell(0)
             recover(target, store, start, log.publish, clock.now(), rebuilding.tell, in_work)
+        _tell_edited(files, exchange.deployment)
         progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
         self._install_views()
@@ -184,7 +186,6 @@ class Application:
             disabling=lambda webhook, text: self._pipeline.change(ReportDisabled(webhook, text)),
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
         )
-        self.webhooks = Webhooks(registered, self._dispatcher, clock, self._timeline)
         self._set_outputs(registered)
         time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
         if time is not None:
@@ -202,6 +203,15 @@ class Application:
             elsewhere=None if time is None else time.due,
             in_work=in_work,
         )
+        self.webhooks = Webhooks(
+            registered,
+            self._dispatcher,
+            self._pipeline,
+            clock,
+            self._timeline,
+            lambda: self.url,
+        )
+        self.webhooks.catch_up()
         trials = Trials(lambda: self.url, self._check_here, clock.counter)
         self.rulebook = Rulebook(
             exchange, self._pipeline, lambda: self.url, self._check_here, trials
@@ -237,6 +247,9 @@ class Application:
             deployment.timeline,
             self._known_to_queries,
             self._check_here,
+            lambda: self.deployment,
+            lambda: self.url,
+            trials,
         )
         self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.limits.question_seconds
@@ -282,7 +295,7 @@ class Application:
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
         if self._elsewhere:
-            news = self._news = News(self.url, self._announce, self.metrics)
+            news = self._news = News(self.url, lambda: self._announce(queued=True), self.metrics)
             news.start()
             stack.callback(news.stop)
         revival = Revival(machine.engine, exchange, self._pipeline)
@@ -515,15 +528,27 @@ class Application:
     def _install_views(self) -> None:
         install_views(self._database, self.deployment.ontology.schema, self._timeline)
 
-    def _announce(self) -> None:
+    def _announce(self, queued: bool) -> None:
         self.alert_feed.announce()
-        self._dispatcher.wake()
+        if queued:
+            self._dispatcher.wake()
 
 
 def _know_queries(target: Target, url: str) -> None:
     """Register the continuous queries of the journal, so that new ones can be checked."""
     for row in journal_rows(url, 0, None, (RegisterQuery.kind, RemoveQuery.kind)):
         replay(record_of(row), target, ())
+
+
+def _tell_edited(files: Deployment, now: Deployment) -> None:
+    """Log which files say something else than what is in force."""
+    ours, theirs = {**files.texts, **files.tables}, {**now.texts, **now.tables}
+    edited = [each for each in {**theirs, **ours} if theirs.get(each) != ours.get(each)]
+    if set(files.ontology.triples) != set(now.ontology.triples):
+        edited.append("the ontology")
+    if edited:
+        told = ", ".join(edited)
+        _LOG.warning("%s: not as put; 'sensorstream apply' puts the files in force", told)
 
 
 def in_force(
@@ -539,20 +564,19 @@ def in_force(
         _LOG.info("the ontology is the one put as %s, not the one of the files", message.id)
         put = ontology_text(message)
         ontology = parse_ontology(put.content, put.media_type)
-    texts, change = deployment.texts, ""
+    texts, tables, change = deployment.texts, None, ""
     rules = store.last_accepted(PutRules.kind, seq)
     if rules is not None:
-        texts, change = PutRules.decode(rules.content, rules.source).files, rules.id
+        entry = PutRules.decode(rules.content, rules.source)
+        texts, tables, change = entry.files, entry.tables, rules.id
         _LOG.info("the rules are those put as %s, not those of the files", rules.id)
-        on_disk = deployment.texts
-        differing = [each for each in {**texts, **on_disk} if texts.get(each) != on_disk.get(each)]
-        if differing:
-            told = ", ".join(differing)
-            _LOG.warning("%s: not as put; 'sensorstream apply' puts the files in force", told)
     if message is None and rules is None:
         return deployment, None
     try:
-        return read_deployment(deployment.settings, ontology, texts=texts, put=change), put
+        found = read_deployment(
+            deployment.settings, ontology, texts=texts, put=change, tables=tables
+        )
+        return found, put
     except LanguageError as error:
         if not change:
             raise

@@ -64,7 +64,13 @@ class ReadDeployment(Protocol):
     """Makes the deployment with another ontology, or with other texts of its rule files."""
 
     def __call__(
-        self, settings: Settings, ontology: Ontology, *, texts: Mapping[str, str], put: str
+        self,
+        settings: Settings,
+        ontology: Ontology,
+        *,
+        texts: Mapping[str, str],
+        put: str,
+        tables: Mapping[str, str] | None,
     ) -> Deployment:
         """See :func:`.read_deployment`."""
 
@@ -103,17 +109,23 @@ class Exchange:
         """
         now = self.deployment
         ontology = parse_ontology(content, media_type)
-        deployment = self._read(now.settings, ontology, texts=now.texts, put=now.put)
+        deployment = self._read(
+            now.settings, ontology, texts=now.texts, put=now.put, tables=now.tables
+        )
         return NewOntology(self._engine, _aside(deployment), self, deployment)
 
-    def with_rules(self, files: Mapping[str, str]) -> NewRules:
+    def with_rules(
+        self, files: Mapping[str, str], tables: Mapping[str, str] | None = None
+    ) -> NewRules:
         """The mapping and the semantic rules of other texts, compiled for the ontology in force.
+
+        ``tables`` are the texts of the tables that they name, by path; None: those on disk.
 
         Raises:
             LanguageError: a rule cannot be read or compiled.
         """
         now = self.deployment
-        deployment = self._read(now.settings, now.ontology, texts=files, put=now.put)
+        deployment = self._read(now.settings, now.ontology, texts=files, put=now.put, tables=tables)
         return NewRules(self._engine, self, deployment)
 
     def with_reasoner(self) -> NewReasoner:
@@ -209,10 +221,11 @@ class Exchange:
         """Put other rule files in force; returns when they are in force and on disk.
 
         ``change`` makes the new texts from those in force, both by name; it may raise what speaks
-        against it. The first change also puts what was in force before into the journal.
+        against it. The tables that they name are read anew. The first change also puts what was in
+        force before into the journal.
 
         Returns:
-            The outcome; None: the texts are the same.
+            The outcome; None: the texts and the tables are the same.
 
         Raises:
             LanguageError: a rule cannot be read or compiled.
@@ -223,15 +236,17 @@ class Exchange:
         try:
             now = self.deployment
             files = change(now.texts)
-            if list(files.items()) == list(now.texts.items()):
-                return None
             changed = {name: text for name, text in files.items() if now.texts.get(name) != text}
             check_tables(now.settings, parse_texts(now.settings, changed))
             successor = self.with_rules(files)
+            tables = successor.deployment.tables
+            if list(files.items()) == list(now.texts.items()) and tables == now.tables:
+                return None
             if not now.put:
                 present = NewRules(self._engine, self, now)
-                pipeline.change(PutRules(now.texts, FROM_SETTINGS, successor=present)).result()
-            return pipeline.change(PutRules(files, by, successor=successor)).result()
+                before = PutRules(now.texts, FROM_SETTINGS, now.tables, successor=present)
+                pipeline.change(before).result()
+            return pipeline.change(PutRules(files, by, tables, successor=successor)).result()
         finally:
             self._busy.release()
 

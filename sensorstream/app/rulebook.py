@@ -55,12 +55,14 @@ class RuleFileInForce:
 class RuleFiles:
     """All rule files in force, in the order in which they are applied.
 
-    ``origin`` is ``settings``, or the journal's id of the change that put them.
+    ``origin`` is ``settings``, or the journal's id of the change that put them. ``tables`` are the
+    paths of the tables that they name, with what the server's own file has now.
     """
 
     origin: str
     digest: str
     files: tuple[RuleFileInForce, ...]
+    tables: Mapping[str, OnDisk]
 
 
 class Rulebook:
@@ -91,6 +93,7 @@ class Rulebook:
                 RuleFileInForce(name, text, digest_of(text), _compared(text, disk.get(name)))
                 for name, text in texts.items()
             ),
+            {name: self._table(name, text) for name, text in self._tables().items()},
         )
 
     def file(self, name: str) -> RuleFileInForce:
@@ -222,6 +225,16 @@ class Rulebook:
 
     def _texts(self) -> Mapping[str, str]:
         return self._exchange.deployment.texts
+
+    def _tables(self) -> Mapping[str, str]:
+        return self._exchange.deployment.tables
+
+    def _table(self, name: str, text: str) -> OnDisk:
+        path = self._exchange.deployment.settings.folder / name
+        try:
+            return _compared(text, path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            return "absent"
 
     def _origin(self) -> str:
         return self._exchange.deployment.put or FROM_SETTINGS

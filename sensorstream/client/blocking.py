@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 import httpx
 
-from sensorstream.client import calls, jobs, operation, webhooks
+from sensorstream.client import calls, jobs, operation, versions, webhooks
 from sensorstream.client.calls import Call
 from sensorstream.client.operation import Chosen, ChosenAbove, OntologyInForce
 from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
 from sensorstream.client.results import Results
+from sensorstream.client.versions import Kind
 
 if TYPE_CHECKING:
     import pyarrow
@@ -366,9 +367,35 @@ class Client:
         """Take a rule file out of force; the id of the change."""
         return self._do(operation.delete_rule_file(name))
 
-    def rule_versions(self, name: str) -> list[dict[str, Any]]:
-        """The texts that a rule file has had since rules were first put, oldest first."""
-        return self._do(operation.rule_versions(name))
+    def put(
+        self,
+        kind: Kind,
+        text: bytes,
+        name: str = "",
+        *,
+        media_type: str | None = None,
+        digest: str | None = None,
+    ) -> dict[str, Any]:
+        """Put a rule file, a query, a webhook or the ontology in force.
+
+        With the ``digest`` of the present text it is put only if that is still there. The ontology
+        has no name; ``media_type`` is by default that of the kind (the ontology: Turtle).
+        """
+        return self._do(versions.put(kind, text, name, media_type, digest))
+
+    def try_put(
+        self, kind: Kind, text: bytes, name: str = "", *, media_type: str | None = None
+    ) -> dict[str, Any]:
+        """What is wrong with a text, or what :meth:`put` would change; nothing is put."""
+        return self._do(versions.try_put(kind, text, name, media_type))
+
+    def versions(self, kind: Kind, name: str = "") -> list[dict[str, Any]]:
+        """The versions of a rule file, a query, a webhook or the ontology, oldest first."""
+        return self._do(versions.versions(kind, name))
+
+    def version(self, kind: Kind, change: str, name: str = "") -> tuple[bytes, str]:
+        """The text that a change has put, and its media type."""
+        return self._do(versions.version(kind, name, change))
 
     def ontology(self) -> OntologyInForce:
         """The ontology in force."""

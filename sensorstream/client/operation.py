@@ -183,15 +183,6 @@ def delete_rule_file(name: str) -> Call[str]:
     return Call("DELETE", _rule_path(name), _change)
 
 
-def rule_versions(name: str) -> Call[list[dict[str, Any]]]:
-    """The versions of a rule file, oldest first."""
-    return Call(
-        "GET",
-        f"{_rule_path(name)}/versions",
-        lambda response: list(json_object(response)["versions"]),
-    )
-
-
 def ontology() -> Call[OntologyInForce]:
     """The ontology in force."""
     return Call("GET", "/ontology", _ontology)

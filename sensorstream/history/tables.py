@@ -241,6 +241,8 @@ webhooks: Final = Table(
     # The secret before this one signs, too, until then.
     Column("old_secret", Text),
     Column("old_until", _MOMENT),
+    # The number of the journal's entry that made it what it is; null: an output, or older.
+    Column("change", BigInteger),
     # The first of the attempts that all failed, up to now.
     Column("failing_since", _MOMENT),
     Column("disabled_at", _MOMENT),

@@ -129,10 +129,10 @@ def _task(settings: Settings, url: str, store: PostgresStore) -> HostTask:
     rules = store.last_accepted(PutRules.kind, last)
     ontology = None
     if put is not None:
-        entry = PutOntology.decode(put.content, put.source)
-        ontology = (entry.content, entry.media_type)
-    texts = None if rules is None else PutRules.decode(rules.content, rules.source).files
-    return HostTask(settings, url, ontology, secrets.token_bytes(32), texts)
+        told = PutOntology.decode(put.content, put.source)
+        ontology = (told.content, told.media_type)
+    entry = None if rules is None else PutRules.decode(rules.content, rules.source)
+    return HostTask(settings, url, ontology, secrets.token_bytes(32), entry)
 
 
 def _show_views(url: str, settings: Settings, schema: Schema) -> None:

@@ -113,7 +113,7 @@ def running(
         metrics=Metrics(),
         checkpoint_every=7,
         limits=limits or LimitSettings(),
-        on_commit=ListSink[None]().items.clear,
+        on_commit=ListSink[bool](),
         publish=reports.extend,
         reopen=reopen or (lambda: store),
     )
@@ -207,7 +207,7 @@ def test_a_fault_of_ours_in_a_check_refuses_the_entry_and_nothing_else(
 ) -> None:
     with running(deployment, MemoryStore()) as run:
         with monkeypatch.context() as patch:
-            patch.setattr(run.engine.queries, "check", lambda *_: 1 // 0)
+            patch.setattr(run.engine.queries, "check", lambda *_, **__: 1 // 0)
             with pytest.raises(InternalFault, match="ZeroDivisionError"):
                 run.change(RegisterQuery("people", PEOPLE))
         assert run.pipeline.running

@@ -143,6 +143,55 @@ def test_mapping_rules_change_and_a_new_ontology_keeps_what_was_put(
     assert properties(again, "c") == {"grade"}
 
 
+def test_messages_meet_the_table_of_their_time_whatever_its_file_says_now(
+    small: Settings, open_application: Open, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = tmp_path / "tables" / "levels.csv"
+    table.parent.mkdir()
+    table.write_text("code,level\n7,70\n")
+    looked_up = (
+        (MAPPING % "level")
+        .replace(
+            "mapping person",
+            'table levels from "tables/levels.csv" key "code" value "level"\nmapping person',
+        )
+        .replace("{@level}", "{@level |> lookup levels}")
+    )
+    small.rules.files[0].write_text(looked_up)
+
+    def levels(application: Application, *names: str) -> list[str]:
+        found = []
+        for name in names:
+            values = application.individuals.individual(f"http://example.org/{name}").values
+            found += [
+                e.triple[2].n3.split('"')[1] for e in values if str(e.triple[1]).endswith("level")
+            ]
+        return found
+
+    application = open_application(small)
+    send(application, "a", 1)
+    application.rulebook.put("alerts.rules", ALERT % "second", "me")
+    table.write_text("code,level\n7,71\n")
+    send(application, "b", 2)
+    assert application.rulebook.files().tables == {"tables/levels.csv": "differs"}
+    assert levels(application, "a", "b") == ["70", "70"]
+    application.close()
+    forget_effects(small)
+    caplog.clear()
+    replayed = open_application(small)
+    assert "tables/levels.csv: not as put; 'sensorstream apply'" in caplog.text
+    assert levels(replayed, "b") == ["70"]
+    # The same rules put again bring the table as it is now.
+    change = replayed.rulebook.put("map.rules", looked_up, "me")
+    send(replayed, "c", 3)
+    assert levels(replayed, "b", "c") == ["70", "71"]
+    replayed.close()
+    forget_effects(small)
+    again = open_application(small)
+    assert levels(again, "b", "c") == ["70", "71"]
+    assert again.rulebook.files().origin == change
+
+
 def test_what_cannot_be_put_is_refused_and_changes_nothing(
     small: Settings, open_application: Open, tmp_path: Path
 ) -> None:

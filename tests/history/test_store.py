@@ -410,7 +410,7 @@ def test_the_watermark_never_passes_a_message_without_effects(store: PostgresSto
 def test_an_alert_and_its_deliveries_are_stored_together(store: PostgresStore, url: str) -> None:
     database = engine(url)
     outbox = PostgresOutbox(database)
-    PostgresWebhooks(database).register(Webhook("w1", "http://localhost/a", "secret", NOW))
+    PostgresWebhooks(database).put(Webhook("w1", "http://localhost/a", "secret", NOW), 1)
     store.append([entry(1), entry(2)])
     with pytest.raises(HistoryError):
         store.commit(effects(2, 2, alerts=[alert("m2-1")]))

@@ -57,6 +57,7 @@ from tests.server.resources import (
     MemoryOntologies,
     MemoryRulebook,
     NoQueries,
+    NoReplays,
     OneIndividual,
     OneJob,
     OneMessage,
@@ -142,6 +143,7 @@ class MemoryApplication(Application):
         self._elsewhere = False
         self._individuals = OneIndividual()
         self.messages = OneMessage()
+        self.replays = NoReplays()
         self.jobs = OneJob()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []

@@ -31,9 +31,10 @@ from sensorstream.app.jobs import JobAnswer, Jobs
 from sensorstream.app.messages import Life, Messages
 from sensorstream.app.ontologies import Ontologies, ServedOntology
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
+from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.rulebook import Rulebook
-from sensorstream.app.trials import DeploymentTrial
+from sensorstream.app.trials import DeploymentTrial, QueryTrial
 from sensorstream.app.versions import Match, Version
 from sensorstream.app.webhooks import Webhooks
 from sensorstream.engine.live_queries import QueryReport
@@ -43,6 +44,7 @@ from sensorstream.errors import (
     OntologyConflict,
     Position,
     QueryConflict,
+    SensorStreamError,
     TooManyJobs,
     UnknownDelivery,
     UnknownIndividual,
@@ -53,6 +55,7 @@ from sensorstream.errors import (
 )
 from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
 from sensorstream.history.latest import Latest
+from sensorstream.history.quarantine import Choice, Chosen
 from sensorstream.model.events import Provenance
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.spark.jobs.protocol import JobText
@@ -94,7 +97,7 @@ class NoQueries(Queries):
     def __init__(self) -> None:
         self.log = ReportLog()
 
-    def register(self, text: str, name: str | None = None) -> QueryView:
+    def register(self, text: str, name: str | None = None, by: str = "") -> QueryView:
         raise QueryConflict("no more queries may run")
 
     def views(self) -> list[QueryView]:
@@ -106,7 +109,17 @@ class NoQueries(Queries):
     def reports(self, entry: str, after: int) -> Sequence[QueryReport]:
         return ()
 
-    def remove(self, name: str) -> None:
+    def put(self, name: str, text: str, by: str = "", match: Match = None) -> QueryView:
+        return self.register(text, name, by)
+
+    def try_put(self, name: str, text: str) -> QueryTrial:
+        return QueryTrial(messages=3)
+
+    def versions(self, name: str) -> Iterator[Version]:
+        self.view(name)
+        return iter(())
+
+    def remove(self, name: str, by: str = "", match: Match = None) -> None:
         self.view(name)
 
     def view(self, name: str) -> QueryView:
@@ -179,6 +192,19 @@ class OneMessage(Messages):
         return Life(message, None, [], [], (0, 0), Left())
 
 
+class NoReplays(Replays):
+    """No message in quarantine can be chosen."""
+
+    def __init__(self) -> None:
+        pass
+
+    def choose(self, chosen: Chosen, limit: int) -> Choice:
+        return Choice((), 0, 0)
+
+    def dismiss_all(self, chosen: Chosen) -> tuple[int, int]:
+        return 0, 0
+
+
 class MemoryRulebook(Rulebook):
     """Takes every text except one with "wrong"; there are no files, and one version of each."""
 
@@ -190,6 +216,9 @@ class MemoryRulebook(Rulebook):
         return self.kept
 
     def _on_disk(self) -> Mapping[str, str]:
+        return {}
+
+    def _tables(self) -> Mapping[str, str]:
         return {}
 
     def _origin(self) -> str:
@@ -271,14 +300,37 @@ class ListedWebhooks(Webhooks):
         secret: str | None = None,
         queries: Sequence[str] = (),
         format: str = CLOUD_EVENTS,
+        by: str = "",
     ) -> Webhook:
+        made = self.put(f"wh_{len(self.listed) + 1}", url, queries, format)
+        assert made is not None
+        made = replace(made, secret=made.secret if secret is None else check_secret(secret))
+        self.listed[made.id] = WebhookState(made)
+        return made
+
+    def put(
+        self,
+        webhook_id: str,
+        url: str,
+        queries: Sequence[str] = (),
+        format: str = CLOUD_EVENTS,
+        by: str = "",
+        match: Match = None,
+    ) -> Webhook | None:
         read_url(url)
-        secret = new_secret() if secret is None else check_secret(secret)
-        webhook = Webhook(
-            f"wh_{len(self.listed) + 1}", url, secret, NOW, tuple(queries), format=format
-        )
-        self.listed[webhook.id] = WebhookState(webhook)
-        return webhook
+        webhook = Webhook(webhook_id, url, new_secret(), NOW, tuple(queries), format=format)
+        new = webhook_id not in self.listed
+        self.listed[webhook_id] = WebhookState(webhook)
+        return webhook if new else None
+
+    def try_put(
+        self, webhook_id: str, url: str, queries: Sequence[str] = (), format: str = CLOUD_EVENTS
+    ) -> SensorStreamError | None:
+        return None
+
+    def versions(self, webhook_id: str) -> Iterator[Version]:
+        self.one(webhook_id)
+        return iter(())
 
     def all(self) -> Sequence[WebhookState]:
         return list(self.listed.values())
@@ -288,7 +340,7 @@ class ListedWebhooks(Webhooks):
             raise UnknownWebhook(f"there is no webhook '{webhook_id}'")
         return self.listed[webhook_id]
 
-    def delete(self, webhook_id: str) -> None:
+    def delete(self, webhook_id: str, by: str = "", match: Match = None) -> None:
         del self.listed[self.one(webhook_id).webhook.id]
 
     def enable(self, webhook_id: str) -> WebhookState:

@@ -52,6 +52,9 @@ class RulesBody(BaseModel):
 
     rules: list[RuleBody]
     files: list[RuleFileBody]
+    tables: dict[str, OnDisk] = Field(
+        description="tables that they name, and what the server's own file has now"
+    )
     origin: str = Field(description="`settings`, or the journal's id of the change that put them")
     digest: str = Field(description="the ETag of the whole set of files")
 
@@ -76,7 +79,13 @@ def router(application: Application) -> APIRouter:
             RuleFileBody(name=each.name, digest=each.digest, on_disk=each.on_disk)
             for each in book.files
         ]
-        return RulesBody(rules=found, files=files, origin=book.origin, digest=book.digest)
+        return RulesBody(
+            rules=found,
+            files=files,
+            tables=dict(book.tables),
+            origin=book.origin,
+            digest=book.digest,
+        )
 
     @routes.put(
         "/rules",
