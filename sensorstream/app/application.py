@@ -295,7 +295,7 @@ class Application:
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
         if self._elsewhere:
-            news = self._news = News(self.url, self._announce, self.metrics)
+            news = self._news = News(self.url, lambda: self._announce(queued=True), self.metrics)
             news.start()
             stack.callback(news.stop)
         revival = Revival(machine.engine, exchange, self._pipeline)
@@ -528,9 +528,10 @@ class Application:
     def _install_views(self) -> None:
         install_views(self._database, self.deployment.ontology.schema, self._timeline)
 
-    def _announce(self) -> None:
+    def _announce(self, queued: bool) -> None:
         self.alert_feed.announce()
-        self._dispatcher.wake()
+        if queued:
+            self._dispatcher.wake()
 
 
 def _know_queries(target: Target, url: str) -> None:

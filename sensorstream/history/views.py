@@ -22,6 +22,7 @@ from sensorstream.history.functions import install_functions
 from sensorstream.history.live_views import LIVE, install_live_functions, live_query
 from sensorstream.history.names import sql_names
 from sensorstream.history.reader import admit_reader
+from sensorstream.history.row_batches import install_row_batches
 from sensorstream.history.terms import Dictionary
 from sensorstream.model.datatypes import (
     INTEGER_TYPES,
@@ -385,6 +386,7 @@ def _install(connection: Connection, views: Sequence[_Rendered], timeline: Timel
     for name in _changed(there, wanted):
         cursor.execute(f"drop view {name}")
     install_live_functions(cursor)
+    install_row_batches(cursor)
     for name, view in wanted.items():
         if there.get(name) != view.comment:
             told = exp.Literal.string(view.comment).sql("postgres")

@@ -113,7 +113,7 @@ def running(
         metrics=Metrics(),
         checkpoint_every=7,
         limits=limits or LimitSettings(),
-        on_commit=ListSink[None]().items.clear,
+        on_commit=ListSink[bool](),
         publish=reports.extend,
         reopen=reopen or (lambda: store),
     )

@@ -32,6 +32,7 @@ from sensorstream.simulation.tracker import tracker_messages
 XML = {"content-type": "application/xml"}
 DIGITS = "1" * 5000
 DEEP = 100_000
+OVERRUN = "urn:sensorstream:error:overrun"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 SPARQL = {"content-type": "application/sparql-query"}
 JSON = {"content-type": "application/json"}
@@ -229,6 +230,7 @@ SQL = [
     "prepare x as select 1",
     "declare c cursor for select 1",
     "fetch forward 1 from answer",
+    "select * from store.next_rows('answer', 1) as rows(a text)",
     "set statement_timeout = 0",
     "begin",
     "select $1",
@@ -249,6 +251,12 @@ def test_no_sql_is_a_fault_of_the_server(web: httpx.Client, on: str, accept: str
         told = {"query": text}
         answer = web.post(f"/sql?on={on}", json=told, headers={"accept": accept})
         assert sane(answer), (text[:80], answer.text[:300])
+
+
+def test_no_answer_of_sql_is_larger_than_the_memory(web: httpx.Client) -> None:
+    for value in ("repeat('x', 17000000)", "array_fill(1, array[9000000])"):
+        answer = web.post("/sql", json={"query": f"select {value} from generate_series(1, 1000)"})
+        assert (answer.status_code, answer.json()["type"]) == (422, OVERRUN), answer.text[:300]
 
 
 CALLS = [
