@@ -295,7 +295,7 @@ class LimitSettings:
     evaluate_anew: bool = _setting(
         False,
         "Whether continuous queries may be registered that are evaluated anew at every change "
-        "(with NOW, RAND, EXISTS deep within): no limit stops these.",
+        "(with NOW, RAND, EXISTS deep within): each change may cost a fork of the server.",
     )
 
     # The journal.

@@ -237,6 +237,7 @@ def build_machine(
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, deployment.ontology.triples)
     snapshot = Snapshot(knowledge)
+    limits = _message_limits(settings.limits, counter)
     if reasoner is None:
         reasoner = reasoner_of(deployment)
     try:
@@ -247,8 +248,8 @@ def build_machine(
             rules=deployment.rules,
             evaluator=NetworkEvaluator(
                 knowledge,
-                SnapshotEvaluator(snapshot),
-                _message_limits(settings.limits, counter),
+                SnapshotEvaluator(snapshot, limits),
+                limits,
             ),
             max_rounds=settings.rules.max_rounds,
             timeline=deployment.timeline,
@@ -265,12 +266,11 @@ def build_machine(
     except BaseException:
         reasoner.close()
         raise
-    limits = settings.server
     mapper = Mapper(
         deployment.mapping,
-        limits.max_depth,
+        settings.server.max_depth,
         counter,
-        limits.max_message_bytes,
+        settings.server.max_message_bytes,
         settings.limits.mapping_seconds,
     )
     return Machine(engine, mapper, snapshot)

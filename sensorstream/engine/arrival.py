@@ -12,8 +12,8 @@ from typing import Final
 
 from lxml import etree
 
+from sensorstream.apart import run_apart
 from sensorstream.errors import MessageTooLarge
-from sensorstream.mapping.apart import run_apart
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.plan import Mapped, MappingPlan
 from sensorstream.mapping.rule_cost import size_of

@@ -71,7 +71,7 @@ class QueryTerms:
     wrong time in one message does not stop a server for hours; None: there is no bound.
     ``graphs`` are those that GRAPH may match; None: queries must name no graph. What takes more
     than ``limits`` is stopped. ``anew``: whether a new one may be evaluated anew at every change,
-    which no limit can stop.
+    which costs every message time.
     """
 
     longest_gap: int | None = 10_000
@@ -189,7 +189,7 @@ class LiveQueries:
         if isinstance(plan, Anew) and not self._terms.anew:
             raise UnsupportedQuery(
                 f"it cannot be kept in step: {plan.reason}. Evaluated anew at every change it "
-                "could hold all messages, and nothing could stop it: the setting "
+                "costs each message time, maybe a fork of the server: the setting "
                 "limits.evaluate_anew = true allows such queries"
             )
 

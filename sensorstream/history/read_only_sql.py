@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from time import monotonic
-from typing import Final, TypeAlias
+from typing import Final
 
 import psycopg2
 from psycopg2 import extensions
@@ -21,7 +21,7 @@ from sensorstream.history.asking.live import LiveSource, begin_question
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.database import connect
 from sensorstream.history.reader import reader_url
-from sensorstream.history.row_batches import TOO_LARGE, bounded, fetching
+from sensorstream.history.row_batches import TOO_LARGE, Row, bounded, fetching
 from sensorstream.history.sql_functions import check_functions
 
 _BEGIN: Final = (
@@ -54,9 +54,6 @@ _FIRST_BATCH: Final = 256
 _BATCH_ROWS: Final = 8_192
 # So long may the receiver of an answer take nothing.
 _IDLE_SECONDS: Final = 60.0
-
-
-Row: TypeAlias = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)

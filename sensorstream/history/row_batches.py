@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Final, TypeAlias
 
 from psycopg2 import extensions
 
 from sensorstream.errors import Overrun
 
-Row = TypeVar("Row", bound=Sequence[object])
+Row: TypeAlias = tuple[object, ...]
 
 BATCH_BYTES: Final = 4 * 1024 * 1024
 """A batch ends with the row that brings it beyond this size, as text."""

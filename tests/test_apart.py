@@ -9,9 +9,9 @@ from threading import Event, Lock, Thread
 
 import pytest
 
+from sensorstream import apart
+from sensorstream.apart import run_apart
 from sensorstream.errors import LanguageError, Overrun, Position
-from sensorstream.mapping import apart
-from sensorstream.mapping.apart import run_apart
 
 
 def run(work: object, seconds: float = 30.0) -> object:
