@@ -35,7 +35,7 @@ def digests(folder: Path) -> dict[str, str]:
 def test_a_backup_has_the_archive_and_restores_it(
     tmp_path: Path,
     history: str,
-    new_database: Callable[[], str],
+    empty_database: Callable[[], str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     config = tmp_path / "old" / "sensorstream.toml"
@@ -62,7 +62,7 @@ def test_a_backup_has_the_archive_and_restores_it(
     assert f"{lost}: lost from the archive" in doctor.output
     assert doctor.exit_code == 1
 
-    monkeypatch.setenv("SENSORSTREAM_HISTORY_URL", new_database())
+    monkeypatch.setenv("SENSORSTREAM_HISTORY_URL", empty_database())
     new = tmp_path / "new"
     restored = run("restore", tmp_path / "b.tar", new)
     assert restored.exit_code == 0, restored.output
