@@ -10,7 +10,6 @@ import gc
 import os
 import pickle
 import resource
-import select
 import signal
 import sys
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from time import monotonic
 from typing import Final, NoReturn, TypeVar
 
 from sensorstream.errors import Overrun
+from sensorstream.pipes import readable
 
 MEMORY: Final = 1 << 30
 """Bytes of memory that the work may take, beside what this process has."""
@@ -107,7 +107,7 @@ def _received(pipe: int, deadline: float) -> bytes | None:
     parts: list[bytes] = []
     while True:
         left = deadline - monotonic()
-        if left <= 0 or not select.select([pipe], [], [], left)[0]:
+        if left <= 0 or not readable(pipe, left):
             return None
         part = os.read(pipe, 1 << 20)
         if not part:

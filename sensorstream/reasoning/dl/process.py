@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from typing import IO, Final
 
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.errors import ReasonerError
+from sensorstream.pipes import readable, writable
 from sensorstream.reasoning.dl.protocol import (
     HEADER,
     Answer,
@@ -125,7 +125,7 @@ class JavaProcess:
             try:
                 left = left[os.write(pipe, left[:_CHUNK]) :]
             except BlockingIOError:
-                select.select([], [pipe], [], self._remaining(deadline))
+                writable(pipe, self._remaining(deadline))
 
     def _receive(self, deadline: float) -> bytes:
         """The body of the answer's frame; no other frame can follow."""
@@ -135,8 +135,7 @@ class JavaProcess:
         frame = bytearray()
         end = HEADER.size
         while len(frame) < end:
-            ready, _, _ = select.select([pipe], [], [], self._remaining(deadline))
-            if not ready:
+            if not readable(pipe, self._remaining(deadline)):
                 continue
             part = os.read(pipe, _CHUNK)
             if not part:
