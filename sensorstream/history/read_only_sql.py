@@ -21,7 +21,7 @@ from sensorstream.history.asking.live import LiveSource, begin_question
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.database import connect
 from sensorstream.history.reader import reader_url
-from sensorstream.history.row_batches import TOO_LARGE, Row, bounded, fetching
+from sensorstream.history.row_batches import NEXT_ROWS, TOO_LARGE, Row, bounded, fetching
 from sensorstream.history.sql_functions import check_functions
 
 _BEGIN: Final = (
@@ -310,6 +310,11 @@ def explained(text: str) -> Iterator[None]:
     except (psycopg2.Error, ValueError) as error:
         if isinstance(error, psycopg2.errors.UndefinedTable) and "pg_temp.live_" in str(error):
             raise QueryError(_NO_WINDOW) from error
+        if isinstance(error, psycopg2.errors.UndefinedFunction) and NEXT_ROWS in str(error):
+            raise HistoryError(
+                "the history is as an earlier version left it: start its server once, which "
+                "brings it up to date"
+            ) from error
         diagnosis = getattr(error, "diag", None)
         message = (diagnosis and diagnosis.message_primary) or str(error)
         if diagnosis is not None and diagnosis.message_hint:

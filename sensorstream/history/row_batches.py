@@ -18,6 +18,7 @@ from sensorstream.errors import Overrun
 
 Row: TypeAlias = tuple[object, ...]
 
+NEXT_ROWS: Final = "store.next_rows"
 BATCH_BYTES: Final = 4 * 1024 * 1024
 """A batch ends with the row that brings it beyond this size, as text."""
 _ROW_BYTES: Final = 16 * 1024 * 1024
@@ -88,7 +89,7 @@ class Fetching:
 def install_row_batches(cursor: extensions.cursor) -> None:
     """Make the function that takes rows from the cursor ``answer`` of its transaction."""
     cursor.execute(
-        "create or replace function store.next_rows(answer refcursor, most integer) "
+        f"create or replace function {NEXT_ROWS}(answer refcursor, most integer) "
         f"returns setof record language plpgsql as $body${_BODY}$body$"
     )
 
@@ -110,7 +111,7 @@ def fetching(cursor: extensions.cursor, types: Sequence[int]) -> Fetching:
         # A function cannot give a column of such a type, as "record".
         return Fetching("fetch forward %s from answer", exact=True, most=1)
     columns = ", ".join(f"c{number} {name}" for number, name in enumerate(told))
-    return Fetching(f"select * from store.next_rows('answer', %s) as rows({columns})", exact=False)
+    return Fetching(f"select * from {NEXT_ROWS}('answer', %s) as rows({columns})", exact=False)
 
 
 def bounded(batches: Iterable[Sequence[Row]]) -> Iterator[Sequence[Row]]:

@@ -269,6 +269,20 @@ def test_a_plain_owner_answers_where_there_is_no_reader(
             ask(owner, text)
 
 
+def test_a_history_of_an_earlier_version_says_what_brings_it_up_to_date(
+    new_database: Callable[[], str],
+) -> None:
+    url = new_database()
+    PostgresStore.open(url, Timeline.INTEGER).close()
+    database = engine(url)
+    install_views(database, SCHEMA, Timeline.INTEGER)
+    database.dispose()
+    with closing(psycopg2.connect(url)) as connection, connection, connection.cursor() as cursor:
+        cursor.execute("drop function store.next_rows")
+    with pytest.raises(HistoryError, match="start its server once"):
+        ask(url, "select reason from messages")
+
+
 def test_the_readers_password_follows_from_the_writers() -> None:
     url = "postgresql://me:hunter2@db.example.org/plant"
     reader = make_url(reader_url(url))
