@@ -57,7 +57,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "individuals": "Show the latest values of individuals that a running server knows.",
         "ontology": "Read or replace the ontology of a running server.",
         "rules": "List the rules of a running server; read and change their files.",
-        "apply": "Put the rule files of a folder in force on a running server.",
+        "apply": "Put what a folder holds in force on a running server.",
         "run": "Run messages through a deployment, or queries and rules over recorded events.",
         "test": "Run stories: messages, and what must become of them.",
         "explain": "Show the operators of a continuous query as a tree.",

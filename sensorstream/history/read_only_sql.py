@@ -69,13 +69,15 @@ class SqlResult:
 class Column:
     """A column of an answer; ``type`` is PostgreSQL's OID of it.
 
-    ``precision`` and ``scale`` are those of a ``numeric(precision, scale)``, else None.
+    ``precision`` and ``scale`` are those of a ``numeric(precision, scale)``, else None. ``origin``
+    is the OID of the table or view whose column it shows, and the number of that column.
     """
 
     name: str
     type: int
     precision: int | None = None
     scale: int | None = None
+    origin: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +218,7 @@ def fetched(
         timeout: seconds that PostgreSQL may still work on it.
     """
     with explained(text):
-        how = fetching(cursor, [each.type for each in columns])
+        how = fetching(cursor, [(each.type, each.origin) for each in columns])
     left, wanted = timeout, how.most or _FIRST_BATCH
     while True:
         begun = monotonic()
@@ -246,7 +248,9 @@ def _column(told: extensions.Column) -> Column:
     # Without precision, or with more digits than it after the point, psycopg2 tells other numbers.
     if told.type_code == NUMERIC and precision is not None and 0 <= scale <= precision <= _DIGITS:
         return Column(told.name, told.type_code, precision, scale)
-    return Column(told.name, told.type_code)
+    table, place = told.table_oid, told.table_column
+    origin = (table, place) if table is not None and place is not None else None
+    return Column(told.name, told.type_code, origin=origin)
 
 
 def open_reader(url: str) -> extensions.connection:

@@ -94,10 +94,18 @@ def install_row_batches(cursor: extensions.cursor) -> None:
     )
 
 
-def fetching(cursor: extensions.cursor, types: Sequence[int]) -> Fetching:
-    """How to take the rows of the cursor ``answer``, whose columns have these types (OIDs)."""
-    if _FIXED.issuperset(types):
+def fetching(
+    cursor: extensions.cursor, columns: Sequence[tuple[int, tuple[int, int] | None]]
+) -> Fetching:
+    """How to take the rows of the cursor ``answer``.
+
+    Args:
+        cursor: in the transaction of the cursor.
+        columns: for each its type (OID), and the table and number of the column that it shows.
+    """
+    if _FIXED.issuperset(each for each, _ in columns):
         return Fetching("fetch forward %s from answer", exact=True)
+    types = _declared(cursor, columns)
     names = dict(_NAMES)
     if unknown := [each for each in set(types) if each not in names]:
         cursor.execute(
@@ -110,8 +118,27 @@ def fetching(cursor: extensions.cursor, types: Sequence[int]) -> Fetching:
     if None in told:
         # A function cannot give a column of such a type, as "record".
         return Fetching("fetch forward %s from answer", exact=True, most=1)
-    columns = ", ".join(f"c{number} {name}" for number, name in enumerate(told))
-    return Fetching(f"select * from {NEXT_ROWS}('answer', %s) as rows({columns})", exact=False)
+    row = ", ".join(f"c{number} {name}" for number, name in enumerate(told))
+    return Fetching(f"select * from {NEXT_ROWS}('answer', %s) as rows({row})", exact=False)
+
+
+def _declared(
+    cursor: extensions.cursor, columns: Sequence[tuple[int, tuple[int, int] | None]]
+) -> list[int]:
+    """The types of columns: where one is a domain, PostgreSQL tells that below it (protocol)."""
+    types = [each for each, _ in columns]
+    origins = [(place, *origin) for place, (_, origin) in enumerate(columns) if origin]
+    if origins:
+        cursor.execute(
+            "select o.place, a.atttypid from unnest(%s::int[], %s::oid[], %s::int[]) "
+            "as o (place, relation, number) join pg_catalog.pg_attribute a "
+            "on a.attrelid = o.relation and a.attnum = o.number "
+            "join pg_catalog.pg_type t on t.oid = a.atttypid and t.typtype = 'd'",
+            tuple(map(list, zip(*origins, strict=True))),
+        )
+        for place, declared in cursor.fetchall():
+            types[place] = declared
+    return types
 
 
 def bounded(batches: Iterable[Sequence[Row]]) -> Iterator[Sequence[Row]]:
