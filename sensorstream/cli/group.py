@@ -72,7 +72,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "db": "Tell other programs how to reach the history's PostgreSQL.",
         "archive": "Move old history out of PostgreSQL into Parquet files.",
         "erase": "Erase an individual from journal, history, alerts and archive.",
-        "backup": "Write a deployment to one file: settings, rules, ontology and database.",
+        "backup": "Write a deployment, its database and its archive to one file.",
         "restore": "Make a deployment of a backup, in a folder that is new or empty.",
         "backfill": "Fill history from folders and archives of XML messages.",
         "demo": "See the main job live, in about a minute.",
