@@ -185,6 +185,9 @@ class OneMessage(Messages):
     def page(self, wanted: Wanted, limit: int) -> Sequence[KeptMessage]:
         return [self.life("m42").message]
 
+    def content(self, name: str) -> bytes:
+        raise UnknownMessage(f"there is no message '{name}'")
+
     def life(self, name: str) -> Life:
         if name != "m42":
             raise UnknownMessage(f"there is no message '{name}'")
