@@ -29,9 +29,9 @@ _PAUSE: Final = 4.0
 _LONGEST: Final = 20.0
 """As long at most, until others have had enough messages."""
 _MESSAGES: Final = 150
-"""How many others are taken for each that waited: less than a hundredth of them then wait for a heavy one."""
+"""How many others are taken for each sender that waited: then fewer than a hundredth wait."""
 _LATELY: Final = 1.0
-"""Seconds without others, or a pause if that is longer, after which there is nobody to pause for."""
+"""Seconds without others (or a pause, if longer) after which there is nobody to pause for."""
 
 _Kin: TypeAlias = tuple[str, str]
 
