@@ -210,3 +210,26 @@ def test_a_message_whose_rules_take_too_much_is_quarantined_and_stays_so(
     connection.close()
     narrow = open_application(replace(limited, limits=LimitSettings(message_rows=1)))
     assert narrow.window_view(1000) == window
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["SELECT (COUNT(*) AS ?n) { ?a a ?x . ?b a ?y . ?c a ?z }", "SELECT ?a { ?a a ?x . ?b a ?y }"],
+    ids=["counted", "found"],
+)
+def test_rules_that_are_too_much_to_begin_are_refused_and_leave_nothing(
+    limited: Settings, open_application: Open, condition: str
+) -> None:
+    limits = LimitSettings(message_rows=2_000)
+    application = open_application(replace(limited, limits=limits))
+    send(application, 1, 60)
+    before = application.rulebook.files().files
+    text = GREEDY.split("if select")[0] + f"if select {{ {condition} }}\nthen alert info 'x'\n"
+    text = text.replace("'", '"')
+    with pytest.raises(Overrun, match=r"limits\.message_rows"):
+        application.rulebook.put("greedy.rules", text, "")
+    assert application.rulebook.files().files == before
+    modest = text.replace(condition, "SELECT ?a { ?a a ?x FILTER(?a = ?x) }")
+    application.rulebook.put("greedy.rules", modest, "")
+    send(application, 61, 1)
+    assert [each.name for each in application.rulebook.files().files][-1] == "greedy.rules"
