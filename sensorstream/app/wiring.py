@@ -213,7 +213,14 @@ def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> 
 
 def _query_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
     rows = limits.query_rows
-    return Limits(rows, limits.query_seconds, counter, "limits.query", kept=rows)
+    return Limits(
+        rows,
+        limits.query_seconds,
+        counter,
+        "limits.query",
+        kept=rows,
+        together=limits.query_seconds_together,
+    )
 
 
 def _message_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
