@@ -188,7 +188,7 @@ def test_rules_whose_conditions_are_too_much_to_begin_leave_those_before(text: s
     network.check([[before]])
     network.prepare([[before]])
     watchers = len(kb.index.watchers)
-    with pytest.raises(Overrun, match="the setting limits.query_rows raises the limit"):
+    with pytest.raises(Overrun, match=r"the setting limits\.query_rows raises"):
         network.check([[before], [costly]])
     assert len(kb.index.watchers) == watchers == 1
     kb.add(Origin.WINDOW, [(IRI("n:last"), IRI("p:"), IRI("n:last"))])

@@ -139,7 +139,7 @@ def test_a_client_that_asks_without_end_leaves_a_turn_to_others(
         go_on.wait(60)
         raise QueryError("it was ended")
 
-    application.asking.sql = slow  # type: ignore[assignment, method-assign]
+    application.asking.sql = slow  # type: ignore[method-assign,assignment]
     monkeypatch.setattr("sensorstream.server.questions._PATIENCE", 1.0)
     served: Iterator[str] = listen(application)
     url = next(served)
