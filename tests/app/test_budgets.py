@@ -11,7 +11,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.metrics import Metrics
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import Overrun, UnknownQuery, UnsupportedQuery
+from sensorstream.errors import Busy, Overrun, UnknownQuery, UnsupportedQuery
 from sensorstream.journal.registration import QueryStopped
 from sensorstream.model.events import Message
 from sensorstream.settings import LimitSettings, RuleSettings, Settings, WindowSettings
@@ -233,3 +233,20 @@ def test_rules_that_are_too_much_to_begin_are_refused_and_leave_nothing(
     application.rulebook.put("greedy.rules", modest, "")
     send(application, 61, 1)
     assert [each.name for each in application.rulebook.files().files][-1] == "greedy.rules"
+
+
+def test_after_a_slow_read_of_results_messages_are_taken_first(
+    settings: Settings, open_application: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sensorstream.app.slow_reads._PAUSE", 1e9)
+    application = open_application(settings)
+    application.queries.register(PLAIN, "quick")
+    application.queries.register(PLAIN, "slow")
+    application.queries.results("quick")
+    with monkeypatch.context() as patch:
+        patch.setattr("sensorstream.app.slow_reads._HARMLESS", -1.0)
+        application.queries.results("slow")
+    with pytest.raises(Busy, match="messages are taken first"):
+        application.queries.results("slow")
+    application.queries.results("quick")
+    send(application, 1, 1)
