@@ -10,9 +10,8 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
+from contextvars import ContextVar, Token
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final
@@ -43,14 +42,26 @@ _CONTROL: Final = {
 }
 
 
-@contextmanager
-def concerning(**facts: str) -> Iterator[None]:
+class Concerning:
+    """Use :func:`concerning`. For each message there are some: a generator would cost more."""
+
+    __slots__ = ("_facts", "_token")
+
+    def __init__(self, facts: Mapping[str, str]) -> None:
+        self._facts = facts
+        self._token: Token[Mapping[str, str]] | None = None
+
+    def __enter__(self) -> None:
+        self._token = _concerned.set({**_concerned.get(), **self._facts})
+
+    def __exit__(self, *_: object) -> None:
+        assert self._token is not None
+        _concerned.reset(self._token)
+
+
+def concerning(**facts: str) -> Concerning:
     """Lines that are written in the block name these facts, and those of the blocks around it."""
-    token = _concerned.set({**_concerned.get(), **facts})
-    try:
-        yield
-    finally:
-        _concerned.reset(token)
+    return Concerning(facts)
 
 
 def concerned() -> Mapping[str, str]:
