@@ -355,12 +355,12 @@ class Pipeline:
 
     def _count(self, group: Sequence[_Waiting], seconds: float) -> None:
         first = group[0]
-        slow = False
         if not isinstance(first.entry, TakeMessage):
-            slow = self._heavy.took(first.path, first.size, seconds)
-        if first.heavy or slow:
+            if self._heavy.took(first.path, first.size, seconds) or first.heavy:
+                self._heavy.turn(first.path, seconds, waited=0)
+        elif first.heavy:
             self._heavy.turn(first.path, seconds, waited=self._light)
-        elif isinstance(first.entry, TakeMessage):
+        else:
             self._pace = (self._pace + seconds / len(group)) / 2
 
     def _take(self) -> list[_Waiting] | None:

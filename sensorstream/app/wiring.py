@@ -220,7 +220,7 @@ def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> 
     return OntologyVersion(seq, valid_from, content, "application/n-triples")
 
 
-def _query_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
+def _query_limits(limits: LimitSettings, counter: Callable[[], float], *, shared: bool) -> Limits:
     rows = limits.query_rows
     return Limits(
         rows,
@@ -228,7 +228,7 @@ def _query_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits
         counter,
         "limits.query",
         kept=rows,
-        together=limits.query_seconds_together,
+        together=limits.query_seconds_together if shared else None,
     )
 
 
@@ -241,11 +241,14 @@ def build_machine(
     counter: Callable[[], float],
     reasoner: Reasoner | None = None,
     turn: Callable[[str], None] | None = None,
+    *,
+    shared: bool = False,
 ) -> Machine:
     """A new engine with an empty window, its reasoner started.
 
     ``reasoner`` is one of an engine that is not used any more, of the same profile and ontology:
-    its process is used again. ``turn`` is that of :class:`.Engine`.
+    its process is used again. ``turn`` is that of :class:`.Engine`. ``shared``: several clients
+    use it, so that what all continuous queries take together is limited, too.
 
     Raises:
         ReasonerError: the reasoner does not start.
@@ -276,7 +279,7 @@ def build_machine(
             filters=deployment.filters,
             shedding=deployment.shedding,
             queries=QueryTerms(
-                limits=_query_limits(settings.limits, counter),
+                limits=_query_limits(settings.limits, counter, shared=shared),
                 anew=settings.limits.evaluate_anew,
             ),
         )

@@ -104,7 +104,7 @@ def running(
     limits: LimitSettings | None = None,
 ) -> Iterator[Running]:
     clock = ManualClock()
-    machine = build_machine(deployment, clock.counter)
+    machine = build_machine(deployment, clock.counter, shared=True)
     engine = machine.engine
     exchange = Exchange(engine, machine.mapper, deployment)
     target = Target(engine, machine.mapper, exchange)
