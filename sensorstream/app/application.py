@@ -39,6 +39,7 @@ from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.rule_texts import with_others
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
@@ -567,6 +568,8 @@ def in_force(
     if rules is not None:
         entry = PutRules.decode(rules.content, rules.source)
         texts, tables, change = entry.files, entry.tables, rules.id
+        if not entry.whole:
+            texts = with_others(deployment.settings, texts)
         _LOG.info("the rules are those put as %s, not those of the files", rules.id)
     if message is None and rules is None:
         return deployment, None

@@ -90,8 +90,9 @@ class _Waiting:
 
     @property
     def path(self) -> Path:
-        """Its place in the queue."""
-        return self.sender.path(self.entry.source if isinstance(self.entry, TakeMessage) else "")
+        """Its place in the queue; changes of one kind keep their order."""
+        entry = self.entry
+        return self.sender.path(entry.source if isinstance(entry, TakeMessage) else entry.kind)
 
     @property
     def size(self) -> int:
@@ -356,7 +357,9 @@ class Pipeline:
                     self._count(group, time.perf_counter() - begun)
                 alone, self._next = self._next, None
                 if alone is not None:
+                    begun = time.perf_counter()
                     self._work_alone(alone)
+                    self._count([alone], time.perf_counter() - begun)
                 elif not group:
                     self._tick()
                 if self._elsewhere is not None:
@@ -374,9 +377,13 @@ class Pipeline:
             self._drain()
 
     def _count(self, group: Sequence[_Waiting], seconds: float) -> None:
-        if group[0].heavy:
-            self._heavy.turn(group[0].path, seconds, waited=self._light)
-        else:
+        first = group[0]
+        slow = False
+        if not isinstance(first.entry, TakeMessage):
+            slow = self._heavy.took(first.path, first.size, seconds)
+        if first.heavy or slow:
+            self._heavy.turn(first.path, seconds, waited=self._light)
+        elif isinstance(first.entry, TakeMessage):
             self._pace = (self._pace + seconds / len(group)) / 2
 
     def _take(self) -> list[_Waiting] | None:
@@ -385,7 +392,8 @@ class Pipeline:
             if not (self._light or self._is_heavy_due or self._readers or self._stopping):
                 self._gate.wait(self._nap())
             group = self._take_heavy() if self._is_heavy_due else self._take_light()
-            return None if self._stopping and not group and not self._waiting else group
+            done = not (group or self._next or self._waiting)
+            return None if self._stopping and done else group
 
     @property
     def _light(self) -> int:

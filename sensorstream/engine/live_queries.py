@@ -309,6 +309,8 @@ class LiveQueries:
             received: the time of arrival of what brought it in.
         """
         processor = self.processor
+        # First of all: a replay stops them before this message, too.
+        processor.relieve()
         said = self._by_time(events)
         first = said[0].time if said else self._present(now)
         longest_gap = self._terms.longest_gap

@@ -46,6 +46,7 @@ from sensorstream.journal.store import Store
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.model.events import Message
+from sensorstream.network.load import Load
 from sensorstream.resources import bundled
 from sensorstream.settings import (
     LimitSettings,
@@ -610,6 +611,54 @@ def test_large_messages_pause_for_others_and_a_server_that_stops_takes_those_tha
     assert all(each.done() for each in taken)
     contents = [small[0], large[0], small[2], large[1], large[2], small[1]]
     assert [each.message.content for each in store.records] == contents
+
+
+def test_a_change_that_took_long_makes_the_next_of_its_kind_pause(
+    deployment: Deployment,
+) -> None:
+    class Slow(Held):
+        def append(self, records: Sequence[Record]) -> None:
+            super().append(records)
+            if records[0].kind == RegisterQuery.kind:
+                sleep(0.6)
+
+    store = Slow()
+    with running(deployment, store) as run:
+        content = bytes(next(iter(tracker_messages(1))))
+        taken = [run.pipeline.change(RegisterQuery("q0", PEOPLE))]
+        assert store.tried.wait(30)
+        # The first was not expected to take long, nor was the second when it came.
+        taken += [run.pipeline.change(RegisterQuery(f"q{n}", PEOPLE)) for n in (1, 2)]
+        message = run.pipeline.submit(content, "hall")
+        removal = run.pipeline.change(RemoveQuery("q0"))
+        store.let.set()
+        message.result(30)
+        removal.result(30)
+    assert all(each.done() for each in taken)
+    kinds = [each.kind for each in store.records]
+    assert kinds == ["query", "query", "message", "query-end", "query"]
+
+
+def test_queries_that_took_too_much_together_are_stopped_in_each_replay(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore()
+    with running(deployment, store) as run:
+        run.change(RegisterQuery("people", PEOPLE))
+        messages = [bytes(each) for each in tracker_messages(6)]
+        for content in messages[:3]:
+            run.send(content)
+        with monkeypatch.context() as patch:
+            patch.setattr(Load, "excess", lambda _: 1.0)
+            run.send(messages[3])
+        for content in messages[4:]:
+            run.send(content)
+        assert list(run.engine.queries.stopped) == ["people"]
+        (alert,) = [a for e in store.committed for a in e.alerts if a.kind == "query-stopped"]
+        assert "limits.query_seconds_together" in alert.text
+        state = run.engine.state()
+    with running(deployment, without_checkpoints(store)) as again:
+        assert again.engine.state() == state
 
 
 def test_who_sends_too_much_is_refused_and_the_others_are_not(deployment: Deployment) -> None:
