@@ -185,10 +185,10 @@ class Pipeline:
         self._stopping = False
         self._halt = Event()
         self._trouble: HistoryError | None = None
-        # The effects of the last group that is stored: certainly on disk only after a journal
-        # write that begins later.
-        self._latest: Effects | None = None
-        # The group after it, until its effects are stored.
+        # Effects that are stored, but certainly on disk only after a journal write that begins
+        # later. At most those of two groups, while the history does not break down.
+        self._unsure: list[Effects] = []
+        # The group after them, until its effects are stored.
         self._storing: _Storing | None = None
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="effects")
         self._failure: BaseException | None = None
@@ -589,6 +589,7 @@ class Pipeline:
         def append(store: Store, again: bool) -> None:
             if not again or store.last_seq() < records[-1].seq:
                 store.append(records)
+                self._unsure.clear()
 
         self._durably(append)
         self._seq += len(records)
@@ -638,7 +639,7 @@ class Pipeline:
             self._give_up(error)
             raise
         self._storing = None
-        self._latest = storing.effects
+        self._unsure.append(storing.effects)
         self._stored = storing.effects.watermark
         entries = [waiting.entry for waiting in storing.group]
         self._metrics.observe_entries(entries, storing.outcomes)
@@ -646,7 +647,7 @@ class Pipeline:
             self._checkpoint()
         for waiting, outcome in zip(storing.group, storing.outcomes, strict=True):
             waiting.end(outcome)
-        self._settle_down(storing.group, storing.outcomes, queued)
+        self._settle_down(storing, queued)
 
     def _give_up(self, error: BaseException) -> None:
         """Answer those whose effects may not be stored."""
@@ -655,11 +656,9 @@ class Pipeline:
             for waiting in storing.group:
                 waiting.end(Unavailable(f"it could not be processed: {error}"))
 
-    def _settle_down(
-        self, group: Sequence[_Waiting], outcomes: Sequence[Outcome], queued: bool
-    ) -> None:
+    def _settle_down(self, stored: _Storing, queued: bool) -> None:
         """Publish what has been stored, and write a checkpoint when it is due."""
-        for waiting, outcome in zip(group, outcomes, strict=True):
+        for waiting, outcome in zip(stored.group, stored.outcomes, strict=True):
             for each in in_order(outcome):
                 if each.status in _LOUD:
                     told = "; ".join(each.warnings)
@@ -671,9 +670,9 @@ class Pipeline:
         self._metrics.individuals.set(len(engine.window))
         self._metrics.triples.set(len(engine.kb))
         self._metrics.held.set(engine.held)
-        if queued or (self._latest is not None and self._latest.alerts):
+        if queued or stored.effects.alerts:
             self._on_commit(queued)
-        self._publish(reports_of(outcomes))
+        self._publish(reports_of(stored.outcomes))
         # While the engine is at the next group, its state is that of no entry.
         if self._is_checkpoint_due and self._stored == self._seq:
             self._checkpoint()
@@ -720,8 +719,8 @@ class Pipeline:
         Raises:
             HistoryError: the history is still unavailable.
         """
-        if self._latest is not None:
-            self._store.commit(self._latest)
+        for effects in self._unsure:
+            self._store.commit(effects)
         storing = self._storing
         if storing is not None:
             queued: Future[bool] = Future()

@@ -557,7 +557,7 @@ def test_a_message_that_takes_too_long_to_map_is_skipped_and_never_tried_again(
         assert again.engine.state() == state
 
 
-def _too_slow(*_: object) -> None:
+def _too_slow(*_: object, **__: object) -> None:
     raise Overrun("far too slow")
 
 
