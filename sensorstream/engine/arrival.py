@@ -18,12 +18,13 @@ from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.plan import Mapped, MappingPlan
 from sensorstream.mapping.rule_cost import size_of
 from sensorstream.model.events import Event, Message
+from sensorstream.model.frozen import frozen
 
 DEEPEST: Final = 64
 """How deep the elements of a message may be nested, where nothing else is said."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arrived:
     """Events that are taken in as one unit: all of them or none, with one outcome.
 

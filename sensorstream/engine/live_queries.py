@@ -30,6 +30,7 @@ from sensorstream.errors import (
 )
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta, Event, net_delta
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.budget import NO_LIMITS, Limits
@@ -110,7 +111,7 @@ class Stopped:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moved:
     """When time of the queries last moved by an event: to which time, and its time of arrival."""
 

@@ -23,6 +23,7 @@ from typing import TypeVar
 from sensorstream.errors import InternalFault, Overrun, SensorStreamError, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope, StreamElement
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Timed
@@ -57,7 +58,7 @@ def _told(error: _Error) -> _Error | InternalFault:
     return InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamEvent:
     """A graph that a stream says at a time."""
 

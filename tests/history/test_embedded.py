@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -158,6 +159,36 @@ def test_a_session_that_never_ends_keeps_no_server_from_stopping_or_starting(
     with start(folder) as third:
         assert ask(third.url, "select number from kept") == 7
     second.stop()
+
+
+def test_a_first_start_that_was_killed_half_way_leaves_nothing(
+    folder: Path, eventually: Callable[[Callable[[], object]], None]
+) -> None:
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from sensorstream.history.embedded import start\n"
+        "start(Path(sys.argv[1]))"
+    )
+    command = [sys.executable, "-c", program, str(folder)]
+    user = subprocess.Popen(command, start_new_session=True)
+    eventually(lambda: [*folder.glob("*/PG_VERSION")])
+    os.killpg(user.pid, signal.SIGKILL)
+    user.wait()
+    with start(folder) as server:
+        assert ask(server.url, "select 1") == 1
+    assert sorted(each.name for each in folder.iterdir()) == ["cluster", "log", "starting", "users"]
+
+
+def test_a_server_whose_folder_was_moved_is_found_in_its_new_place(folder: Path) -> None:
+    old, new = folder / "old", folder / "new"
+    first = start(old)
+    run(first.url, "create table kept as select 7 as number")
+    process = postmaster(old)
+    old.rename(new)
+    first.stop()
+    with start(new) as moved:
+        assert ask(moved.url, "select number from kept") == 7
+    assert ends(process)
 
 
 def test_a_stale_pid_file_that_names_somebody_else_is_no_obstacle(folder: Path) -> None:
