@@ -148,7 +148,9 @@ class Application:
         stack.callback(database.dispose)
         self._database = database
         progress(f"starting the reasoner (profile {settings.reasoning.profile})")
-        machine = build_machine(deployment, clock.counter, turn=in_work.turn_to, shared=True)
+        machine = build_machine(
+            deployment, clock.counter, turn=in_work.turn_to, shared=True, live=True
+        )
         stack.callback(machine.engine.close)
         self._engine = machine.engine
         exchange = self._exchange = Exchange(machine.engine, machine.mapper, deployment, put)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sensorstream.app.file_texts import FileTexts
-from sensorstream.app.intake import disorder_spec, filters_of, shedding_of
+from sensorstream.app.intake import ahead_of, disorder_spec, filters_of, shedding_of
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference_files import read_reference, read_tables
 from sensorstream.app.rule_texts import (
@@ -67,6 +67,7 @@ class Deployment:
     window: WindowSpec
     partition: Partition | None
     disorder: Disorder | None
+    ahead: int | None
     filters: tuple[Filter, ...]
     shedding: Shedding | None
     texts: Mapping[str, str]
@@ -170,6 +171,7 @@ def read_deployment(
         window=window,
         partition=window_partition(settings.window, ontology.schema),
         disorder=disorder_spec(settings),
+        ahead=ahead_of(settings),
         filters=filters_of(settings, ontology.schema),
         shedding=shedding_of(settings, ontology.schema),
         texts=texts,
@@ -243,12 +245,14 @@ def build_machine(
     turn: Callable[[str], None] | None = None,
     *,
     shared: bool = False,
+    live: bool = False,
 ) -> Machine:
     """A new engine with an empty window, its reasoner started.
 
     ``reasoner`` is one of an engine that is not used any more, of the same profile and ontology:
     its process is used again. ``turn`` is that of :class:`.Engine`. ``shared``: several clients
     use it, so that what all continuous queries take together is limited, too.
+    ``live``: messages come as they happen, and are refused if they are of the future.
 
     Raises:
         ReasonerError: the reasoner does not start.
@@ -292,5 +296,6 @@ def build_machine(
         counter,
         settings.server.max_message_bytes,
         settings.limits.mapping_seconds,
+        deployment.ahead if live else None,
     )
     return Machine(engine, mapper, snapshot)
