@@ -17,6 +17,7 @@ from typing import Final
 from sensorstream.errors import HistoryError
 from sensorstream.journal.kinds import COSTLY
 from sensorstream.journal.records import Record, number_of_message
+from sensorstream.model.frozen import frozen
 
 _MARK: Final = Struct("<qqq")
 """The entry in work, its time of arrival, the message whose turn it is; 0: none."""
@@ -46,7 +47,7 @@ class Death:
         return self.message or self.entry
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Now:
     """An entry that is applied, or a sentence of what else goes on.
 

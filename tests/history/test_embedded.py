@@ -12,15 +12,18 @@ from pathlib import Path
 import psutil
 import psycopg2
 import pytest
+from psycopg2.extras import wait_select
 from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError
+from sensorstream.history import embedded
 from sensorstream.history.database import connect, engine
 from sensorstream.history.embedded import reader_address, start
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from tests.waiting import eventually
 
 
 def ask(url: str, query: str) -> object:
@@ -121,6 +124,41 @@ def test_a_server_that_was_killed_recovers(folder: Path) -> None:
     first.stop()
     with start(folder) as second:
         assert ask(second.url, "select number from kept") == 7
+
+
+def hang(url: str) -> None:
+    """A session begins what takes minutes, and looks at no signal."""
+    connection = psycopg2.connect(url, async_=True)
+    wait_select(connection)
+    cursor = connection.cursor()
+    cursor.execute(
+        "select (select array_agg(x) from generate_series(1, 400000) x) && "
+        "(select array_agg(-x) from generate_series(1, 400000) x), pg_sleep(600)"
+    )
+    # It is at it when the client has gone.
+    eventually(
+        lambda: ask(url, "select count(*) from pg_stat_activity where state = 'active'") == 2
+    )
+    connection.close()
+
+
+def test_a_session_that_never_ends_keeps_no_server_from_stopping_or_starting(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "_FAST_SECONDS", 0.2)
+    first = start(folder)
+    run(first.url, "create table kept as select 7 as number")
+    hang(first.url)
+    process = postmaster(folder)
+    first.stop()
+    assert ends(process)
+    second = start(folder)
+    hang(second.url)
+    # Whoever stopped it did not wait.
+    postmaster(folder).send_signal(signal.SIGINT)
+    with start(folder) as third:
+        assert ask(third.url, "select number from kept") == 7
+    second.stop()
 
 
 def test_a_first_start_that_was_killed_half_way_leaves_nothing(
