@@ -376,7 +376,12 @@ class NewRules:
         self.deployment = deployment
 
     def check(self) -> None:
-        """They can always take over: nothing in the window depends on them."""
+        """Check that their conditions can be answered; nothing in the window depends on them.
+
+        Raises:
+            Overrun: to begin with them takes more than the limits.
+        """
+        self._engine.check_rules(self.deployment.rules)
 
     def take_over(self, message: Message) -> Outcome:
         """Put them in force; see :meth:`.Engine.adopt_rules`."""

@@ -14,6 +14,7 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.slow_reads import SlowReads
 from sensorstream.app.trials import QueryTrial, Trials
 from sensorstream.app.versions import Match, Told, Versions, check_match
 from sensorstream.app.wiring import Deployment
@@ -105,6 +106,7 @@ class Queries:
             without=_raise_unknown,
         )
         self._changing = Lock()
+        self._slow_reads = SlowReads()
         self._check_here = check_here
         self.log = log
         self._time = partial(plain_time, timeline=timeline)
@@ -244,10 +246,12 @@ class Queries:
         Raises:
             UnknownQuery: there is no query of this name.
             Overrun: it is larger than the limits allow.
+            Busy: a slow read was not long ago, and this one may be slow, too.
             RunsOnSpark: other engines run the queries.
         """
         self.check_followed()
-        with self.locked(name) as running, self._engine.queries.processor.network.budget.alone():
+        budget = self._engine.queries.processor.network.budget
+        with self.locked(name) as running, self._slow_reads.turn(name), budget.alone():
             match running.query.form:
                 case Ask():
                     return ResultSet(answer=next(iter(running.root.rows()), None) is not None)

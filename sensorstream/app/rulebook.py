@@ -102,6 +102,7 @@ class Rulebook:
         Raises:
             LanguageError: a rule cannot be read or compiled.
             RulesError: no rule file can have this name.
+            Overrun: to begin with the rules takes more than the limits.
             ChangedMeanwhile: ``match`` says no.
             OntologyConflict: another change is in progress.
             RunsOnSpark: the engines are not here.

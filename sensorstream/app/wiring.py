@@ -152,8 +152,9 @@ def read_deployment(
     named = FileTexts({**found, **paths}, replayed=tables is not None)
     own = settings.functions.files if functions is None else functions
     reference = read_reference(files, ontology.triples, own, found)
+    schemas = read_schemas(settings, settings.limits.mapping_seconds)
     plan = with_mapping_files(
-        compile_mapping(files, ontology.schema, timeline, reference, read_schemas(settings)),
+        compile_mapping(files, ontology.schema, timeline, reference, schemas),
         files,
         tuple(paths),
         ontology.schema,
@@ -224,7 +225,14 @@ def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> 
 
 def _query_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
     rows = limits.query_rows
-    return Limits(rows, limits.query_seconds, counter, "limits.query", kept=rows)
+    return Limits(
+        rows,
+        limits.query_seconds,
+        counter,
+        "limits.query",
+        kept=rows,
+        together=limits.query_seconds_together,
+    )
 
 
 def _message_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
