@@ -190,7 +190,7 @@ class ReasoningSettings:
     timeout: float = _setting(10.0, "Seconds the reasoner may take for one question.")
     heap: int = _setting(1024, "Memory of the reasoner's Java in MiB; more makes it end.")
     explain: float = _setting(5.0, "Seconds to find out what contradicts what in a message.")
-    audit: str = _setting(
+    cross_check: str = _setting(
         "", "How often all inferences are computed anew and compared (PT10M); empty: never."
     )
 
