@@ -69,12 +69,12 @@ class TimeSettings:
     idle: float = _setting(
         10.0, "Seconds without a message after which a source is not waited for."
     )
+    max_held: int = _setting(100_000, "Messages that may wait for earlier ones at a time.")
     ahead: str = _setting(
         "",
         "How far a message's time may be ahead of its arrival, in the time line's lengths; empty: "
         "ten years; however far on the line of integers, which need not be seconds since 1970.",
     )
-    max_held: int = _setting(100_000, "Messages that may wait for earlier ones at a time.")
 
     @property
     def timeline(self) -> Timeline:
