@@ -21,6 +21,7 @@ from sensorstream.spark.sparql.typed import (
     call,
     cast,
     number,
+    refusal,
     refused,
     text,
 )
@@ -138,6 +139,24 @@ def _anonymous(within: Within, node: exp.Anonymous) -> Typed:
     raise refused(node)
 
 
+_OF_TIMES: Final[Mapping[str, tuple[Kind, str]]] = {
+    "IS_TIME": (Kind.BOOLEAN, "a comparison of a time or a duration"),
+    "TIME_ORDER": (Kind.INTEGER, "a comparison of times or durations"),
+    "TIME_KEY": (Kind.NUMBER, "the order of times or durations"),
+    "TIME_TIE": (Kind.NUMBER, "the order of times or durations"),
+    "TIME_SUM": (Kind.TEXT, "a sum or difference of times or durations"),
+    "TIME_NEGATIVE": (Kind.TEXT, "a duration with a sign"),
+    "TIME_CAST": (Kind.TEXT, "a cast of a time or duration"),
+    "TIME_PART": (Kind.TEXT, "a part of a time"),
+}
+
+
+def _of_time(within: Within, node: exp.Dot) -> Typed:
+    """The functions of times that the history has: a row that needs one ends the query."""
+    kind, what = _OF_TIMES[node.expression.name.upper()]
+    return refusal(kind, what)
+
+
 HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.Cast: _cast,
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
@@ -146,4 +165,5 @@ HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.Round: _rounded,
     exp.TimeToStr: _written,
     exp.Anonymous: _anonymous,
+    exp.Dot: _of_time,
 }
