@@ -62,7 +62,7 @@ def test_now_is_the_time_of_a_tick(
 def test_a_trigger_cannot_give_now_another_meaning(play: Play) -> None:
     with pytest.raises(LanguageError, match=r"\?now is the time of the event") as caught:
         play('rule r on insert :A as ?now then alert info "x"')
-    assert caught.value.position.line == 3
+    assert str(caught.value.position).startswith("test.rules:3:")
 
 
 ALERTS = {

@@ -33,7 +33,7 @@ operands: Any = st.one_of(terms, st.sampled_from(NAMES).map(Variable))
 
 def bound(values: dict[str, Term]) -> tuple[list[Triple], BGP]:
     """Triples of a thing with these values, and the pattern that binds them."""
-    triples = [(THING, PROPERTIES[name], value) for name, value in values.items()]
+    triples: list[Triple] = [(THING, PROPERTIES[name], value) for name, value in values.items()]
     patterns = [TriplePattern(THING, PROPERTIES[name], Variable(name)) for name in values]
     return triples, BGP(tuple(patterns))
 
