@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint packages conformance endurance grammars bench clean
+.PHONY: demo test lint packages conformance campaign endurance grammars bench clean
 
 demo: $(READY)  ## the main job, live, on embedded defaults; ends by itself
 	$(BIN)/sensorstream demo
 
 test: $(READY)  ## the whole test suite, on all cores (at most four)
-	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile \
+		--no-loadscope-reorder  # tests/conftest.py has the order
 
 lint: $(READY)  ## format, style, types and layers
 	$(BIN)/ruff format --check .
@@ -23,6 +24,10 @@ packages: $(READY)  ## the wheel, installed and run with every Python here; fetc
 
 conformance: $(READY)  ## the W3C and RML suites, category by category, into docs/conformance.md
 	$(BIN)/python -m tests.w3c.conformance
+
+campaign: $(READY)  ## the test suite with ten times as many random examples, others in each run
+	env -u CI TEST_EFFORT=10 $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile \
+		--no-loadscope-reorder
 
 endurance: $(READY)  ## fifty faults at random points under load; takes some ten minutes
 	$(BIN)/python -m tests.integration.endurance --rounds 50

@@ -58,6 +58,12 @@ def large_sql(url: str) -> None:
     _many(4, lambda: httpx.post(f"{url}/sql", json=body, timeout=60))
 
 
+def large_answers(url: str) -> None:
+    """Four clients ask for rows of a hundred megabytes."""
+    body = {"query": "select repeat('x', 100000000) from generate_series(1, 256)"}
+    _many(4, lambda: httpx.post(f"{url}/sql", json=body, timeout=60))
+
+
 def idle_sockets(url: str) -> None:
     """Connections that say nothing, as many as can be had."""
     kept = [_connected(url) for _ in range(1500)]
@@ -136,6 +142,7 @@ HOSTILE: Final[Mapping[str, Callable[[str], None]]] = {
         deep_questions,
         sleeping_sql,
         large_sql,
+        large_answers,
         idle_sockets,
         slow_headers,
         slow_bodies,
@@ -224,16 +231,19 @@ def ask(url: str, seconds: float, numbers: Iterator[int]) -> tuple[list[float], 
     failed = 0
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        content = next(tracker_messages(1, start=next(numbers)))
         begun = time.perf_counter()
         try:
             # A new connection each: the server must take new ones, too.
-            answer = httpx.post(f"{url}/messages", content=content, headers=_XML, timeout=30)
-            failed += answer.status_code != 200
+            failed += _send(url, numbers, timeout=30).status_code != 200
         except httpx.HTTPError:
             failed += 1
         took.append((time.perf_counter() - begun) * 1000)
     return sorted(took), failed
+
+
+def _send(url: str, numbers: Iterator[int], timeout: float) -> httpx.Response:
+    content = next(tracker_messages(1, start=next(numbers)))
+    return httpx.post(f"{url}/messages", content=content, headers=_XML, timeout=timeout)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -261,6 +271,8 @@ def main(arguments: Sequence[str]) -> int:
                     time.sleep(2)
                     _line(each, *ask(url, options.seconds, numbers), quiet)
                 time.sleep(2)
+                # What it left in the engine does not count for the next one.
+                _send(url, numbers, timeout=300)
             _line("nobody, at the end", *ask(url, options.seconds, numbers), quiet)
     return 0
 

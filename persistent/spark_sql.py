@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from sensorstream.history.views import view_definitions
 from sensorstream.reasoning.ontology import load_ontology
-from sensorstream.settings import load_settings
+from sensorstream.settings_file import load_settings
 from sensorstream.spark.bulk_sql import answering
 from sensorstream.spark.snapshot import Place
 from sensorstream.spark.translation.described import prepare

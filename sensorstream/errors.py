@@ -7,8 +7,9 @@
     ├── TermError                a literal, IRI or time that is not valid for its datatype
     ├── LanguageError            a rule file that cannot be read (has a position)
     ├── RulesError               rule files of a server that cannot be read or changed as asked
-    │   ├── UnknownRules         a rule file that is not in force
-    │   └── RulesChanged         rule files that are not those of If-Match any more
+    │   └── UnknownRules         a rule file that is not in force
+    ├── ChangedMeanwhile         what is to be replaced is not what If-Match names any more
+    ├── UnknownVersion           a version that a rule file, query, webhook or ontology never had
     ├── OntologyError            an ontology that cannot be loaded or used
     │   └── OntologyConflict     a new ontology that the window contradicts
     ├── MessageError             one message; the system goes on
@@ -71,7 +72,8 @@
 the fault code in SOAP and the line a command prints; docs/errors.md lists all codes.
 A class without a ``code`` of its own has that of its parent.
 
-Five kinds of exception are not in the tree, because they are not errors for a user to read:
+Six kinds of exception are not in the tree, because they are not errors for a user to read:
+``apart._HungError`` (has what a fork does done once more),
 ``mapping.terms.SkipIndividual`` (a rule leaves an individual out),
 ``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
 ``server.soap.envelope.Fault`` (carries a problem to the SOAP endpoint),
@@ -157,10 +159,16 @@ class UnknownRules(RulesError):
     code = "unknown-rules"
 
 
-class RulesChanged(RulesError):
-    """The rule files are not those any more that the change was made for."""
+class ChangedMeanwhile(SensorStreamError):
+    """What is to be replaced is not any more what the change was made for."""
 
-    code = "rules-changed"
+    code = "changed"
+
+
+class UnknownVersion(SensorStreamError):
+    """A rule file, a query, a webhook or the ontology has never had this version."""
+
+    code = "unknown-version"
 
 
 class OntologyError(SensorStreamError):

@@ -246,6 +246,9 @@ class HttpSettings:
     roles: tuple[str, ...] = _setting(
         (), "The role of each value of the claim, as 'value = role'; empty: values are roles."
     )
+    proxies: tuple[Network, ...] = _setting(
+        (), "Networks of proxies, whose X-Forwarded-For says who asks, as 10.1.0.0/16."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +295,7 @@ class LimitSettings:
     evaluate_anew: bool = _setting(
         False,
         "Whether continuous queries may be registered that are evaluated anew at every change "
-        "(with NOW, RAND, EXISTS deep within): no limit stops these.",
+        "(with NOW, RAND, EXISTS deep within): each change may cost a fork of the server.",
     )
 
     # The journal.
@@ -302,6 +305,9 @@ class LimitSettings:
         "the server ends, to be started again.",
     )
     transform_seconds: float = _setting(5.0, "Seconds a stylesheet (XSLT) may take for a message.")
+    mapping_seconds: float = _setting(
+        5.0, "Seconds that mapping rules which are not linear may take for a large message."
+    )
 
     # Connections.
     connections: int = _setting(

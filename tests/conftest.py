@@ -1,19 +1,68 @@
-"""One embedded PostgreSQL for the whole run; a new database for each test that asks."""
+"""Where the tests keep their files; one embedded PostgreSQL for each process of the run."""
 
 from __future__ import annotations
 
-import itertools
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import psycopg2
+import psutil
 import pytest
+from sqlalchemy import make_url
 
-from sensorstream.history.embedded import start
+from sensorstream.history import embedded
+from sensorstream.history.database import engine
+from sensorstream.history.migrations import migrate
 from tests import waiting
+from tests.databases import Databases
+
+_MEMORY = Path("/dev/shm")
+# Of two processes that run tests, at most.
+_FILES_BYTES = 4 * 2**30
+
+# What takes a minute or more must not begin when the other processes are about to end.
+_FIRST = (
+    "tests/streaming/test_stream.py",
+    "tests/demo/",
+    "tests/cli/test_documents.py",
+    "tests/integration/",
+    "tests/package/",
+    "tests/streaming/",
+    "tests/spark/",
+    "tests/archive/",
+    "tests/backfill/",
+    "tests/reasoning/",
+    "tests/app/",
+    "tests/journal/",
+    "tests/cli/",
+    "tests/server/",
+)
+
+
+def pytest_configure() -> None:
+    """Keep temporary files in memory if there is room: PostgreSQL makes thousands a minute."""
+    # Or each of the many processes that tests start would compile the whole package for itself.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if os.environ.get("TMPDIR", "/tmp") != "/tmp" or not os.access(_MEMORY, os.W_OK):
+        return
+    room = min(shutil.disk_usage(_MEMORY).free, psutil.virtual_memory().available // 2)
+    if room > _FILES_BYTES:
+        # For the processes that tests start, too.
+        os.environ["TMPDIR"] = str(_MEMORY)
+        tempfile.tempdir = None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow files first; each file is run by one process, in this order."""
+
+    def rank(item: pytest.Item) -> int:
+        return next((n for n, each in enumerate(_FIRST) if item.nodeid.startswith(each)), 99)
+
+    items.sort(key=rank)
 
 
 @pytest.fixture
@@ -30,34 +79,43 @@ def folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The URL of a running server's first database."""
-    with TemporaryDirectory(prefix="sensorstream-test-") as name, start(Path(name)) as server:
-        yield server.url
-        # Nothing is worth keeping, and flushing a hundred databases takes a while.
-        process = (server.folder / "cluster" / "postmaster.pid").read_text().split()[0]
-        os.kill(int(process), signal.SIGQUIT)
+    with TemporaryDirectory(prefix="sensorstream-test-") as name:
+        with pytest.MonkeyPatch.context() as patch:
+            # No test kills this server, so nobody need wait for the disk.
+            patch.setitem(embedded._SERVER_OPTIONS, "fsync", "off")
+            server = embedded.start(Path(name))
+        with server:
+            yield server.url
+            # Nothing is worth keeping, and flushing a hundred databases takes a while.
+            process = (server.folder / "cluster" / "postmaster.pid").read_text().split()[0]
+            os.kill(int(process), signal.SIGQUIT)
 
 
 @pytest.fixture(scope="session")
-def new_database(postgres: str) -> Callable[[], str]:
-    """Makes empty databases; gives their URLs."""
-    numbers = itertools.count(1)
+def empty_database(postgres: str) -> Databases:
+    """Makes databases without anything in them; gives their URLs."""
+    return Databases(postgres, "empty", "template1")
 
-    def create() -> str:
-        name = f"test{next(numbers)}"
-        connection = psycopg2.connect(postgres)
-        connection.autocommit = True
-        with connection.cursor() as cursor:
-            cursor.execute(f"create database {name}")
-        connection.close()
-        return postgres.replace("/sensorstream?", f"/{name}?")
 
-    return create
+@pytest.fixture(scope="session")
+def new_database(postgres: str, empty_database: Callable[[], str]) -> Databases:
+    """Makes databases whose tables are there, and are empty; gives their URLs.
+
+    They are copies of one: to run all migrations takes twenty times as long as to copy.
+    """
+    url = empty_database()
+    template = engine(url, pool_size=1)
+    migrate(template)
+    template.dispose()
+    return Databases(postgres, "test", f"{make_url(url).database}")
 
 
 @pytest.fixture
-def database(new_database: Callable[[], str]) -> str:
-    """An empty database of this test's own."""
-    return new_database()
+def database(new_database: Databases) -> Iterator[str]:
+    """A database of this test's own, without a history."""
+    url = new_database()
+    yield url
+    new_database.over.append(url)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from sensorstream.analysis import Known
 from sensorstream.app.access import Access, tokens_of
 from sensorstream.app.asking import Asking
 from sensorstream.app.audit import Auditor
-from sensorstream.app.exchange import Exchange, OntologyText, Revival
+from sensorstream.app.exchange import Exchange, OntologyText, Revival, ontology_text
 from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
@@ -29,17 +29,20 @@ from sensorstream.app.jobs import Jobs
 from sensorstream.app.messages import Messages
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
+from sensorstream.app.ontologies import Ontologies
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, Rebuilding, silent
 from sensorstream.app.rates import Rates
-from sensorstream.app.readiness import Check, HistoryProbe, Part
+from sensorstream.app.readiness import LATE, HistoryProbe, Part, Readiness, WholeWay
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
+from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
 from sensorstream.app.stream_time import StreamTime
+from sensorstream.app.trials import Trials
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import WindowView, view_window
@@ -64,10 +67,10 @@ from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.keys import PostgresKeys
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
-from sensorstream.history.quarantine import Quarantined, quarantined
+from sensorstream.history.quarantine import EVERY, Chosen, Quarantined, quarantined
 from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
-from sensorstream.history.views import check_views, install_views
+from sensorstream.history.views import install_views
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
@@ -77,6 +80,7 @@ from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.audit import Differences
 from sensorstream.reasoning.ontology import parse_ontology
+from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.settings import ReasoningSettings, Settings
 from sensorstream.spark.jobs.protocol import Task
 from sensorstream.spark.jobs.runner import Runner
@@ -97,15 +101,6 @@ class InForce:
     kind: str
     name: str
     position: Position | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ServedOntology:
-    """An ontology's text; ``origin`` is ``settings``, or the journal's id of the change."""
-
-    content: bytes
-    media_type: str
-    origin: str
 
 
 class Application:
@@ -145,7 +140,8 @@ class Application:
         if death is not None and skip_deadly(death, store, start, clock.now()):
             in_work.forget()
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
-        deployment, put = in_force(deployment, store, start.seq)
+        files = deployment
+        deployment, put = in_force(files, store, start.seq)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
@@ -165,6 +161,7 @@ class Application:
             rebuilding = Rebuilding(store.last_seq() - start.seq, progress, clock.counter)
             rebuilding.tell(0)
             recover(target, store, start, log.publish, clock.now(), rebuilding.tell, in_work)
+        _tell_edited(files, exchange.deployment)
         progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
         self._install_views()
@@ -189,7 +186,6 @@ class Application:
             disabling=lambda webhook, text: self._pipeline.change(ReportDisabled(webhook, text)),
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
         )
-        self.webhooks = Webhooks(registered, self._dispatcher, clock, self._timeline)
         self._set_outputs(registered)
         time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
         if time is not None:
@@ -207,8 +203,21 @@ class Application:
             elsewhere=None if time is None else time.due,
             in_work=in_work,
         )
+        self.webhooks = Webhooks(
+            registered,
+            self._dispatcher,
+            self._pipeline,
+            clock,
+            self._timeline,
+            lambda: self.url,
+        )
+        self.webhooks.catch_up()
+        trials = Trials(lambda: self.url, self._check_here, clock.counter)
         self.rulebook = Rulebook(
-            exchange, self._pipeline, lambda: self.url, self._check_here, clock.counter
+            exchange, self._pipeline, lambda: self.url, self._check_here, trials
+        )
+        self.ontologies = Ontologies(
+            exchange, self._pipeline, database, lambda: self.url, self._check_here, trials
         )
         limits = settings.limits
         self.cache = Cache(
@@ -238,6 +247,9 @@ class Application:
             deployment.timeline,
             self._known_to_queries,
             self._check_here,
+            lambda: self.deployment,
+            lambda: self.url,
+            trials,
         )
         self._individuals = Individuals(
             machine.engine, self._pipeline.settled, database, settings.limits.question_seconds
@@ -245,6 +257,14 @@ class Application:
         self.messages = Messages(
             database,
             None if self._elsewhere else self._individuals.said_by,
+            settings.limits.question_seconds,
+        )
+        self.replays = Replays(
+            database,
+            lambda content, source, sender, origin: self.submit(
+                content, source, sender, origin=origin
+            ),
+            clock,
             settings.limits.question_seconds,
         )
         self.jobs = Jobs(
@@ -265,15 +285,17 @@ class Application:
         self._metrics.tell("sensorstream_jobs", told, self.jobs.unfinished)
         probe = HistoryProbe(lambda: self.url)
         stack.callback(probe.close)
-        self._history = Check("history", probe, clock.counter)
-        self._history.start()
-        stack.callback(self._history.stop)
+        cache = None if self._elsewhere else self.cache
+        way = WholeWay(probe, self._pipeline, machine.mapper, machine.engine, cache)
+        self._readiness = Readiness(way.names, way, clock.counter)
+        self._readiness.start()
+        stack.callback(self._readiness.stop)
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
         if self._elsewhere:
-            news = self._news = News(self.url, self._announce, self.metrics)
+            news = self._news = News(self.url, lambda: self._announce(queued=True), self.metrics)
             news.start()
             stack.callback(news.stop)
         revival = Revival(machine.engine, exchange, self._pipeline)
@@ -406,39 +428,6 @@ class Application:
             *(InForce("semantic", each.name, each.position) for each in deployment.rules),
         )
 
-    def ontology(self) -> ServedOntology:
-        """The ontology in force, and its origin."""
-        put = self._exchange.put
-        if put is not None:
-            return ServedOntology(put.content, put.media_type, put.entry)
-        return ServedOntology(
-            self.deployment.ontology.ntriples(), "application/n-triples", "settings"
-        )
-
-    def put_ontology(self, content: bytes, media_type: str) -> str:
-        """Put another ontology in force between two messages; its entry in the journal.
-
-        Raises:
-            OntologyError: it cannot be used; the old one stays.
-            OntologyConflict: the window contradicts it, somebody's view depends on a view that
-                would change, or another change is in progress.
-            LanguageError: a mapping or semantic rule does not fit it.
-            ReasonerError: the new reasoner failed.
-            RunsOnSpark: the engines are not here.
-        """
-        self._check_here(
-            "another ontology",
-            "put it into the settings, and start the server and the pipeline again",
-        )
-        outcome = self._exchange.change_ontology(
-            self._pipeline,
-            content,
-            media_type,
-            lambda schema: check_views(self._database, schema, self._timeline),
-        )
-        self._install_views()
-        return outcome.message.id
-
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
         """Kept alerts, newest first, with ``seq`` below ``before``."""
         return alerts_before(self._database, limit, before)
@@ -463,9 +452,9 @@ class Application:
         with self._pipeline.lock:
             return view_window(self._engine, self.settings.window, limit, offset)
 
-    def quarantine(self, limit: int, before: int | None = None) -> Sequence[Quarantined]:
-        """Unmatched and rejected messages, newest first, with ``seq`` below ``before``."""
-        return quarantined(self._database, limit, before)
+    def quarantine(self, limit: int, chosen: Chosen = EVERY) -> Sequence[Quarantined]:
+        """Messages that were not taken in, or not whole, newest first."""
+        return quarantined(self._database, limit, chosen, self.settings.limits.question_seconds)
 
     def held(self) -> int:
         """How many messages wait for earlier ones."""
@@ -482,20 +471,30 @@ class Application:
         return not self.ailment()
 
     def ready(self) -> Sequence[Part]:
-        """Every part and whether it can do its work; waits for none of them."""
-        failure, trouble = self._pipeline.failure, self._pipeline.trouble
-        history = self._history.latest()
-        away = self._engine.degraded
+        """Every part and whether it can do its work, by a trial; waits for no part that is late."""
         return (
-            Part("pipeline", self._pipeline.running, "" if failure is None else str(failure)),
-            # The server accepts messages without it, too.
-            Part("reasoner", ready=True, detail=away and f"the plain profile stands in: {away}"),
+            *map(self._now, self._readiness.parts()),
             *self._spark(),
-            history if trouble is None else Part("history", ready=False, detail=str(trouble)),
             Part("deliveries", self._dispatcher.running),
             *self._outputs(),
             *(part for probe in self._probes for part in probe()),
         )
+
+    def _now(self, part: Part) -> Part:
+        """What was found of a part, or what is known to be wrong with it since."""
+        wrong = ""
+        if part.name == "pipeline" and not self._pipeline.running:
+            wrong = str(self._pipeline.failure or "it does not run")
+        elif part.name == "history" and self._pipeline.trouble is not None:
+            wrong = str(self._pipeline.trouble)
+        elif part.name == "reasoner":
+            reasoner = self._engine.reasoner
+            waiting = reasoner.waiting if isinstance(reasoner, ResilientReasoner) else 0.0
+            if away := self._engine.degraded:
+                # The server accepts messages without it, too.
+                return Part("reasoner", True, f"the plain profile stands in: {away}")
+            wrong = f"no answer for {waiting:.0f} seconds" if waiting > LATE else ""
+        return Part(part.name, False, wrong) if wrong else part
 
     def _spark(self) -> Iterator[Part]:
         """How far the pipeline on Spark is; messages are accepted without it, too."""
@@ -529,15 +528,27 @@ class Application:
     def _install_views(self) -> None:
         install_views(self._database, self.deployment.ontology.schema, self._timeline)
 
-    def _announce(self) -> None:
+    def _announce(self, queued: bool) -> None:
         self.alert_feed.announce()
-        self._dispatcher.wake()
+        if queued:
+            self._dispatcher.wake()
 
 
 def _know_queries(target: Target, url: str) -> None:
     """Register the continuous queries of the journal, so that new ones can be checked."""
     for row in journal_rows(url, 0, None, (RegisterQuery.kind, RemoveQuery.kind)):
         replay(record_of(row), target, ())
+
+
+def _tell_edited(files: Deployment, now: Deployment) -> None:
+    """Log which files say something else than what is in force."""
+    ours, theirs = {**files.texts, **files.tables}, {**now.texts, **now.tables}
+    edited = [each for each in {**theirs, **ours} if theirs.get(each) != ours.get(each)]
+    if set(files.ontology.triples) != set(now.ontology.triples):
+        edited.append("the ontology")
+    if edited:
+        told = ", ".join(edited)
+        _LOG.warning("%s: not as put; 'sensorstream apply' puts the files in force", told)
 
 
 def in_force(
@@ -551,22 +562,21 @@ def in_force(
     message = store.last_accepted(PutOntology.kind, seq)
     if message is not None:
         _LOG.info("the ontology is the one put as %s, not the one of the files", message.id)
-        ontology = parse_ontology(message.content, message.source)
-        put = OntologyText(message.content, message.source, message.id)
-    texts, change = deployment.texts, ""
+        put = ontology_text(message)
+        ontology = parse_ontology(put.content, put.media_type)
+    texts, tables, change = deployment.texts, None, ""
     rules = store.last_accepted(PutRules.kind, seq)
     if rules is not None:
-        texts, change = PutRules.decode(rules.content, rules.source).files, rules.id
+        entry = PutRules.decode(rules.content, rules.source)
+        texts, tables, change = entry.files, entry.tables, rules.id
         _LOG.info("the rules are those put as %s, not those of the files", rules.id)
-        on_disk = deployment.texts
-        differing = [each for each in {**texts, **on_disk} if texts.get(each) != on_disk.get(each)]
-        if differing:
-            told = ", ".join(differing)
-            _LOG.warning("%s: not as put; 'sensorstream apply' puts the files in force", told)
     if message is None and rules is None:
         return deployment, None
     try:
-        return read_deployment(deployment.settings, ontology, texts=texts, put=change), put
+        found = read_deployment(
+            deployment.settings, ontology, texts=texts, put=change, tables=tables
+        )
+        return found, put
     except LanguageError as error:
         if not change:
             raise

@@ -137,8 +137,8 @@ class Asking:
         told = self._archive_settings
         if not told.folder.is_dir():
             raise QueryError(
-                f"there is no archive in {told.folder}: 'sensorstream archive --older-than D' "
-                "makes it; until then all is in history (on=history)"
+                "there is no archive: 'sensorstream archive --older-than D' makes it; until then "
+                "all is in history (on=history)"
             )
         return told
 

@@ -5,6 +5,7 @@ The file is a tar archive::
     backup.json            what it is: Facts
     deployment/…           the settings file, and the files it names that are beside or below it
     database.dump          the database, as pg_dump writes it (format custom)
+    archive/…              the Parquet files of the archive that the database lists
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib import metadata
@@ -25,6 +27,8 @@ from typing import Final
 
 from sensorstream.app.wiring import read_rules
 from sensorstream.errors import HistoryError
+from sensorstream.extras import require
+from sensorstream.history.database import connect, translating
 from sensorstream.history.dumping import dump, fill
 from sensorstream.history.opening import open_history, open_kept
 from sensorstream.settings import Settings
@@ -33,6 +37,7 @@ from sensorstream.settings_file import load_settings
 _FACTS: Final = "backup.json"
 _DATABASE: Final = "database.dump"
 _FILES: Final = "deployment/"
+_ARCHIVE: Final = "archive/"
 _FORMAT: Final = 1
 
 
@@ -41,8 +46,8 @@ class Facts:
     """What a backup says of itself.
 
     ``settings`` is the name of the settings file. ``digests`` are the SHA-256 of the other parts.
-    ``outside`` are files that the settings name and that it does not hold, ``archive`` the folder
-    of the archive's Parquet files, which it does not hold either: they never change.
+    ``outside`` are files that belong to the deployment and that it does not hold, ``archive`` is
+    the folder that the archive had.
     """
 
     format: int
@@ -58,10 +63,11 @@ def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
     """Write a backup to a new file, with and without a running server.
 
     Raises:
+        ArchiveError: another process changes the archive.
         HistoryError: there is no history, or it cannot be read.
         OSError: the file is there already, or cannot be written.
     """
-    inside, outside = _named(settings)
+    inside, outside = named_files(settings)
     if file.exists():
         raise FileExistsError(17, "it is there already, and is not overwritten", str(file))
     with ExitStack() as stack:
@@ -69,16 +75,19 @@ def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
             stack.enter_context(tempfile.TemporaryDirectory(prefix=".backup-", dir=file.parent))
         )
         url = open_kept(settings.history, stack)
+        archived, lost = stack.enter_context(archive_files(url, settings.archive.folder))
         dump(url, folder / _DATABASE)
         parts = {f"{_FILES}{each.relative_to(settings.folder)}": each for each in inside}
         parts[_DATABASE] = folder / _DATABASE
+        for each in archived:
+            parts[f"{_ARCHIVE}{each.relative_to(settings.archive.folder)}"] = each
         facts = Facts(
             _FORMAT,
             metadata.version("sensorstream"),
             now.isoformat(timespec="seconds"),
             settings.path.name,
             str(settings.archive.folder),
-            [str(each) for each in outside],
+            [str(each) for each in (*outside, *lost)],
             {name: _digest(each) for name, each in parts.items()},
         )
         whole = folder / "whole"
@@ -111,8 +120,13 @@ def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
     """
     if folder.exists() and any(folder.iterdir()):
         raise HistoryError(f"{folder} is not empty, and nothing in it is overwritten: give another")
+    folder.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with tarfile.open(file, "r:") as tar, tempfile.TemporaryDirectory() as place:
+        # Beside the folder, so that on its disk there is room, or none.
+        with (
+            tarfile.open(file, "r:") as tar,
+            tempfile.TemporaryDirectory(prefix=".restore-", dir=folder.parent) as place,
+        ):
             facts = _facts(tar, file)
             tar.extractall(place, filter="data")
             return facts, _restore(facts, Path(place), folder)
@@ -127,13 +141,27 @@ def _restore(facts: Facts, place: Path, folder: Path) -> Settings:
             raise HistoryError(f"the backup is damaged: {name} is not inside it")
         if not part.is_file() or _digest(part) != digest:
             raise HistoryError(f"the backup is damaged: {name} is not what it was")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     for name in facts.digests:
         if name.startswith(_FILES):
             there = folder / name.removeprefix(_FILES)
             there.parent.mkdir(parents=True, exist_ok=True)
             there.write_bytes((place / name).read_bytes())
     settings = load_settings(folder / facts.settings)
+    archived = {
+        place / name: (settings.archive.folder / name.removeprefix(_ARCHIVE), digest)
+        for name, digest in facts.digests.items()
+        if name.startswith(_ARCHIVE)
+    }
+    for there, digest in archived.values():
+        if there.exists() and _digest(there) != digest:
+            raise HistoryError(
+                f"{there} is there already and is another file: give another archive.folder "
+                "(SENSORSTREAM_ARCHIVE_FOLDER)"
+            )
+    for part, (there, _) in archived.items():
+        there.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        shutil.move(part, there)
     with ExitStack() as stack:
         fill(open_history(settings.history, stack), place / _DATABASE)
     return settings
@@ -155,7 +183,45 @@ def _facts(tar: tarfile.TarFile, file: Path) -> Facts:
     return facts
 
 
-def _named(settings: Settings) -> tuple[list[Path], list[Path]]:
+@contextmanager
+def archive_files(
+    url: str, folder: Path, *, read: bool = True
+) -> Iterator[tuple[list[Path], list[Path]]]:
+    """The files that hold rows of the archive, and those that are lost or damaged.
+
+    While the block lasts, no process changes the archive. Without ``read`` a file that is there is
+    taken to be whole.
+
+    Raises:
+        ArchiveError: another process does.
+        MissingExtra: there is an archive, and the modules that know it are not installed.
+    """
+    with closing(connect(url, application="sensorstream backup")) as connection:
+        with translating("cannot read the archive's list"), connection.cursor() as cursor:
+            cursor.execute("select exists (select from store.archives where state = 'archived')")
+            found = cursor.fetchone() == (True,)
+        connection.rollback()
+        if not found:
+            yield [], []
+            return
+        require("archive", "the archive")
+        from sensorstream.archive.manifest import State, changing, parts
+
+        with translating("cannot read the archive's list"), changing(connection):
+            with connection, connection.cursor() as cursor:
+                kept = parts(cursor, State.ARCHIVED)
+            there: list[Path] = []
+            lost: list[Path] = []
+            for part in kept:
+                for table, file in part.files(folder).items():
+                    whole = file.is_file() and (
+                        not read or _digest(file) == part.held[table.name].digest
+                    )
+                    (there if whole else lost).append(file)
+            yield there, lost
+
+
+def named_files(settings: Settings) -> tuple[list[Path], list[Path]]:
     """The files that the settings name: those beside or below the settings file, and others.
 
     Secrets count among the others: certificates, private keys, files of passwords.

@@ -54,11 +54,23 @@ class OntologyText:
     entry: str
 
 
+def ontology_text(message: Message) -> OntologyText:
+    """The ontology that an entry of the journal has put."""
+    entry = PutOntology.decode(message.content, message.source)
+    return OntologyText(entry.content, entry.media_type, message.id)
+
+
 class ReadDeployment(Protocol):
     """Makes the deployment with another ontology, or with other texts of its rule files."""
 
     def __call__(
-        self, settings: Settings, ontology: Ontology, *, texts: Mapping[str, str], put: str
+        self,
+        settings: Settings,
+        ontology: Ontology,
+        *,
+        texts: Mapping[str, str],
+        put: str,
+        tables: Mapping[str, str] | None,
     ) -> Deployment:
         """See :func:`.read_deployment`."""
 
@@ -97,17 +109,23 @@ class Exchange:
         """
         now = self.deployment
         ontology = parse_ontology(content, media_type)
-        deployment = self._read(now.settings, ontology, texts=now.texts, put=now.put)
+        deployment = self._read(
+            now.settings, ontology, texts=now.texts, put=now.put, tables=now.tables
+        )
         return NewOntology(self._engine, _aside(deployment), self, deployment)
 
-    def with_rules(self, files: Mapping[str, str]) -> NewRules:
+    def with_rules(
+        self, files: Mapping[str, str], tables: Mapping[str, str] | None = None
+    ) -> NewRules:
         """The mapping and the semantic rules of other texts, compiled for the ontology in force.
+
+        ``tables`` are the texts of the tables that they name, by path; None: those on disk.
 
         Raises:
             LanguageError: a rule cannot be read or compiled.
         """
         now = self.deployment
-        deployment = self._read(now.settings, now.ontology, texts=files, put=now.put)
+        deployment = self._read(now.settings, now.ontology, texts=files, put=now.put, tables=tables)
         return NewRules(self._engine, self, deployment)
 
     def with_reasoner(self) -> NewReasoner:
@@ -124,11 +142,13 @@ class Exchange:
         content: bytes,
         media_type: str,
         check: Callable[[Schema], None],
+        by: str = "",
     ) -> Outcome:
         """Put a new ontology in force; returns when it is in force and on disk.
 
         Messages are processed meanwhile. Call it in any thread except the pipeline's. ``check``
-        raises what speaks against the new schema, before anything is journalled.
+        raises what speaks against the change, told the new schema, before anything is journalled.
+        ``by`` is who puts it.
 
         Raises:
             OntologyError: it cannot be read, has no class and no property, contradicts itself, or
@@ -142,19 +162,10 @@ class Exchange:
         if not self._busy.acquire(blocking=False):
             raise OntologyConflict(_BUSY)
         try:
-            successor = self.with_ontology(content, media_type)
+            successor = self._checked_ontology(pipeline, content, media_type, check)
             try:
-                schema = successor.deployment.ontology.schema
-                if not schema.classes | schema.object_properties | schema.datatype_properties:
-                    raise OntologyError(
-                        "it has no class and no property, so nothing could be said of the messages "
-                        "any more: expected an ontology with owl:Class or a kind of rdf:Property"
-                    )
-                check(schema)
-                successor.aside.follow(self._window(pipeline))
-                return pipeline.change(
-                    PutOntology(content, media_type, successor=successor)
-                ).result()
+                entry = PutOntology(content, media_type, by, successor=successor)
+                return pipeline.change(entry).result()
             except Inconsistent as error:
                 successor.close()
                 raise _conflict(error) from None
@@ -163,6 +174,43 @@ class Exchange:
                 raise
         finally:
             self._busy.release()
+
+    def try_ontology(
+        self,
+        pipeline: Pipeline,
+        content: bytes,
+        media_type: str,
+        check: Callable[[Schema], None],
+    ) -> Deployment:
+        """The deployment with another ontology, which could be put; see :meth:`change_ontology`."""
+        successor = self._checked_ontology(pipeline, content, media_type, check)
+        successor.close()
+        return successor.deployment
+
+    def _checked_ontology(
+        self,
+        pipeline: Pipeline,
+        content: bytes,
+        media_type: str,
+        check: Callable[[Schema], None],
+    ) -> NewOntology:
+        successor = self.with_ontology(content, media_type)
+        try:
+            schema = successor.deployment.ontology.schema
+            if not schema.classes | schema.object_properties | schema.datatype_properties:
+                raise OntologyError(
+                    "it has no class and no property, so nothing could be said of the messages "
+                    "any more: expected an ontology with owl:Class or a kind of rdf:Property"
+                )
+            check(schema)
+            successor.aside.follow(self._window(pipeline))
+        except Inconsistent as error:
+            successor.close()
+            raise _conflict(error) from None
+        except BaseException:
+            successor.close()
+            raise
+        return successor
 
     def change_rules(
         self,
@@ -173,10 +221,11 @@ class Exchange:
         """Put other rule files in force; returns when they are in force and on disk.
 
         ``change`` makes the new texts from those in force, both by name; it may raise what speaks
-        against it. The first change also puts what was in force before into the journal.
+        against it. The tables that they name are read anew. The first change also puts what was in
+        force before into the journal.
 
         Returns:
-            The outcome; None: the texts are the same.
+            The outcome; None: the texts and the tables are the same.
 
         Raises:
             LanguageError: a rule cannot be read or compiled.
@@ -187,15 +236,17 @@ class Exchange:
         try:
             now = self.deployment
             files = change(now.texts)
-            if list(files.items()) == list(now.texts.items()):
-                return None
             changed = {name: text for name, text in files.items() if now.texts.get(name) != text}
             check_tables(now.settings, parse_texts(now.settings, changed))
             successor = self.with_rules(files)
+            tables = successor.deployment.tables
+            if list(files.items()) == list(now.texts.items()) and tables == now.tables:
+                return None
             if not now.put:
                 present = NewRules(self._engine, self, now)
-                pipeline.change(PutRules(now.texts, FROM_SETTINGS, successor=present)).result()
-            return pipeline.change(PutRules(files, by, successor=successor)).result()
+                before = PutRules(now.texts, FROM_SETTINGS, now.tables, successor=present)
+                pipeline.change(before).result()
+            return pipeline.change(PutRules(files, by, tables, successor=successor)).result()
         finally:
             self._busy.release()
 
@@ -284,7 +335,7 @@ class NewOntology(NewReasoner):
         self._engine.adopt(self.aside, new.rules, new.filters, new.shedding, message.id)
         self._exchange.mapper.plan = new.mapping
         self._exchange.deployment = new
-        self._exchange.put = OntologyText(message.content, message.source, message.id)
+        self._exchange.put = ontology_text(message)
         # Since when it is in force: application time.
         return replace(self._engine.accepted(message), time=self._engine.window.now)
 

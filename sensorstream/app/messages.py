@@ -9,7 +9,6 @@ from typing import Any, Final
 from sqlalchemy import Engine
 
 from sensorstream.alerts.records import LoggedDelivery, RaisedAlert
-from sensorstream.errors import UnknownMessage
 from sensorstream.history.alerts import alerts_named
 from sensorstream.history.kept_messages import (
     KeptMessage,
@@ -20,8 +19,8 @@ from sensorstream.history.kept_messages import (
     kept_message,
     kept_messages,
     left_for_history,
+    replay_of_message,
 )
-from sensorstream.history.quarantine import NOT_WHOLE
 from sensorstream.history.webhooks import deliveries_of_alerts
 
 MOST_INDIVIDUALS: Final = 1000
@@ -43,7 +42,8 @@ class Life:
 
     ``facts`` are the latest ones, those of a held message when it had its turn; None: nothing is
     known. ``live`` counts the statements in the window that it said, and that it caused; None:
-    the window is not here. ``left`` is what history has of it.
+    the window is not here. ``left`` is what history has of it. ``replay`` names the message that
+    came instead of it, if one did.
     """
 
     message: KeptMessage
@@ -52,6 +52,7 @@ class Life:
     deliveries: Sequence[LoggedDelivery]
     live: tuple[int, int] | None
     left: Left
+    replay: str | None = None
 
 
 class Messages:
@@ -101,18 +102,6 @@ class Messages:
         """
         return content_of_message(self._database, name)
 
-    def in_quarantine(self, name: str) -> tuple[KeptMessage, bytes]:
-        """A message that was not taken in, or not whole, and its content.
-
-        Raises:
-            UnknownMessage: there is none with this id.
-            HistoryError: the journal cannot be read.
-        """
-        message = kept_message(self._database, name)
-        if message.status not in NOT_WHOLE:
-            raise UnknownMessage(f"message {message.id} is not in quarantine")
-        return message, content_of_message(self._database, name)
-
     def life(self, name: str) -> Life:
         """What became of one message.
 
@@ -131,7 +120,8 @@ class Messages:
         raised = self._raised(_alerts(first))
         ids = [each.id for each in raised]
         deliveries = deliveries_of_alerts(self._database, ids) if ids else []
-        return Life(message, facts, raised, deliveries, live, left)
+        replay = replay_of_message(self._database, message.id)
+        return Life(message, facts, raised, deliveries, live, left, replay)
 
     def _raised(self, names: Collection[str]) -> list[RaisedAlert]:
         return alerts_named(self._database, names) if names else []

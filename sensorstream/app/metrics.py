@@ -160,7 +160,7 @@ class Metrics:
         self._alerts.inc(len(outcome.alerts))
         self._departures.inc(len(outcome.departures))
         if isinstance(outcome.rejection, Overrun):
-            by = "stylesheet" if outcome.status is Status.SKIPPED else "rules"
+            by = "mapping" if outcome.status is Status.SKIPPED else "rules"
             self._overruns.labels("message", by).inc()
         for each in outcome.filtered:
             self._filtered.labels(each.cause).inc()

@@ -109,7 +109,8 @@ class Pipeline:
 
     ``lock`` is held while the engine changes: readers of the knowledge base take it briefly.
     ``on_commit`` is called in the pipeline's thread after every commit that has alerts or entries
-    of the outbox; ``publish`` with the reports of continuous queries, after they are committed.
+    of the outbox, and told whether it has such entries; ``publish`` with the reports of continuous
+    queries, after they are committed.
     ``reopen`` opens the store again when it was lost; until it succeeds, messages wait.
     ``elsewhere`` is given where another process applies the entries: messages enter the journal,
     and no more; the engine here is empty and knows the continuous queries only, to check new ones.
@@ -126,7 +127,7 @@ class Pipeline:
         metrics: Metrics,
         checkpoint_every: int,
         limits: LimitSettings,
-        on_commit: Callable[[], None],
+        on_commit: Callable[[bool], None],
         publish: Callable[[Sequence[QueryReport]], None],
         reopen: Callable[[], Store],
         elsewhere: Callable[[Instant], Entry | None] | None = None,
@@ -540,7 +541,7 @@ class Pipeline:
         self._metrics.triples.set(len(engine.kb))
         self._metrics.held.set(engine.held)
         if self._queued or (self._latest is not None and self._latest.alerts):
-            self._on_commit()
+            self._on_commit(self._queued)
         self._publish(reports_of(outcomes))
         if self._seq - self._checkpoint_seq >= self._checkpoint_every:
             self._checkpoint()

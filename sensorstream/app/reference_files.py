@@ -14,39 +14,71 @@ from sensorstream.model.terms import Triple
 
 
 def read_reference(
-    files: Sequence[RuleFile], triples: Iterable[Triple], functions: Sequence[Path] = ()
+    files: Sequence[RuleFile],
+    triples: Iterable[Triple],
+    functions: Sequence[Path] = (),
+    tables: Mapping[Path, str] | None = None,
 ) -> ReferenceData:
     """The lookup tables of rule files, the functions of Python files, an ontology's individuals.
+
+    ``tables`` are texts that count instead of those on disk; see :func:`read_tables`.
 
     Raises:
         LanguageError: a table or a function cannot be read; it has the position of its declaration.
         SettingsError: a Python file cannot be read.
     """
-    reference, faults = read_reference_with_faults(files, triples, functions)
+    reference, faults = read_reference_with_faults(files, triples, functions, tables)
     for fault in faults:
         raise fault
     return reference
 
 
+def read_tables(files: Sequence[RuleFile]) -> dict[Path, str]:
+    """The text of each table that rule files name, by its path.
+
+    Raises:
+        LanguageError: a table cannot be read; it has the position of its declaration.
+    """
+    return {_path(file, table): _text(file, table) for file in files for table in file.tables}
+
+
 def read_reference_with_faults(
-    files: Sequence[RuleFile], triples: Iterable[Triple], functions: Sequence[Path] = ()
+    files: Sequence[RuleFile],
+    triples: Iterable[Triple],
+    functions: Sequence[Path] = (),
+    tables: Mapping[Path, str] | None = None,
 ) -> tuple[ReferenceData, tuple[SensorStreamError, ...]]:
     """As :func:`read_reference`; a table that cannot be read is empty, a function is left out."""
-    tables: dict[str, dict[str, Mapping[str, str]]] = {}
+    parsed: dict[str, dict[str, Mapping[str, str]]] = {}
     own, faults = read_functions(functions)
     for file in files:
         for table in file.tables:
             try:
-                read = parse_table(table, _text(file, table))
+                text = _text(file, table) if tables is None else _given(file, table, tables)
+                read = parse_table(table, text)
             except LanguageError as error:
                 faults.append(error)
                 read = {}
-            tables.setdefault(file.file, {})[table.name] = read
-    return reference_data(tables, triples, own), tuple(faults)
+            parsed.setdefault(file.file, {})[table.name] = read
+    return reference_data(parsed, triples, own), tuple(faults)
+
+
+def _path(file: RuleFile, table: Table) -> Path:
+    return (Path(file.file).parent / table.path).resolve()
+
+
+def _given(file: RuleFile, table: Table, tables: Mapping[Path, str]) -> str:
+    text = tables.get(_path(file, table))
+    if text is None:
+        raise LanguageError(
+            f"table {table.name}: {table.path} is not among the tables put with the rules",
+            position=table.position,
+        )
+    return text
 
 
 def _text(file: RuleFile, table: Table) -> str:
-    path = Path(file.file).parent / table.path
+    path = _path(file, table)
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

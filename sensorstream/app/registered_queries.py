@@ -6,24 +6,34 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from threading import Lock
+from typing import Any, Final
 
 from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.trials import QueryTrial, Trials
+from sensorstream.app.versions import Match, Told, Version, check_match, version, versions
+from sensorstream.app.wiring import Deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport, Stopped
-from sensorstream.errors import Position, UnknownQuery
+from sensorstream.errors import Position, SensorStreamError, UnknownQuery
+from sensorstream.journal.entry import Entry
 from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Ask, Construct
+from sensorstream.sparql.bounds import MOST_TOKENS
 from sensorstream.sparql.parser import parse_query, read_query
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.operator_graph import graph_data
+
+TEXT: Final = "application/sparql-query"
+"""The media type of a query."""
+_START: Final = Position("query", 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +84,19 @@ class Queries:
         timeline: Timeline,
         known: Callable[[], Known],
         check_here: Callable[[str, str], None],
+        deployment: Callable[[], Deployment],
+        url: Callable[[], str],
+        trials: Trials,
     ) -> None:
         """Take the engine that runs them; ``known`` gives the context that notes on texts use.
 
         ``check_here`` raises :class:`RunsOnSpark` with what is asked, and the way out, where other
-        engines run them.
+        engines run them. ``deployment`` is that in force, ``url`` that of the database.
         """
+        self._deployment = deployment
+        self._url = url
+        self._trials = trials
+        self._changing = Lock()
         self._check_here = check_here
         self.log = log
         self._time = partial(plain_time, timeline=timeline)
@@ -92,11 +109,11 @@ class Queries:
         """Notifies followers of new reports, or of the end of a query."""
         return self.log.feed
 
-    def register(self, text: str, name: str | None = None) -> QueryView:
+    def register(self, text: str, name: str | None = None, by: str = "") -> QueryView:
         """Start a query; it begins with the present content of the knowledge base.
 
         ``name`` is the name of the query; None: the name in its REGISTER clause, or else a new
-        name.
+        name. ``by`` is who sends it.
 
         Raises:
             QueryError: the text is not a valid query, or the name is not a valid name of a query.
@@ -105,7 +122,7 @@ class Queries:
             QueryConflict: the name is taken, or too many queries run.
             Unavailable: the server is stopping or broken.
         """
-        parsed = read_query(text, start=Position("query", 1, 1))
+        parsed = read_query(text, start=_START, most_tokens=MOST_TOKENS)
         notes = query_notes(parsed, self._known())
         registration = parsed.meaning.registration
         if name is None and registration is not None:
@@ -117,19 +134,98 @@ class Queries:
                     n for k in range(1, MOST_QUERIES + 2) if (n := f"query-{k}") not in running
                 )
         chosen = checked_name(name)
-        self._pipeline.change(RegisterQuery(chosen, text)).result()
+        with self._changing:
+            self._pipeline.change(RegisterQuery(chosen, text, by)).result()
         return replace(self.view(chosen), notes=notes)
 
-    def remove(self, name: str) -> None:
-        """Stop a query.
+    def put(self, name: str, text: str, by: str = "", match: Match = None) -> QueryView:
+        """Start a query, instead of the one of this name if there is one.
+
+        If the new one cannot start, the present one goes on. A query that runs with this text
+        goes on, too.
+
+        Args:
+            name: of the query.
+            text: of the query; a name in it counts for nothing.
+            by: who puts it.
+            match: whether the change is wanted, told the digest of the present text, or None.
+
+        Raises:
+            ChangedMeanwhile: ``match`` says no.
+            QueryError, UnsupportedQuery, Overrun, QueryConflict, Unavailable: see
+                :meth:`register`.
+        """
+        parsed = read_query(text, start=_START, most_tokens=MOST_TOKENS)
+        notes = query_notes(parsed, self._known())
+        with self._changing:
+            now = self._present(checked_name(name))
+            check_match(match, None if now is None else now.text, f"the query '{name}'")
+            if now is None or now.stopped or now.text != text:
+                self._pipeline.change(RegisterQuery(name, text, by, replaces=True)).result()
+                with self._pipeline.lock:
+                    self.log.keep(self._engine.queries.entries())
+        return replace(self.view(name), notes=notes)
+
+    def try_put(self, name: str, text: str) -> QueryTrial:
+        """What a query would report on recent messages; nothing is put.
+
+        Raises:
+            QueryError: no query can have this name.
+            Busy: another trial is in progress.
+            HistoryError: the journal cannot be read.
+            RunsOnSpark: the engines are not here.
+        """
+        with self._trials.alone("a query"):
+            try:
+                read_query(text, start=_START, most_tokens=MOST_TOKENS)
+            except SensorStreamError as error:
+                return QueryTrial((error,))
+            return self._trials.query(self._deployment(), checked_name(name), text)
+
+    def remove(self, name: str, by: str = "", match: Match = None) -> None:
+        """Stop a query; ``by`` is who wants it, ``match`` as in :meth:`put`.
 
         Raises:
             UnknownQuery: there is no query of this name.
+            ChangedMeanwhile: ``match`` says no.
             Unavailable: the server is stopping or broken.
         """
-        self._pipeline.change(RemoveQuery(name)).result()
+        with self._changing:
+            if match is not None:
+                check_match(match, self.view(name).text, f"the query '{name}'")
+            self._pipeline.change(RemoveQuery(name, by)).result()
         with self._pipeline.lock:
             self.log.keep(self._engine.queries.entries())
+
+    def versions(self, name: str) -> Iterator[Version]:
+        """The texts that a query has had, oldest first.
+
+        Raises:
+            UnknownQuery: no query has ever had this name.
+            HistoryError: the journal cannot be read.
+        """
+        kinds = (RegisterQuery.kind, RemoveQuery.kind)
+        found = versions(self._url(), kinds, checked_name(name), _told)
+        first = next(found, None)
+        if first is None:
+            raise UnknownQuery(f"there has never been a query '{name}'")
+        yield first
+        yield from found
+
+    def version(self, name: str, change: str) -> Version:
+        """The text that a change gave a query.
+
+        Raises:
+            UnknownQuery, UnknownVersion: there is none.
+            HistoryError: the journal cannot be read.
+        """
+        return version(self.versions(name), change, f"the query '{name}'")
+
+    def _present(self, name: str) -> QueryView | None:
+        try:
+            return self.view(name)
+        except UnknownQuery:
+            return None
 
     def views(self) -> list[QueryView]:
         """All queries that run, in the order they were registered, then those that were stopped."""
@@ -248,6 +344,13 @@ class Queries:
             query.last_report,
             query.next_report,
         )
+
+
+def _told(entry: Entry) -> Told:
+    if isinstance(entry, RegisterQuery):
+        return Told(entry.text.encode(), entry.by, TEXT)
+    assert isinstance(entry, RemoveQuery)
+    return Told(None, entry.by, TEXT)
 
 
 def _view_stopped(stopped: Stopped) -> QueryView:

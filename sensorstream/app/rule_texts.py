@@ -58,6 +58,16 @@ def path_of(settings: Settings, name: str) -> Path:
     return rule_paths(settings).get(name, settings.folder / name)
 
 
+def table_names(settings: Settings, tables: Mapping[Path, str]) -> dict[str, str]:
+    """Texts of tables, by their paths from the settings' folder on, so that it can be moved."""
+    return {_below(settings.folder, path): text for path, text in tables.items()}
+
+
+def table_paths(settings: Settings, tables: Mapping[str, str]) -> dict[Path, str]:
+    """The opposite of :func:`table_names`."""
+    return {(settings.folder / name).resolve(): text for name, text in tables.items()}
+
+
 def checked_name(name: str) -> str:
     """The name itself, if a new rule file can have it.
 

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
-from threading import Lock
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import Final, Literal, TypeAlias
 
 from sensorstream.app.exchange import FROM_SETTINGS, Exchange
 from sensorstream.app.faults import faults
 from sensorstream.app.mapping_files import is_rule_file
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.rule_texts import check_tables, checked_name, path_of, read_texts
-from sensorstream.app.rule_trial import MOST_BYTES, MOST_MESSAGES, RuleTrial, try_rules
+from sensorstream.app.trials import DeploymentTrial, Trials
+from sensorstream.app.versions import (
+    Match,
+    Told,
+    Version,
+    check_match,
+    digest_of,
+    version,
+    versions,
+)
 from sensorstream.app.wiring import Deployment
 from sensorstream.errors import (
-    Busy,
+    ChangedMeanwhile,
     LanguageError,
-    RulesChanged,
     RulesError,
     SensorStreamError,
     SettingsError,
     UnknownRules,
 )
-from sensorstream.history.journal_rows import journal_rows, last_messages
-from sensorstream.history.store import record_of
+from sensorstream.journal.entry import Entry
 from sensorstream.journal.takeover import PutRules
 from sensorstream.language.recovery import parse_with_recovery
+
+TEXT: Final = "text/plain"
+"""The media type of a rule file."""
 
 OnDisk: TypeAlias = Literal["same", "differs", "absent"]
 
@@ -44,30 +52,17 @@ class RuleFileInForce:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleVersion:
-    """A text that a rule file has had; ``text`` is None from the time on when it was removed.
-
-    ``change`` is the journal's id of the entry that put it, ``by`` who sent that, or ``settings``
-    for what was in force before the first change.
-    """
-
-    change: str
-    at: datetime
-    by: str
-    digest: str
-    text: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class RuleFiles:
     """All rule files in force, in the order in which they are applied.
 
-    ``origin`` is ``settings``, or the journal's id of the change that put them.
+    ``origin`` is ``settings``, or the journal's id of the change that put them. ``tables`` are the
+    paths of the tables that they name, with what the server's own file has now.
     """
 
     origin: str
     digest: str
     files: tuple[RuleFileInForce, ...]
+    tables: Mapping[str, OnDisk]
 
 
 class Rulebook:
@@ -79,29 +74,26 @@ class Rulebook:
         pipeline: Pipeline,
         url: Callable[[], str],
         check_here: Callable[[str, str], None],
-        counter: Callable[[], float],
+        trials: Trials,
     ) -> None:
-        """``check_here`` raises that the engines run elsewhere; see :class:`.Application`.
-
-        ``counter`` is :meth:`.Clock.counter`.
-        """
+        """``check_here`` raises that the engines run elsewhere; see :class:`.Application`."""
         self._exchange = exchange
         self._pipeline = pipeline
         self._url = url
         self._check_here = check_here
-        self._counter = counter
-        self._trying = Lock()
+        self._trials = trials
 
     def files(self) -> RuleFiles:
         """The rule files in force."""
         texts, disk = self._texts(), self._on_disk()
         return RuleFiles(
             self._origin(),
-            digest_of(texts),
+            digest_of_set(texts),
             tuple(
-                RuleFileInForce(name, text, _digest(text), _compared(text, disk.get(name)))
+                RuleFileInForce(name, text, digest_of(text), _compared(text, disk.get(name)))
                 for name, text in texts.items()
             ),
+            {name: self._table(name, text) for name, text in self._tables().items()},
         )
 
     def file(self, name: str) -> RuleFileInForce:
@@ -115,32 +107,31 @@ class Rulebook:
                 return each
         raise _unknown(name, self._texts())
 
-    def versions(self, name: str) -> Sequence[RuleVersion]:
+    def versions(self, name: str) -> Iterator[Version]:
         """The texts of a rule file since rules were first put, oldest first.
 
         Raises:
             UnknownRules: no rule file has ever had this name.
             HistoryError: the journal cannot be read.
         """
-        found: list[RuleVersion] = []
-        last: str | None = None
-        for row in journal_rows(self._url(), 0, None, (PutRules.kind,)):
-            record = record_of(row)
-            entry = PutRules.decode(record.message.content, record.message.source)
-            text = entry.files.get(name)
-            if text != last:
-                digest = "" if text is None else _digest(text)
-                at = record.received_at
-                found.append(RuleVersion(record.message.id, at, entry.by, digest, text))
-            last = text
-        texts = self._texts()
-        if not found and name not in texts:
-            raise _unknown(name, texts)
-        return found
+        found = versions(self._url(), (PutRules.kind,), None, partial(_told, name))
+        first = next(found, None)
+        if first is not None:
+            yield first
+            yield from found
+        elif name not in self._texts():
+            raise _unknown(name, self._texts())
 
-    def put(
-        self, name: str, text: str, by: str, match: Callable[[str | None], bool] | None = None
-    ) -> str:
+    def version(self, name: str, change: str) -> Version:
+        """The text that a change gave a rule file.
+
+        Raises:
+            UnknownRules, UnknownVersion: there is none.
+            HistoryError: the journal cannot be read.
+        """
+        return version(self.versions(name), change, name)
+
+    def put(self, name: str, text: str, by: str, match: Match = None) -> str:
         """Put one rule file in force, new or instead of the present one.
 
         Args:
@@ -155,20 +146,20 @@ class Rulebook:
         Raises:
             LanguageError: a rule cannot be read or compiled.
             RulesError: no rule file can have this name.
-            RulesChanged: ``match`` says no.
+            ChangedMeanwhile: ``match`` says no.
             OntologyConflict: another change is in progress.
             RunsOnSpark: the engines are not here.
         """
 
         def change(now: Mapping[str, str]) -> Mapping[str, str]:
-            _check_match(match, now.get(name), name)
+            check_match(match, now.get(name), name)
             if name not in now:
                 checked_name(name)
             return {**now, name: text}
 
         return self._change(change, by)
 
-    def remove(self, name: str, by: str, match: Callable[[str | None], bool] | None = None) -> str:
+    def remove(self, name: str, by: str, match: Match = None) -> str:
         """Put all rule files but one in force; see :meth:`put`.
 
         Raises:
@@ -178,27 +169,27 @@ class Rulebook:
         def change(now: Mapping[str, str]) -> Mapping[str, str]:
             if name not in now:
                 raise _unknown(name, now)
-            _check_match(match, now[name], name)
+            check_match(match, now[name], name)
             return {each: text for each, text in now.items() if each != name}
 
         return self._change(change, by)
 
-    def put_all(
-        self, files: Mapping[str, str], by: str, match: Callable[[str | None], bool] | None = None
-    ) -> str:
+    def put_all(self, files: Mapping[str, str], by: str, match: Match = None) -> str:
         """Put a whole set of rule files in force, whole or not at all; see :meth:`put`.
 
         ``match`` is told the digest of the present set.
         """
 
         def change(now: Mapping[str, str]) -> Mapping[str, str]:
-            if match is not None and not match(digest_of(now)):
-                raise RulesChanged("the rule files are not those of If-Match any more: read them")
+            if match is not None and not match(digest_of_set(now)):
+                raise ChangedMeanwhile(
+                    "the rule files are not those of If-Match any more: read them"
+                )
             return _checked(files, now)
 
         return self._change(change, by)
 
-    def try_put(self, name: str, text: str) -> RuleTrial:
+    def try_put(self, name: str, text: str) -> DeploymentTrial:
         """What :meth:`put` would change, told by recent messages; nothing is put.
 
         Raises:
@@ -212,24 +203,17 @@ class Rulebook:
             checked_name(name)
         return self._try({**texts, name: text})
 
-    def try_all(self, files: Mapping[str, str]) -> RuleTrial:
+    def try_all(self, files: Mapping[str, str]) -> DeploymentTrial:
         """What :meth:`put_all` would change; see :meth:`try_put`."""
         return self._try(_checked(files, self._texts()))
 
-    def _try(self, texts: Mapping[str, str]) -> RuleTrial:
-        self._check_here("a trial of other rules", "try them without a server: 'sensorstream run'")
-        if not self._trying.acquire(blocking=False):
-            raise Busy("another trial of rules is in progress: ask again later")
-        try:
+    def _try(self, texts: Mapping[str, str]) -> DeploymentTrial:
+        with self._trials.alone("other rules"):
             now = self._exchange.deployment
             found = tuple(_faults(now, texts))
             if found:
-                return RuleTrial(found)
-            new = self._exchange.with_rules(texts).deployment
-            rows = last_messages(self._url(), MOST_MESSAGES, MOST_BYTES)
-            return try_rules(now, new, [record_of(each) for each in rows], self._counter)
-        finally:
-            self._trying.release()
+                return DeploymentTrial(found)
+            return self._trials.compare(now, self._exchange.with_rules(texts).deployment)
 
     def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
         self._check_here(
@@ -241,6 +225,16 @@ class Rulebook:
 
     def _texts(self) -> Mapping[str, str]:
         return self._exchange.deployment.texts
+
+    def _tables(self) -> Mapping[str, str]:
+        return self._exchange.deployment.tables
+
+    def _table(self, name: str, text: str) -> OnDisk:
+        path = self._exchange.deployment.settings.folder / name
+        try:
+            return _compared(text, path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            return "absent"
 
     def _origin(self) -> str:
         return self._exchange.deployment.put or FROM_SETTINGS
@@ -283,24 +277,21 @@ def _faults(now: Deployment, texts: Mapping[str, str]) -> Iterator[SensorStreamE
     yield from faults(tried, unsaved, lambda _: now.ontology)
 
 
-def digest_of(texts: Mapping[str, str]) -> str:
+def digest_of_set(texts: Mapping[str, str]) -> str:
     """The digest of a whole set of rule files, names and order included."""
-    return _digest("\n".join(f"{name} {_digest(text)}" for name, text in texts.items()))
+    return digest_of("\n".join(f"{name} {digest_of(text)}" for name, text in texts.items()))
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+def _told(name: str, entry: Entry) -> Told:
+    assert isinstance(entry, PutRules)
+    text = entry.files.get(name)
+    return Told(None if text is None else text.encode(), entry.by, TEXT)
 
 
 def _compared(text: str, disk: str | None) -> OnDisk:
     if disk is None:
         return "absent"
     return "same" if disk == text else "differs"
-
-
-def _check_match(match: Callable[[str | None], bool] | None, text: str | None, name: str) -> None:
-    if match is not None and not match(None if text is None else _digest(text)):
-        raise RulesChanged(f"{name} is not the version of If-Match any more: read it again")
 
 
 def _unknown(name: str, texts: Mapping[str, str]) -> RulesError:

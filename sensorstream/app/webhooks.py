@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from datetime import datetime, timedelta
 from secrets import token_hex
+from threading import Lock
 from typing import Final
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
@@ -20,36 +24,97 @@ from sensorstream.alerts.records import (
     Webhook,
     WebhookState,
 )
+from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
+from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.versions import Match, Told, Version, check_match, version, versions
 from sensorstream.clock import Clock
-from sensorstream.errors import WebhookError
+from sensorstream.errors import SensorStreamError, UnknownWebhook, WebhookError
+from sensorstream.history.journal_rows import journal_changes
+from sensorstream.history.store import record_of
 from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.journal.entry import Entry
+from sensorstream.journal.kinds import entry_of
+from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
+from sensorstream.journal.records import number_of_message
 from sensorstream.journal.registration import checked_name
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Timeline
 
+DEFINITION: Final = "application/json"
+"""The media type of a webhook's definition."""
 ROTATION: Final = timedelta(hours=24)
 """How long an old secret signs beside the new one."""
+_MOST: Final = 1000
+"""Webhooks that may be registered: each alert is stored once for each of them."""
+_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_KINDS: Final = (PutWebhook.kind, RemoveWebhook.kind)
+
+
+def definition(webhook: Webhook | PutWebhook) -> str:
+    """What a webhook is, without its id and its secret, as JSON: the text of its version."""
+    return definition_text(webhook.url, webhook.queries, webhook.format)
+
+
+def definition_text(url: str, queries: Sequence[str], format: str | None = None) -> str:
+    """As :func:`definition`, of its parts; by default the format is CloudEvents."""
+    told = {"url": url, "queries": list(queries), "format": format or CLOUD_EVENTS}
+    return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+
+
+def _told(entry: Entry) -> Told:
+    if isinstance(entry, PutWebhook):
+        return Told(definition(entry).encode(), entry.by, DEFINITION)
+    assert isinstance(entry, RemoveWebhook)
+    return Told(None, entry.by, DEFINITION)
 
 
 class Webhooks:
     """What server and command line may do with webhooks. Thread-safe.
 
-    What names a webhook or a delivery raises :class:`.UnknownWebhook` or :class:`.UnknownDelivery`
-    if there is none.
+    A change is an entry of the journal, then it is made; if the process dies between, the next
+    start makes it. What names a webhook or a delivery raises :class:`.UnknownWebhook` or
+    :class:`.UnknownDelivery` if there is none.
     """
 
     def __init__(
         self,
         registered: PostgresWebhooks,
         dispatcher: WebhookDispatcher,
+        pipeline: Pipeline,
         clock: Clock,
         timeline: Timeline,
+        url: Callable[[], str],
     ) -> None:
+        """``url`` is that of the database."""
         self._registered = registered
         self._dispatcher = dispatcher
+        self._pipeline = pipeline
         self._clock = clock
         self._timeline = timeline
+        self._url = url
+        self._changing = Lock()
+
+    def catch_up(self) -> None:
+        """Make the changes that are in the journal and were not made yet.
+
+        Raises:
+            HistoryError: the database cannot be read or written.
+        """
+        last: dict[str, tuple[int, PutWebhook | RemoveWebhook]] = {}
+        with closing(journal_changes(self._url(), _KINDS, None)) as rows:
+            for row in rows:
+                record = record_of(row)
+                entry = entry_of(record)
+                assert isinstance(entry, PutWebhook | RemoveWebhook)
+                last[entry.webhook] = (record.seq, entry)
+        there = self._registered.changes()
+        for seq, entry in last.values():
+            if isinstance(entry, RemoveWebhook):
+                if entry.webhook in there:
+                    self._registered.delete(entry.webhook)
+            elif seq > there.get(entry.webhook, 0):
+                self._registered.put(self._webhook(entry, new_secret()), seq)
 
     def register(
         self,
@@ -57,15 +122,106 @@ class Webhooks:
         secret: str | None = None,
         queries: Sequence[str] = (),
         format: str = CLOUD_EVENTS,
+        by: str = "",
     ) -> Webhook:
         """Deliver alerts raised from now on to ``url``; makes a secret if the caller gives none.
 
-        The reports of ``queries`` (names) are delivered too; the queries need not run yet.
+        The reports of ``queries`` (names) are delivered too; the queries need not run yet. ``by``
+        is who wants it.
 
         Raises:
-            WebhookError: the URL, the secret or the format is not acceptable.
+            WebhookError: the URL, the secret or the format is not acceptable, or there are too
+                many webhooks.
             QueryError: a name is not a valid name of a query.
+            Unavailable: the server is stopping or broken.
         """
+        secret = new_secret() if secret is None else check_secret(secret)
+        entry = self._entry(f"wh_{token_hex(8)}", url, queries, format, by)
+        with self._changing:
+            return self._put(entry, secret)
+
+    def put(
+        self,
+        webhook_id: str,
+        url: str,
+        queries: Sequence[str] = (),
+        format: str = CLOUD_EVENTS,
+        by: str = "",
+        match: Match = None,
+    ) -> Webhook | None:
+        """Register a webhook by this id, or change the one that has it.
+
+        It keeps its secret; a new one gets a new secret. ``match`` is whether the change is wanted,
+        told the digest of the present :func:`definition`, or None.
+
+        Returns:
+            The webhook, if it is new.
+
+        Raises:
+            ChangedMeanwhile: ``match`` says no.
+            WebhookError, QueryError, Unavailable: as for :meth:`register`, or no webhook can have
+                this id.
+        """
+        entry = self._entry(webhook_id, url, queries, format, by)
+        with self._changing:
+            now = self._present(webhook_id)
+            text = None if now is None else definition(now)
+            check_match(match, text, f"the webhook {webhook_id}")
+            if now is None:
+                return self._put(entry, new_secret())
+            if text != definition(entry):
+                if not self._registered.changes().get(webhook_id):
+                    # What an earlier version has registered can be put back, too.
+                    before = PutWebhook(webhook_id, now.url, now.queries, now.format, "")
+                    self._pipeline.change(before).result()
+                self._put(entry, now.secret)
+        return None
+
+    def try_put(
+        self, webhook_id: str, url: str, queries: Sequence[str] = (), format: str = CLOUD_EVENTS
+    ) -> SensorStreamError | None:
+        """What would speak against :meth:`put`; nothing is put, and nothing is sent."""
+        try:
+            self._entry(webhook_id, url, queries, format, "")
+        except SensorStreamError as error:
+            return error
+        return None
+
+    def versions(self, webhook_id: str) -> Iterator[Version]:
+        """The definitions that a webhook has had, oldest first.
+
+        Raises:
+            UnknownWebhook: there has never been one of this id.
+            HistoryError: the journal cannot be read.
+        """
+        if not _ID.fullmatch(webhook_id):
+            self.one(webhook_id)
+        found = versions(self._url(), _KINDS, webhook_id, _told)
+        first = next(found, None)
+        if first is not None:
+            yield first
+            yield from found
+        else:
+            self.one(webhook_id)
+
+    def version(self, webhook_id: str, change: str) -> Version:
+        """The definition that a change gave a webhook.
+
+        Raises:
+            UnknownWebhook, UnknownVersion: there is none.
+            HistoryError: the journal cannot be read.
+        """
+        return version(self.versions(webhook_id), change, f"the webhook {webhook_id}")
+
+    def _entry(
+        self, webhook_id: str, url: str, queries: Sequence[str], format: str, by: str
+    ) -> PutWebhook:
+        """The entry of a change that is acceptable."""
+        if not _ID.fullmatch(webhook_id) or webhook_id.startswith(OUTPUT):
+            raise WebhookError(
+                f"'{webhook_id[:60]}' is not an id of a webhook: expected up to 64 letters, "
+                f"digits, '_' and '-', and not '{OUTPUT}' at the beginning"
+            )
         if format not in FORMATS:
             raise WebhookError(f"there is no format '{format}': expected {' or '.join(FORMATS)}")
         if queries and format == ALERTMANAGER:
@@ -73,17 +229,35 @@ class Webhooks:
                 "an Alertmanager's format has alerts only, no reports of queries: expected no "
                 f"queries, or the format {CLOUD_EVENTS}"
             )
-        webhook = Webhook(
-            id=f"wh_{token_hex(8)}",
-            url=url,
-            secret=new_secret() if secret is None else check_secret(secret),
-            created_at=self._clock.now(),
-            queries=tuple(dict.fromkeys(map(checked_name, queries))),
-            format=format,
-        )
+        names = tuple(dict.fromkeys(map(checked_name, queries)))
         self._dispatcher.check(url)
-        self._registered.register(webhook)
+        return PutWebhook(webhook_id, url, names, format, by)
+
+    def _put(self, entry: PutWebhook, secret: str) -> Webhook:
+        there = self._registered.changes()
+        if entry.webhook not in there and len(there) >= _MOST:
+            raise WebhookError(f"there are {_MOST} webhooks already: delete one first")
+        message = self._pipeline.change(entry).result().message
+        webhook = self._webhook(entry, secret)
+        self._registered.put(webhook, number_of_message(message.id))
+        self._dispatcher.wake()
         return webhook
+
+    def _webhook(self, entry: PutWebhook, secret: str) -> Webhook:
+        return Webhook(
+            id=entry.webhook,
+            url=entry.url,
+            secret=secret,
+            created_at=self._clock.now(),
+            queries=entry.queries,
+            format=entry.format,
+        )
+
+    def _present(self, webhook_id: str) -> Webhook | None:
+        try:
+            return self.one(webhook_id).webhook
+        except UnknownWebhook:
+            return None
 
     def all(self) -> Sequence[WebhookState]:
         """All registered webhooks, oldest first."""
@@ -93,9 +267,17 @@ class Webhooks:
         """One registered webhook."""
         return self._registered.one(webhook_id)
 
-    def delete(self, webhook_id: str) -> None:
-        """Stop delivering to a webhook, and forget it."""
-        self._registered.delete(webhook_id)
+    def delete(self, webhook_id: str, by: str = "", match: Match = None) -> None:
+        """Stop delivering to a webhook, and forget it; ``match`` as in :meth:`put`.
+
+        Raises:
+            ChangedMeanwhile: ``match`` says no.
+        """
+        with self._changing:
+            now = self.one(webhook_id).webhook
+            check_match(match, definition(now), f"the webhook {webhook_id}")
+            self._pipeline.change(RemoveWebhook(webhook_id, by)).result()
+            self._registered.delete(webhook_id)
 
     def enable(self, webhook_id: str) -> WebhookState:
         """Deliver again to a webhook that was disabled."""

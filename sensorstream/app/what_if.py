@@ -99,8 +99,9 @@ def what_if(
         *,
         texts: Mapping[str, str] | None = None,
         put: str = "",
+        tables: Mapping[str, str] | None = None,
     ) -> Deployment:
-        deployment = read_deployment(settings, ontology, texts=texts, put=put)
+        deployment = read_deployment(settings, ontology, texts=texts, put=put, tables=tables)
         if not files:
             return deployment
         compiled = compile_rules(files, deployment.ontology.schema, deployment.timeline)

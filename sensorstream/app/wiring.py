@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sensorstream.app.intake import disorder_spec, filters_of, shedding_of
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
-from sensorstream.app.reference_files import read_reference
-from sensorstream.app.rule_texts import parse_texts, read_texts
+from sensorstream.app.reference_files import read_reference, read_tables
+from sensorstream.app.rule_texts import parse_texts, read_texts, table_names, table_paths
 from sensorstream.app.schemas import read_schemas
 from sensorstream.app.window_settings import window_partition, window_spec
 from sensorstream.engine.arrival import Mapper
@@ -48,7 +48,8 @@ class Deployment:
     """All files that the settings name, read and compiled; nothing has been started.
 
     ``texts`` are those of the rule files, by name; ``put`` is the journal's id of the change that
-    put them in force, empty for the files of the settings.
+    put them in force, empty for the files of the settings. ``tables`` are the texts of the tables
+    that the rule files name, by their paths; see :func:`.table_names`.
     """
 
     settings: Settings
@@ -63,6 +64,7 @@ class Deployment:
     shedding: Shedding | None
     texts: Mapping[str, str]
     put: str = ""
+    tables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def timeline(self) -> Timeline:
@@ -114,11 +116,13 @@ def read_deployment(
     *,
     texts: Mapping[str, str] | None = None,
     put: str = "",
+    tables: Mapping[str, str] | None = None,
 ) -> Deployment:
     """Read and compile all files that the settings name.
 
     ``ontology`` and ``rules`` replace theirs; with ``rules`` no rule file is read. ``texts``
-    replaces those of the files in the rule language, as the change ``put`` has put them in force.
+    replaces those of the files in the rule language, as the change ``put`` has put them in force,
+    and ``tables`` those of the tables that they name.
 
     Raises:
         SettingsError: a setting is not valid.
@@ -135,7 +139,8 @@ def read_deployment(
     else:
         texts = read_texts(settings) if texts is None else texts
         files = parse_texts(settings, texts)
-    reference = read_reference(files, ontology.triples, settings.functions.files)
+    found = read_tables(files) if tables is None else table_paths(settings, tables)
+    reference = read_reference(files, ontology.triples, settings.functions.files, found)
     plan = compile_mapping(files, ontology.schema, timeline, reference, read_schemas(settings))
     return Deployment(
         settings=settings,
@@ -159,6 +164,7 @@ def read_deployment(
         shedding=shedding_of(settings, ontology.schema),
         texts=texts,
         put=put,
+        tables=table_names(settings, found),
     )
 
 
@@ -231,6 +237,7 @@ def build_machine(
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, deployment.ontology.triples)
     snapshot = Snapshot(knowledge)
+    limits = _message_limits(settings.limits, counter)
     if reasoner is None:
         reasoner = reasoner_of(deployment)
     try:
@@ -241,8 +248,8 @@ def build_machine(
             rules=deployment.rules,
             evaluator=NetworkEvaluator(
                 knowledge,
-                SnapshotEvaluator(snapshot),
-                _message_limits(settings.limits, counter),
+                SnapshotEvaluator(snapshot, limits),
+                limits,
             ),
             max_rounds=settings.rules.max_rounds,
             timeline=deployment.timeline,
@@ -259,6 +266,11 @@ def build_machine(
     except BaseException:
         reasoner.close()
         raise
-    limits = settings.server
-    mapper = Mapper(deployment.mapping, limits.max_depth, counter, limits.max_message_bytes)
+    mapper = Mapper(
+        deployment.mapping,
+        settings.server.max_depth,
+        counter,
+        settings.server.max_message_bytes,
+        settings.limits.mapping_seconds,
+    )
     return Machine(engine, mapper, snapshot)

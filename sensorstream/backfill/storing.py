@@ -103,7 +103,11 @@ class Filler:
             cursor,
             [(one.individual.stay, terms[one.individual.name], one.expired_at) for _, one in gone],
         )
-        rows = (row for message, one in gone for row in stay_rows([one], terms, sets, message))
+        rows = (
+            (*row, sets[one.individual.stay])
+            for message, one in gone
+            for row in stay_rows([one], terms, message)
+        )
         cursor.copy_expert(_COPY_STAYS, copy_text(rows))
         return len(numbers)
 

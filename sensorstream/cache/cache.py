@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from threading import Lock, Timer
 from typing import IO, Final
 
 from sensorstream.cache.copy import CacheCopy, Question
-from sensorstream.cache.protocol import Answered, CacheLimits, CacheQuestion
-from sensorstream.errors import Unavailable
+from sensorstream.cache.protocol import Answered, CacheLimits, CacheQuestion, Formats
+from sensorstream.errors import SensorStreamError, Unavailable
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.kb.changes import ALL_GRAPHS, Changes
 from sensorstream.kb.graph import KnowledgeBase
@@ -18,6 +19,8 @@ _IDLE: Final = 600.0
 """Seconds without a question after which the copy is dropped."""
 _SETTLING: Final = 10.0
 """Seconds to wait for the end of the message that is being processed."""
+_JSON: Final = "application/sparql-results+json"
+_PROBE: Final = CacheQuestion("ASK {}", Formats(_JSON, _JSON, None))
 
 
 class Cache:
@@ -46,6 +49,7 @@ class Cache:
         self._changes: Changes | None = None
         self._timer: Timer | None = None
         self._closed = False
+        self._proven = False
         self.trouble = ""
         """Why the last question found no process to answer it; "" if it found one."""
 
@@ -67,6 +71,24 @@ class Cache:
             raise Unavailable(f"the cache cannot be asked now: {error}") from error
         return begun.write(out, stop)
 
+    def probe(self) -> None:
+        """Answer a query, unless one was answered before and the copy is not there by now.
+
+        So a copy that nobody uses is still dropped after a while.
+
+        Raises:
+            Unavailable: there is no process to answer it.
+        """
+        if self._copy is None and self._proven and not self.trouble:
+            return
+        out = BytesIO()
+        try:
+            self._begin(_PROBE, used=False).write(out, Stop())
+        except (OSError, SensorStreamError) as error:
+            self.trouble = str(error)
+            raise Unavailable(f"the cache cannot be asked now: {error}") from error
+        self._proven, self.trouble = True, ""
+
     def close(self) -> None:
         """End all that is being answered; nothing is afterwards."""
         with self._asking:
@@ -74,14 +96,15 @@ class Cache:
             with suppress(Unavailable):
                 self._drop()
 
-    def _begin(self, question: CacheQuestion) -> Question:
+    def _begin(self, question: CacheQuestion, *, used: bool = True) -> Question:
         with self._asking:
             if self._closed:
                 raise Unavailable("the server stops")
             if self._copy is None or not self._copy.alive:
                 self._drop()
                 self._copy = CacheCopy()
-            self._rest()
+            if used or self._timer is None:
+                self._rest()
             try:
                 self._sync(self._copy)
                 return self._copy.begin(question, self._limits)

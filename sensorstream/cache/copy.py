@@ -32,7 +32,9 @@ from sensorstream.history.asking.stopping import Stop
 from sensorstream.kb.changes import Quad
 
 _START_SECONDS: Final = 120.0
-"""Seconds until a question is begun: the process starts, and takes over the knowledge base."""
+"""Seconds until the first question is begun: the process takes over the knowledge base."""
+_BEGIN_SECONDS: Final = 20.0
+"""Seconds until each other question is begun; then the process hangs, and is ended."""
 _END_SECONDS: Final = 5.0
 """Seconds until a process that was ended is gone."""
 _OUT_OF_MEMORY: Final = (-6, -9)
@@ -46,6 +48,7 @@ class CacheCopy:
         here, there = socket.socketpair()
         self._numbers = count(1)
         self._sending = Lock()
+        self._started = False
         with there:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "sensorstream.cache.copy_process", str(there.fileno())],
@@ -71,6 +74,15 @@ class CacheCopy:
     def alive(self) -> bool:
         """Whether it can be asked."""
         return self._process.poll() is None
+
+    @property
+    def patience(self) -> float:
+        """Seconds until a question is begun, if nothing is wrong."""
+        return _BEGIN_SECONDS if self._started else _START_SECONDS
+
+    def note_begun(self) -> None:
+        """A question has been begun."""
+        self._started = True
 
     def change(self, added: Sequence[Quad], removed: Sequence[Quad]) -> None:
         """Bring the copy into step; takes effect for all questions that are begun later.
@@ -163,7 +175,7 @@ class Question:
         self._copy.end(self._asked.number)
 
     def _write(self, out: IO[bytes]) -> Answered:
-        deadline = monotonic() + _START_SECONDS
+        deadline = monotonic() + self._copy.patience
         begun = False
         try:
             while True:
@@ -173,6 +185,7 @@ class Question:
                 match reply:
                     case Begun():
                         begun = True
+                        self._copy.note_begun()
                         deadline = monotonic() + self._asked.limits.seconds
                     case bytes():
                         out.write(reply)

@@ -15,7 +15,7 @@ from sensorstream.settings_file import load_settings
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
 @config_option
 def command(file: Path, config: Path) -> None:
-    """Write a deployment to one file: settings, rules, ontology and database.
+    """Write a deployment, its database and its archive to one file.
 
     Beside a running server, which goes on, or without one. The database is that of one moment: all
     that was acknowledged before is in it. Keep the file safe: it has the secrets of webhooks.
@@ -28,5 +28,3 @@ def command(file: Path, config: Path) -> None:
     click.echo(f"wrote {file}: {file.stat().st_size} bytes")
     for each in facts.outside:
         click.echo(f"not in it: {each}", err=True)
-    if Path(facts.archive).is_dir():
-        click.echo(f"not in it: {facts.archive}: copy its files, which never change", err=True)

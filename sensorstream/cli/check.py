@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from sensorstream.cli.options import config_option, json_option
-from sensorstream.errors import Position, SensorStreamError
+from sensorstream.cli.options import address, config_option, json_option
+from sensorstream.errors import Position, SensorStreamError, ServerUnreachable
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 
@@ -22,17 +22,23 @@ if TYPE_CHECKING:
     from sensorstream.rules.rule_compiler import CompiledRule
 
 
+_PATIENCE: Final = 5.0
+"""Seconds to wait for each answer of a server."""
+
+
 @click.command("check")
+@click.option("--url", metavar="URL", help="The server to compare with; by default the settings'.")
 @config_option
 @json_option
-def command(config: Path, as_json: bool) -> None:
+def command(url: str | None, config: Path, as_json: bool) -> None:
     """Check the settings, the ontology and the rules.
 
     Prints "file:line:column: message" for each fault and exits with 1; else prints notes, the
     functions of your own that rules may call, then "ok" and a summary. There are notes on rules
     that cannot fire, that are tried on messages of another kind or whose cost grows with the
     window, on names in queries that the ontology does not declare, and on filters that are never
-    true.
+    true. If the server of the settings answers, what it has in force is compared with the files: it
+    does not read an edited file until "sensorstream apply".
     """
     from sensorstream.app.faults import faults
     from sensorstream.app.wiring import read_deployment, read_rules
@@ -50,12 +56,16 @@ def command(config: Path, as_json: bool) -> None:
                 deployment = read_deployment(settings)
                 summary = _summary(deployment)
                 rules = read_rules(settings.rules.files)
+                functions = deployment.reference.functions
                 notes = list(
-                    deployment_notes(settings, rules, deployment.ontology, deployment.rules)
+                    deployment_notes(
+                        settings, rules, deployment.ontology, deployment.rules, functions
+                    )
                 )
-                own = list(deployment.reference.functions.values())
+                own = list(functions.values())
         except SensorStreamError as error:
             found = [error]
+    edited = None if found else _edited(settings, url)
     placed = [(_position(fault, config), fault) for fault in found]
     if as_json:
         from sensorstream.cli.console import print_json
@@ -83,6 +93,7 @@ def command(config: Path, as_json: bool) -> None:
                     }
                     for note in notes
                 ],
+                "edited": edited,
                 "functions": [_function(each, config) for each in own],
             }
         )
@@ -93,10 +104,33 @@ def command(config: Path, as_json: bool) -> None:
             click.echo(f"{note.position}: note: {note.text}")
         for each in own:
             click.echo(f"{each.position}: function: {each.usage}")
+        if edited:
+            click.echo(
+                f"edited: {', '.join(edited)}: {url or address(settings)} has other texts in force "
+                "and does not read the files: 'sensorstream apply' puts them in force"
+            )
         if summary:
             click.echo(f"ok: {summary}")
     if found:
         raise click.exceptions.Exit(1)
+
+
+def _edited(settings: Settings, url: str | None) -> list[str] | None:
+    """What a server has in force with other texts; None: no server answers."""
+    from sensorstream.app.folder import read_folder
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.in_force import differing, read_in_force
+
+    place = url or address(settings)
+    try:
+        ours = read_folder(settings)
+        with Client(place, timeout=_PATIENCE) as client:
+            return list(differing(read_in_force(client, ours), ours))
+    except ServerUnreachable:
+        return None
+    except SensorStreamError as error:
+        click.echo(f"not compared with {place}: {error}", err=True)
+        return None
 
 
 def _function(own: Definition, config: Path) -> dict[str, object]:
@@ -116,15 +150,19 @@ def deployment_notes(
     files: Sequence[RuleFile],
     ontology: Ontology,
     rules: Sequence[CompiledRule],
+    own: Container[str] = (),
 ) -> Iterator[Note]:
-    """Notes: no faults, but worth knowing; ``rules`` are the semantic rules of ``files``."""
+    """Notes: no faults, but worth knowing; ``rules`` are the semantic rules of ``files``.
+
+    ``own`` are the names of the user's own functions.
+    """
     from sensorstream.analysis import Note
     from sensorstream.app.mapping_files import is_rule_file
     from sensorstream.mapping.notes import mapping_notes
     from sensorstream.rules.continuous import evaluated_anew
     from sensorstream.rules.notes import rule_notes
 
-    yield from mapping_notes(files)
+    yield from mapping_notes(files, own)
     yield from rule_notes(
         files,
         ontology.schema,

@@ -33,9 +33,10 @@ _LISTS: Final = (
 class Client(blocking.Client):
     """The public client, and the further requests of the commands."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, timeout: float = calls.TIMEOUT) -> None:
         """With the key and the certificates that the user has named (see :func:`shown_key`)."""
-        super().__init__(url, key=shown_key(), ca=os.environ.get("SENSORSTREAM_CA") or None)
+        ca = os.environ.get("SENSORSTREAM_CA") or None
+        super().__init__(url, timeout=timeout, key=shown_key(), ca=ca)
 
     def post_soap(self, message: bytes) -> dict[str, Any]:
         """Send one XML message by SOAP 1.1; same answer as :meth:`send`.

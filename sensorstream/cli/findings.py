@@ -278,6 +278,7 @@ def _postgres(settings: Settings) -> Iterator[Finding]:
             yield Finding("clock", Level.WARNING, told, remedy)
         if prepared:
             yield from _webhooks(settings, url)
+            yield from _backups(settings, url, connection.server_version // 10_000)
 
 
 def _webhooks(settings: Settings, url: str) -> Iterator[Finding]:
@@ -313,6 +314,35 @@ def _webhooks(settings: Settings, url: str) -> Iterator[Finding]:
             yield Finding("webhooks", Level.WARNING, f"{shown}: {error}", remedy)
         else:
             yield Finding("webhooks", Level.OK, f"{shown} can be reached")
+
+
+def _backups(settings: Settings, url: str, server: int) -> Iterator[Finding]:
+    """Whether a backup would be whole; ``server`` is the major version of PostgreSQL."""
+    from sensorstream.app.backup import archive_files, named_files
+    from sensorstream.history.embedded import binaries
+
+    gaps: list[Path] = []
+    try:
+        told = subprocess.check_output([binaries() / "pg_dump", "--version"], text=True, timeout=60)
+        version = told.split()[-1]
+        if int(version.partition(".")[0]) < server:
+            remedy = f"dump the database with the pg_dump of PostgreSQL {server}"
+            told = f"pg_dump {version} cannot read PostgreSQL {server}: 'backup' fails"
+            yield Finding("backups", Level.FAULT, told, remedy)
+        with archive_files(url, settings.archive.folder, read=False) as (_, lost):
+            for each in lost:
+                remedy = "bring it back from a backup: its rows are nowhere else"
+                yield Finding("backups", Level.FAULT, f"{each}: lost from the archive", remedy)
+        _, gaps = named_files(settings)
+    except (SensorStreamError, OSError, ValueError, subprocess.SubprocessError) as error:
+        remedy = "until then there is no backup"
+        yield Finding("backups", Level.WARNING, str(error), remedy)
+        return
+    for each in gaps:
+        remedy = "keep a copy elsewhere: a restored deployment needs it"
+        yield Finding("backups", Level.WARNING, f"{each} is in no backup", remedy)
+    if not gaps:
+        yield Finding("backups", Level.OK, "a backup has every file of the settings")
 
 
 def _folders(settings: Settings) -> list[Path]:

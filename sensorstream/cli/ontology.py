@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.versions import add_versions
 
 _TYPES: Final = MappingProxyType(
     {
@@ -73,3 +74,6 @@ def put(file: Path, kind: str | None, url: str | None, config: Path, as_json: bo
         print_json({"change": change})
     else:
         click.echo(f"in force, as {change}")
+
+
+add_versions(command, "ontology")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -15,6 +16,48 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = ("message_id", "received_at", "source", "status", "reason")
 _PAGE: Final = 200
+_KINDS: Final = ("unmatched", "partial", "rejected", "skipped")
+_TIMES: Final = click.DateTime(("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"))
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def _choosing(command: Command) -> Command:
+    """The options that choose messages, as one argument ``chosen``."""
+
+    def given(
+        *arguments: Any,
+        status: str | None,
+        code: str | None,
+        source: str | None,
+        since: datetime | None,
+        until: datetime | None,
+        **options: Any,
+    ) -> None:
+        told = {
+            "status": status,
+            "code": code,
+            "source": source,
+            "since": since and since.astimezone(),
+            "until": until and until.astimezone(),
+        }
+        chosen = {name: each for name, each in told.items() if each is not None}
+        command(*arguments, chosen=chosen, **options)
+
+    given.__doc__ = command.__doc__
+    for option in (
+        click.option("--until", type=_TIMES, help="Only those received before."),
+        click.option(
+            "--since",
+            type=_TIMES,
+            help="Only those received then or later; local time unless it names a zone.",
+        ),
+        click.option("--source", metavar="NAME", help="Only those of this source."),
+        click.option("--code", metavar="CODE", help="Only those that this error rejected."),
+        click.option("--status", type=click.Choice(_KINDS), help="Only those."),
+    ):
+        given = option(given)
+    return given  # type: ignore[return-value]
 
 
 @click.group("quarantine")
@@ -27,13 +70,21 @@ def command() -> None:
 @click.option("--before", type=int, metavar="SEQ", help="Only messages older than this one.")
 @server_options
 @json_option
-def list_(limit: int, before: int | None, url: str | None, config: Path, as_json: bool) -> None:
+@_choosing
+def list_(
+    limit: int,
+    before: int | None,
+    url: str | None,
+    config: Path,
+    as_json: bool,
+    chosen: dict[str, Any],
+) -> None:
     """The newest messages that were not taken in, or not whole, with the reason."""
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_json, print_table
 
     with Client(server_url(url, config)) as client:
-        found = client.quarantine(limit, before)
+        found = client.quarantine(limit, before, **chosen)
     if as_json:
         print_json(found)
     else:
@@ -67,29 +118,108 @@ def show(message_id: str, url: str | None, config: Path, as_json: bool) -> None:
 
 
 @command.command("replay")
-@click.argument("message_id", metavar="MESSAGE_ID")
+@click.argument("message_id", metavar="[MESSAGE_ID]", required=False)
 @click.option(
     "--with",
     "file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The message as it should have been.",
 )
+@click.option("--all", "every", is_flag=True, help="All of them, or all that are chosen below.")
 @server_options
 @json_option
+@_choosing
 def replay(
-    message_id: str, file: Path | None, url: str | None, config: Path, as_json: bool
+    message_id: str | None,
+    file: Path | None,
+    every: bool,
+    url: str | None,
+    config: Path,
+    as_json: bool,
+    chosen: dict[str, Any],
 ) -> None:
-    """Take one of these messages in anew, once the cause is removed, or corrected."""
+    """Take one of these messages in anew, once the cause is removed, or corrected.
+
+    Or many by --all, as they came, oldest first: exits with 1 if one was not taken in.
+    """
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_json
 
-    content = None if file is None else file.read_bytes()
+    _check_target(message_id, every, chosen)
+    if every and file is not None:
+        raise click.UsageError("--with goes with one MESSAGE_ID")
     with Client(server_url(url, config)) as client:
-        told = client.replay(message_id, content)
+        if message_id is None:
+            _replay_all(client, chosen, as_json=as_json)
+            return
+        told = client.replay(message_id, None if file is None else file.read_bytes())
     if as_json:
         print_json(told)
     else:
         click.echo(f"{message_id} came anew as {told['message_id']}: {told['status']}")
+
+
+@command.command("delete")
+@click.argument("message_id", metavar="[MESSAGE_ID]", required=False)
+@click.option("--all", "every", is_flag=True, help="All of them, or all that are chosen below.")
+@server_options
+@_choosing
+def delete(
+    message_id: str | None, every: bool, url: str | None, config: Path, chosen: dict[str, Any]
+) -> None:
+    """Take messages out of quarantine that need no work any more; the journal keeps them."""
+    from sensorstream.cli.client import Client
+
+    _check_target(message_id, every, chosen)
+    with Client(server_url(url, config)) as client:
+        if message_id is not None:
+            client.dismiss(message_id)
+            return
+        gone = 0
+        while True:
+            told = client.dismiss_all(**chosen)
+            gone += told["dismissed"]
+            if not (told["left"] and told["dismissed"]):
+                break
+    click.echo(f"{gone} messages left the quarantine")
+
+
+def _check_target(message_id: str | None, every: bool, chosen: dict[str, Any]) -> None:
+    if every == (message_id is not None):
+        raise click.UsageError("expected a MESSAGE_ID such as m42, or --all")
+    if chosen and not every:
+        name = next(iter(chosen))
+        raise click.UsageError(f"--{name} goes with --all")
+
+
+def _replay_all(client: Client, chosen: dict[str, Any], *, as_json: bool) -> None:
+    from sensorstream.cli.console import print_json
+
+    told = client.replay_all(**chosen)
+    results = []
+    failed = well = 0
+    while True:
+        results += told["results"]
+        well, failed = well + told["replayed"], failed + told["failed"]
+        if not as_json:
+            for each in told["results"]:
+                click.echo(f"{each['replay_of']}: {_became(each)}")
+        if told["next"] is None:
+            break
+        told = client.replay_more(told["next"])
+    if as_json:
+        print_json({"replayed": well, "failed": failed, "results": results})
+    else:
+        click.echo(f"{well} taken in, {failed} not")
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _became(result: dict[str, Any]) -> str:
+    outcome = result.get("outcome")
+    if outcome is None:
+        return str(result["problem"]["detail"])
+    return f"came anew as {outcome['message_id']}: {outcome['status']}"
 
 
 def _all(client: Client) -> Iterator[dict[str, Any]]:

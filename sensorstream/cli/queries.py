@@ -12,6 +12,7 @@ import click
 
 from sensorstream.cli.following import count_option, follow
 from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.versions import add_versions
 from sensorstream.errors import SensorStreamError, ServerUnreachable, UnknownQuery
 
 if TYPE_CHECKING:
@@ -228,3 +229,6 @@ def delete(name: str, url: str | None, config: Path) -> None:
     with Client(server_url(url, config)) as client:
         client.unregister(name)
     click.echo(f"removed {name}")
+
+
+add_versions(command, "queries")

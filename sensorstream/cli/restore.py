@@ -25,6 +25,4 @@ def command(file: Path, folder: Path) -> None:
     for each in facts.outside:
         if not Path(each).exists():
             click.echo(f"missing: {each}", err=True)
-    if Path(facts.archive).is_absolute() and not settings.archive.folder.is_dir():
-        click.echo(f"missing: {settings.archive.folder}, if there was an archive", err=True)
     click.echo(f"next: sensorstream serve -c {folder / settings.path.name}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.versions import add_versions
 
 
 @click.group("rules", invoke_without_command=True)
@@ -117,28 +118,4 @@ def delete(name: str, url: str | None, config: Path) -> None:
     click.echo(f"out of force, as {change}")
 
 
-@command.command("versions")
-@click.argument("name")
-@click.option("--text", "change", help="Print the text of one version: the id of its change.")
-@server_options
-@json_option
-def versions(name: str, change: str | None, url: str | None, config: Path, as_json: bool) -> None:
-    """The versions of the rule file NAME since rules were first put, oldest first."""
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
-
-    with Client(server_url(url, config)) as client:
-        found = client.rule_versions(name)
-    if change is not None:
-        texts = {each["change"]: each["text"] for each in found}
-        if texts.get(change) is None:
-            there = ", ".join(each for each, text in texts.items() if text is not None) or "none"
-            raise click.UsageError(f"{name} has no text of {change}: there are {there}")
-        click.echo(texts[change], nl=False)
-    elif as_json:
-        print_json(found)
-    else:
-        print_table(
-            ("change", "at", "by", "digest"),
-            [[e["change"], e["at"], e["by"], e["digest"] or "removed"] for e in found],
-        )
+add_versions(command, "rules")

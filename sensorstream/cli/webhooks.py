@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.versions import add_versions
 from sensorstream.cli.webhook_deliveries import deliveries, recover, resend, test
 from sensorstream.cli.webhook_listener import listen
 
@@ -167,3 +168,6 @@ def _last(webhook: dict[str, Any]) -> str:
     if last is None:
         return ""
     return f"{last['attempted_at']} {last['error'] or last['status']}"
+
+
+add_versions(command, "webhooks")

@@ -6,15 +6,16 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 import httpx
 
-from sensorstream.client import calls, jobs, operation, webhooks
+from sensorstream.client import calls, jobs, operation, versions, webhooks
 from sensorstream.client.calls import Call
-from sensorstream.client.operation import OntologyInForce
+from sensorstream.client.operation import Chosen, ChosenAbove, OntologyInForce
 from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
 from sensorstream.client.results import Results
+from sensorstream.client.versions import Kind
 
 if TYPE_CHECKING:
     import pyarrow
@@ -269,9 +270,11 @@ class AsyncClient:
         """Send one delivery again."""
         return await self._do(webhooks.resend(delivery_id))
 
-    async def quarantine(self, limit: int = 100, before: int | None = None) -> list[dict[str, Any]]:
+    async def quarantine(
+        self, limit: int = 100, before: int | None = None, **chosen: Unpack[ChosenAbove]
+    ) -> list[dict[str, Any]]:
         """Messages that were not taken in, or not whole, newest first."""
-        return await self._do(operation.quarantine(limit, before))
+        return await self._do(operation.quarantine(limit, before, chosen))
 
     async def messages(
         self,
@@ -296,6 +299,25 @@ class AsyncClient:
     async def replay(self, message_id: str, content: bytes | None = None) -> dict[str, Any]:
         """Take a quarantined message in anew, or another one instead of it; the outcome."""
         return await self._do(operation.replay(message_id, content))
+
+    async def replay_all(self, limit: int = 1000, **chosen: Unpack[Chosen]) -> dict[str, Any]:
+        """Take quarantined messages in anew, the oldest first, at most 1000; how it went.
+
+        What is ``left`` is taken in by :meth:`replay_more`, with the answer's ``next``.
+        """
+        return await self._do(operation.replay_all(limit, chosen))
+
+    async def replay_more(self, following: str) -> dict[str, Any]:
+        """Take in anew what an answer of :meth:`replay_all` has left."""
+        return await self._do(operation.replay_more(following))
+
+    async def dismiss(self, message_id: str) -> None:
+        """Take a message out of quarantine; the journal keeps it."""
+        await self._do(operation.dismiss(message_id))
+
+    async def dismiss_all(self, **chosen: Unpack[Chosen]) -> dict[str, Any]:
+        """Take messages out of quarantine; how many (``dismissed``), and how many are ``left``."""
+        return await self._do(operation.dismiss_all(chosen))
 
     async def window(self, limit: int = 10_000, offset: int = 0) -> dict[str, Any]:
         """The window's definition, its totals and a page of its individuals, oldest first."""
@@ -343,9 +365,35 @@ class AsyncClient:
         """Take a rule file out of force; the id of the change."""
         return await self._do(operation.delete_rule_file(name))
 
-    async def rule_versions(self, name: str) -> list[dict[str, Any]]:
-        """The texts that a rule file has had since rules were first put, oldest first."""
-        return await self._do(operation.rule_versions(name))
+    async def put(
+        self,
+        kind: Kind,
+        text: bytes,
+        name: str = "",
+        *,
+        media_type: str | None = None,
+        digest: str | None = None,
+    ) -> dict[str, Any]:
+        """Put a rule file, a query, a webhook or the ontology in force.
+
+        With the ``digest`` of the present text it is put only if that is still there. The ontology
+        has no name; ``media_type`` is by default that of the kind (the ontology: Turtle).
+        """
+        return await self._do(versions.put(kind, text, name, media_type, digest))
+
+    async def try_put(
+        self, kind: Kind, text: bytes, name: str = "", *, media_type: str | None = None
+    ) -> dict[str, Any]:
+        """What is wrong with a text, or what :meth:`put` would change; nothing is put."""
+        return await self._do(versions.try_put(kind, text, name, media_type))
+
+    async def versions(self, kind: Kind, name: str = "") -> list[dict[str, Any]]:
+        """The versions of a rule file, a query, a webhook or the ontology, oldest first."""
+        return await self._do(versions.versions(kind, name))
+
+    async def version(self, kind: Kind, change: str, name: str = "") -> tuple[bytes, str]:
+        """The text that a change has put, and its media type."""
+        return await self._do(versions.version(kind, name, change))
 
     async def ontology(self) -> OntologyInForce:
         """The ontology in force."""

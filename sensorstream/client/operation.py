@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
-from urllib.parse import quote
+from typing import Any, Final, TypedDict
+from urllib.parse import quote, urlsplit
 
 import httpx
 
 from sensorstream.client.calls import Call, json_object, media_type
 
 _XML: Final = "application/xml"
+_REPLAY: Final = "/quarantine/replay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +41,58 @@ def alert_messages(id_: str, limit: int, after: int) -> Call[dict[str, Any]]:
     return Call("GET", f"/alerts/{quote(id_, safe='')}/messages", json_object, {"params": params})
 
 
-def quarantine(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
+class ChosenAbove(TypedDict, total=False):
+    """Which messages in quarantine; what is not here is any. ``code`` is that of an error.
+
+    Received from ``since`` on and before ``until``, which are aware times; with a ``seq`` above
+    ``after``.
+    """
+
+    status: str | None
+    code: str | None
+    source: str | None
+    since: datetime | None
+    until: datetime | None
+    after: int | None
+
+
+class Chosen(ChosenAbove, total=False):
+    """The same, with a ``seq`` below ``before``."""
+
+    before: int | None
+
+
+def quarantine(limit: int, before: int | None, chosen: ChosenAbove) -> Call[list[dict[str, Any]]]:
     """The newest messages that were not taken in below a ``seq``, newest first."""
+    params = _parameters(chosen) | _page(limit, before)["params"]
     return Call(
         "GET",
         "/quarantine",
         lambda response: list(json_object(response)["messages"]),
-        _page(limit, before),
+        {"params": params},
     )
+
+
+def replay_all(limit: int, chosen: Chosen) -> Call[dict[str, Any]]:
+    """Take quarantined messages in anew, the oldest first; how it went."""
+    options = {"params": _parameters(chosen) | {"limit": limit}, "timeout": httpx.Timeout(None)}
+    return Call("POST", _REPLAY, json_object, options)
+
+
+def replay_more(following: str) -> Call[dict[str, Any]]:
+    """Take in anew what an answer has left: ``following`` is its ``next``."""
+    parameters = urlsplit(following).query
+    return Call("POST", f"{_REPLAY}?{parameters}", json_object, {"timeout": httpx.Timeout(None)})
+
+
+def dismiss(id_: str) -> Call[None]:
+    """Take a message out of quarantine."""
+    return Call("DELETE", f"/quarantine/{quote(id_, safe='')}", lambda _: None)
+
+
+def dismiss_all(chosen: Chosen) -> Call[dict[str, Any]]:
+    """Take messages out of quarantine; how many, and how many are left."""
+    return Call("DELETE", "/quarantine", json_object, {"params": _parameters(chosen)})
 
 
 def messages(
@@ -138,15 +183,6 @@ def delete_rule_file(name: str) -> Call[str]:
     return Call("DELETE", _rule_path(name), _change)
 
 
-def rule_versions(name: str) -> Call[list[dict[str, Any]]]:
-    """The versions of a rule file, oldest first."""
-    return Call(
-        "GET",
-        f"{_rule_path(name)}/versions",
-        lambda response: list(json_object(response)["versions"]),
-    )
-
-
 def ontology() -> Call[OntologyInForce]:
     """The ontology in force."""
     return Call("GET", "/ontology", _ontology)
@@ -183,6 +219,14 @@ def ready() -> Call[dict[str, Any]]:
 def metrics() -> Call[str]:
     """The metrics in the text format of Prometheus."""
     return Call("GET", "/metrics", lambda response: response.text)
+
+
+def _parameters(chosen: ChosenAbove) -> dict[str, Any]:
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in chosen.items()
+        if value is not None
+    }
 
 
 def _page(limit: int, before: int | None) -> dict[str, Any]:

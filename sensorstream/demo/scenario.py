@@ -49,8 +49,11 @@ WHERE { ?o a :TrafficObservation ; sosa:madeBySensor ?sensor ; :averageSpeed ?sp
 GROUP BY ?sensor ORDER BY ?sensor"""
 
 _ALERTS: Final = "SELECT rule, severity, text, key, time FROM history.alerts ORDER BY time, text"
+# An action is named after the number of its message in the journal, where the server also has the
+# entry of its webhook.
 _INDIVIDUALS: Final = """\
-SELECT iri, class, time FROM history.individuals ORDER BY iri, class, time"""
+SELECT regexp_replace(iri, '-m[0-9]+-', '-m-'), class, time
+FROM history.individuals ORDER BY 1, 2, 3"""
 
 _CLASSES: Final = """\
 SELECT class, COUNT(*) AS individuals

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Final
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import ServerUnreachable, SparkError
+from sensorstream.pipes import readable
 
 _SERVE: Final = (sys.executable, "-m", "sensorstream", "serve")
 _READY: Final = "listening on "
@@ -62,7 +62,7 @@ class ServerProcess:
         counter = SystemClock().counter
         deadline = counter() + _START_SECONDS
         while not told.endswith(b"\n"):
-            ready, _, _ = select.select([output], [], [], max(0.0, deadline - counter()))
+            ready = readable(output, deadline - counter())
             piece = os.read(output, 4096) if ready else b""
             if not piece:
                 why = "ended" if ready else "is not ready after two minutes"

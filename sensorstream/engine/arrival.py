@@ -12,9 +12,11 @@ from typing import Final
 
 from lxml import etree
 
+from sensorstream.apart import run_apart
 from sensorstream.errors import MessageTooLarge
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.plan import Mapped, MappingPlan
+from sensorstream.mapping.rule_cost import size_of
 from sensorstream.model.events import Event, Message
 
 DEEPEST: Final = 64
@@ -83,12 +85,18 @@ class Mapper:
         max_depth: int = DEEPEST,
         counter: Callable[[], float] = _no_time,
         max_bytes: int | None = None,
+        seconds: float | None = None,
     ) -> None:
-        """Messages of more than ``max_bytes`` are refused; None: no limit."""
+        """Messages of more than ``max_bytes`` are refused; None: no limit.
+
+        ``seconds`` is how long the rules may take for a message that is so large that they could
+        take long (:attr:`.MappingPlan.largest`): these are mapped in a fork. None: no limit.
+        """
         self.plan = plan
         self._max_bytes = max_bytes
         self._max_depth = max_depth
         self._counter = counter
+        self._seconds = seconds
 
     def read(self, content: bytes) -> Reading:
         """Parse a message; safe to call from any thread.
@@ -105,10 +113,13 @@ class Mapper:
         document = parse_document(content, max_depth=self._max_depth)
         return Reading(document, self._counter() - start)
 
-    def map(self, message: Message, reading: Reading | None = None) -> Arrived | Unmapped:
+    def map(
+        self, message: Message, reading: Reading | None = None, *, again: bool = False
+    ) -> Arrived | Unmapped:
         """What the mapping rules make of a message, for :meth:`.Engine.take`.
 
         ``reading`` is what :meth:`read` made of its content; without it that is done here.
+        ``again``: it was mapped before, within the limits, and is now whatever it takes.
         """
         start, seconds = self._counter(), 0.0
         try:
@@ -116,7 +127,7 @@ class Mapper:
                 reading = self.read(message.content)
             else:
                 seconds = reading.seconds
-            mapped = self.plan.apply(reading.document, message)
+            mapped = self._mapped(reading, message, None if again else self._seconds)
         except Exception as error:
             # Its own fault or one of ours: the engine tells it, and goes on with the next.
             return Unmapped(message, error, seconds=seconds + self._counter() - start)
@@ -125,3 +136,15 @@ class Mapper:
             return Arrived(message, mapped, seconds)
         root = str(reading.document.getroot().tag)
         return Unmapped(message, None, root, mapped.hint, seconds)
+
+    def _mapped(self, reading: Reading, message: Message, seconds: float | None) -> Mapped:
+        plan = self.plan
+        apart = plan.largest is not None and size_of(message.content) > plan.largest
+        if seconds is None or not apart:
+            return plan.apply(reading.document, message)
+        return run_apart(
+            lambda: plan.apply(reading.document, message),
+            seconds,
+            what="mapping the message",
+            setting="limits.mapping_seconds",
+        )

@@ -432,28 +432,6 @@ class Engine:
         """
         self.queries.unregister(name)
 
-    def register_query(self, message: Message) -> Outcome:
-        """Start a continuous query between two messages.
-
-        Args:
-            message: the journal's entry: the query's text, and as source its name.
-
-        Raises:
-            QueryError: the text is not a valid query, or asks for a graph that is not there.
-            UnsupportedQuery: no stream can answer it, or the name is taken.
-        """
-        self.register(message.source, message.content.decode(), message.id)
-        return Outcome(message, Status.ACCEPTED)
-
-    def remove_query(self, message: Message) -> Outcome:
-        """Stop a continuous query between two messages; its name is the entry's source.
-
-        Raises:
-            UnknownQuery: no query has that name.
-        """
-        self.unregister(message.source)
-        return Outcome(message, Status.ACCEPTED)
-
     def _marked(self, outcome: Outcome) -> Outcome:
         return replace(outcome, degraded=True) if self.degraded else outcome
 

@@ -71,7 +71,7 @@ class QueryTerms:
     wrong time in one message does not stop a server for hours; None: there is no bound.
     ``graphs`` are those that GRAPH may match; None: queries must name no graph. What takes more
     than ``limits`` is stopped. ``anew``: whether a new one may be evaluated anew at every change,
-    which no limit can stop.
+    which costs every message time.
     """
 
     longest_gap: int | None = 10_000
@@ -174,8 +174,10 @@ class LiveQueries:
 
     # -- queries ----------------------------------------------------------------------------
 
-    def check(self, name: str, text: str) -> None:
+    def check(self, name: str, text: str, *, replaces: bool = False) -> None:
         """Whether a query could be registered now; no operator is made.
+
+        ``replaces``: instead of one of this name, if there is one.
 
         Raises:
             QueryError: the text is not a valid query, or asks for a graph that is not there.
@@ -183,29 +185,39 @@ class LiveQueries:
                 the name is taken.
             InternalFault: a fault of ours; nothing has changed.
         """
-        plan = self.processor.check(name, self._parsed(text), self._terms.graphs)
+        plan = self.processor.check(name, self._parsed(text), self._terms.graphs, replaces=replaces)
         if isinstance(plan, Anew) and not self._terms.anew:
             raise UnsupportedQuery(
                 f"it cannot be kept in step: {plan.reason}. Evaluated anew at every change it "
-                "could hold all messages, and nothing could stop it: the setting "
+                "costs each message time, maybe a fork of the server: the setting "
                 "limits.evaluate_anew = true allows such queries"
             )
 
-    def register(self, name: str, text: str, entry: str = "") -> ContinuousQuery:
+    def register(
+        self, name: str, text: str, entry: str = "", *, replaces: bool = False
+    ) -> ContinuousQuery:
         """Start a query; ``entry`` is the journal's id of its registration, if there is one.
+
+        ``replaces``: instead of one of this name, which goes on if the new one cannot start.
 
         Raises:
             QueryError, UnsupportedQuery, InternalFault: see :meth:`check`.
             Overrun: it takes more than the limits to begin.
         """
-        running = self._start(name, text)
+        running = self._start(name, text, replaces=replaces)
         self._registered[name] = _Counted(entry or name, text=text)
         self.stopped.pop(name, None)
         return running
 
-    def _start(self, name: str, text: str) -> ContinuousQuery:
-        query = self._parsed(text)
-        return self.processor.register(name, text, query, self._take_report, self._terms.graphs)
+    def _start(self, name: str, text: str, *, replaces: bool = False) -> ContinuousQuery:
+        return self.processor.register(
+            name,
+            text,
+            self._parsed(text),
+            self._take_report,
+            self._terms.graphs,
+            replaces=replaces,
+        )
 
     def _parsed(self, text: str) -> Query:
         query = parse_query(text)

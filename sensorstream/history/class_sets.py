@@ -20,17 +20,26 @@ from psycopg2.extras import execute_values
 from sensorstream.model.vocabulary import RDF_TYPE
 
 # The planner learns of the first sets at once, of later ones from autovacuum.
-_ANALYZED: Final = 1000
+ANALYZED: Final = 1000
+
+CLASSES: Final = f"""
+cross join lateral (
+    select coalesce(array_agg(distinct t.object order by t.object), '{{{{}}}}') as classes
+    from store.statements t
+    where t.stay = i.stay and t.subject = i.name and t.valid_to = i.expired_at
+    and t.predicate = (select id from store.terms where text = '{RDF_TYPE}' and kind = 0)
+    {{within}}
+) c
+"""
+"""The classes of stays ``i`` (stay, name, expired_at), as a join to them.
+
+``within`` may be a further condition on ``t``.
+"""
 
 _FIND: Final = f"""
 select i.stay, c.classes, s.id
 from unnest(%s::bigint[], %s::bigint[], %s::bigint[]) as i (stay, name, expired_at)
-cross join lateral (
-    select coalesce(array_agg(distinct t.object order by t.object), '{{}}') as classes
-    from store.statements t
-    where t.stay = i.stay and t.subject = i.name and t.valid_to = i.expired_at
-    and t.predicate = (select id from store.terms where text = '{RDF_TYPE}' and kind = 0)
-) c
+{CLASSES.format(within="")}
 left join store.class_sets s on s.classes = c.classes
 """
 
@@ -59,7 +68,7 @@ def class_sets(
             fetch=True,
         )
         added = {tuple(classes): number for classes, number in rows}
-        if min(added.values()) <= _ANALYZED:
+        if min(added.values()) <= ANALYZED:
             cursor.execute("analyze store.class_sets")
         numbers |= added
     return {stay: numbers[classes] for stay, classes, _ in found}

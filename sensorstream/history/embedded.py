@@ -53,6 +53,8 @@ _LONGEST_SOCKET_FOLDER: Final = 90
 # Recovery after a crash replays the write-ahead log first.
 _START_SECONDS: Final = 120
 _STOP_SECONDS: Final = 60
+_MEMORY: Final = 1024
+"""MiB that each process of the server may have for itself: a query may collect without end."""
 _SERVER_OPTIONS: Final = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
@@ -63,6 +65,8 @@ _SERVER_OPTIONS: Final = {
     "log_timezone": "UTC",
     "jit": "off",
 }
+
+_LIMITED: Final = f'ulimit -d {_MEMORY * 1024}; exec "$0" "$@"'
 
 
 class EmbeddedPostgres:
@@ -406,7 +410,8 @@ def _run(program: str, *arguments: str, folder: Path) -> None:
     # A file, not a pipe: the server inherits it and would keep a pipe open.
     with tempfile.TemporaryFile("w+") as said:
         done = subprocess.run(
-            [str(binaries() / program), *arguments],
+            # Before the program and all that it starts.
+            ["sh", "-c", _LIMITED, str(binaries() / program), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=subprocess.STDOUT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator, Iterator
 from contextlib import closing
 from datetime import datetime
 from typing import Any, Final, TypeAlias
@@ -49,6 +49,28 @@ def journal_rows(
         cursor.execute(
             f"select {_COLUMNS} from store.messages where {' and '.join(conditions)} order by seq",
             values,
+        )
+        yield from map(_row, cursor)
+
+
+def journal_changes(url: str, kinds: Collection[str], source: str | None) -> Generator[JournalRow]:
+    """The entries of some kinds that are no messages, of one source if it is given, in order.
+
+    One at a time: each may be as large as an ontology.
+
+    Raises:
+        HistoryError: the journal cannot be read.
+    """
+    with (
+        closing(connect(url, application="sensorstream versions")) as connection,
+        translating("cannot read the journal"),
+        connection.cursor("versions") as cursor,
+    ):
+        cursor.itersize = 1
+        cursor.execute(
+            f"select {_COLUMNS} from store.messages where kind <> '{_MESSAGE}' "
+            "and kind = any(%s) and (%s::text is null or source = %s) order by seq",
+            (list(kinds), source, source),
         )
         yield from map(_row, cursor)
 

@@ -13,9 +13,9 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, UnknownMessage
 from sensorstream.history.database import translating
 from sensorstream.history.latest import limit_time
-from sensorstream.history.quarantine import contradiction_of
-from sensorstream.history.tables import messages
-from sensorstream.journal.message import TakeMessage
+from sensorstream.history.quarantine import INDEXED_SOURCE, contradiction_of, of_source
+from sensorstream.history.tables import messages, progress
+from sensorstream.journal.message import TakeMessage, origin_of_replay, replay_of
 from sensorstream.model.timeline import Instant
 
 
@@ -25,6 +25,7 @@ class KeptMessage:
 
     ``received`` is its time of arrival on the time line. ``status`` is None until it is taken in.
     ``facts`` are those of :func:`.facts_of`; None: not yet, or an earlier version took it in.
+    ``replay_of`` names the quarantined message that it came instead of; "": none.
     """
 
     seq: int
@@ -37,6 +38,8 @@ class KeptMessage:
     reason: str
     contradiction: Contradiction | None
     facts: Mapping[str, Any] | None
+    replay_of: str = ""
+    dismissed_at: datetime | None = None
 
 
 def kept_by_origins(
@@ -49,7 +52,7 @@ def kept_by_origins(
     """
     columns = messages.c
     query = (
-        _KEPT.add_columns(columns.origin, func.sha256(columns.content).label("digest"))
+        _KEPT.add_columns(func.sha256(columns.content).label("digest"))
         .where(columns.origin.in_(list(origins)))
         .order_by(columns.seq)
     )
@@ -70,6 +73,17 @@ def kept_message(database: Engine, name: str) -> KeptMessage:
     if row is None:
         raise _unknown(name)
     return _kept(row)
+
+
+def replay_of_message(database: Engine, name: str) -> str | None:
+    """The id of the message that came instead of a quarantined one; None: there is none.
+
+    Raises:
+        HistoryError: the database cannot be read.
+    """
+    query = select(messages.c.id).where(messages.c.origin == origin_of_replay(name))
+    with translating("cannot read the journal"), database.connect() as connection:
+        return connection.execute(query.limit(1)).scalar()
 
 
 def content_of_message(database: Engine, name: str) -> bytes:
@@ -107,17 +121,20 @@ def kept_messages(
     Raises:
         HistoryError: the database cannot be read, or it took longer than ``timeout`` seconds.
     """
-    columns, query = messages.c, _KEPT.order_by(messages.c.seq.desc()).limit(limit)
+    columns, query = messages.c, _KEPT.limit(limit)
     if wanted.status == Status.JOURNALLED.value:
-        query = query.where(columns.status.is_(None))
+        # These are the last ones alone, and no index has them.
+        stored = select(progress.c.watermark).scalar_subquery()
+        query = query.where(columns.status.is_(None), columns.seq > func.coalesce(stored, 0))
     elif wanted.status is not None:
         query = query.where(columns.status == wanted.status)
     if wanted.source is not None:
-        query = query.where(columns.source == wanted.source.replace("\0", "\ufffd"))
+        query = query.where(of_source(wanted.source)).order_by(INDEXED_SOURCE.desc())
     if wanted.since is not None:
         query = query.where(columns.received_at >= wanted.since)
     if wanted.before is not None:
         query = query.where(columns.seq < wanted.before)
+    query = query.order_by(columns.seq.desc())
     with translating("cannot read the journal"), database.begin() as connection:
         limit_time(connection, timeout)
         return [_kept(row) for row in connection.execute(query)]
@@ -180,6 +197,8 @@ def _kept(row: Row[*tuple[Any, ...]]) -> KeptMessage:
         row.reason or "",
         contradiction_of(row.contradiction),
         row.facts,
+        replay_of(row.origin or ""),
+        row.dismissed_at,
     )
 
 
@@ -194,4 +213,6 @@ _KEPT: Final[Select[*tuple[Any, ...]]] = select(
     messages.c.reason,
     messages.c.contradiction,
     messages.c.facts,
+    messages.c.origin,
+    messages.c.dismissed_at,
 ).where(messages.c.kind == TakeMessage.kind)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -34,22 +36,25 @@ def migrate(database: Engine) -> None:
         connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
         connection.execute(text(f"create schema if not exists {STORE}"))
         try:
-            if _behind(connection):
-                drop_views(connection)
-            command.upgrade(configuration(connection), "head")
+            there = MigrationContext.configure(
+                connection, opts={"version_table_schema": STORE}
+            ).get_current_revision()
+            if there != _newest():
+                if there is not None:
+                    drop_views(connection)
+                command.upgrade(configuration(connection), "head")
             install_time_functions(connection)
         except CommandError as error:
             raise HistoryError(f"cannot prepare the history's schema: {error}") from error
 
 
-def _behind(connection: Connection) -> bool:
-    """Whether the schema is older than this version."""
-    context = MigrationContext.configure(connection, opts={"version_table_schema": STORE})
-    newest = ScriptDirectory.from_config(configuration(connection)).get_current_head()
-    return context.get_current_revision() not in (None, newest)
+@cache
+def _newest() -> str | None:
+    """The revision of this version; to find it, Alembic imports them all."""
+    return ScriptDirectory.from_config(configuration(None)).get_current_head()
 
 
-def configuration(connection: object) -> Config:
+def configuration(connection: Connection | None) -> Config:
     """Alembic's configuration for one open connection, which ``alembic/env.py`` uses."""
     settings = Config()
     settings.set_main_option("script_location", str(bundled("alembic")).replace("%", "%%"))

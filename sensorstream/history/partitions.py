@@ -63,6 +63,11 @@ class Partitions:
         """Read the catalog again before the next use."""
         self._there = None
 
+    def lack(self, instants: Iterable[Instant]) -> bool:
+        """Whether one may have to be made for some instants."""
+        there = self._there
+        return there is None or not all(_holds(there, each) for each in set(instants))
+
     def make(self, cursor: extensions.cursor, instants: Iterable[Instant]) -> None:
         """Make the partitions that some instants need and that are not there.
 

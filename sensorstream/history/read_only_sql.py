@@ -21,6 +21,7 @@ from sensorstream.history.asking.live import LiveSource, begin_question
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.database import connect
 from sensorstream.history.reader import reader_url
+from sensorstream.history.row_batches import NEXT_ROWS, TOO_LARGE, Row, bounded, fetching
 from sensorstream.history.sql_functions import check_functions
 
 _BEGIN: Final = (
@@ -51,7 +52,6 @@ NUMERIC: Final = 1700
 _DIGITS: Final = 1_000
 _FIRST_BATCH: Final = 256
 _BATCH_ROWS: Final = 8_192
-_BATCH_BYTES: Final = 4 * 1024 * 1024
 # So long may the receiver of an answer take nothing.
 _IDLE_SECONDS: Final = 60.0
 
@@ -61,7 +61,7 @@ class SqlResult:
     """The answer to an SQL query; ``truncated``: the row limit was reached and rows are missing."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[object, ...], ...]
+    rows: tuple[Row, ...]
     truncated: bool = False
 
 
@@ -69,13 +69,15 @@ class SqlResult:
 class Column:
     """A column of an answer; ``type`` is PostgreSQL's OID of it.
 
-    ``precision`` and ``scale`` are those of a ``numeric(precision, scale)``, else None.
+    ``precision`` and ``scale`` are those of a ``numeric(precision, scale)``, else None. ``origin``
+    is the OID of the table or view whose column it shows, and the number of that column.
     """
 
     name: str
     type: int
     precision: int | None = None
     scale: int | None = None
+    origin: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +85,16 @@ class SqlStream:
     """An answer that is read while it is computed; its rows can be read once."""
 
     columns: tuple[Column, ...]
-    batches: Iterator[Sequence[tuple[object, ...]]]
+    batches: Iterator[Sequence[Row]]
 
     def result(self, row_limit: int) -> SqlResult:
-        """The first rows, in memory."""
+        """The first rows, in memory.
+
+        Raises:
+            Overrun: they have too many bytes.
+        """
         names = tuple(each.name for each in self.columns)
-        rows = tuple(islice(chain.from_iterable(self.batches), row_limit + 1))
+        rows = tuple(islice(chain.from_iterable(bounded(self.batches)), row_limit + 1))
         return SqlResult(names, rows[:row_limit], truncated=len(rows) > row_limit)
 
 
@@ -132,9 +138,9 @@ def open_sql(
         HistoryError: the database cannot be reached, or ended the transaction.
     """
     with _opened(url, text, timeout, live, stop) as cursor:
-        batches = fetched(cursor, text, timeout)
+        columns = described(cursor, text)
+        batches = fetched(cursor, columns, text, timeout)
         first = next(batches)
-        columns = tuple(map(_column, cursor.description or ()))
         yield SqlStream(columns, chain([first], batches))
 
 
@@ -151,9 +157,7 @@ def describe_sql(
         QueryError, HistoryError: as :func:`open_sql`.
     """
     with _opened(url, text, timeout) as cursor:
-        with explained(text):
-            cursor.execute("fetch forward 0 from answer")
-        yield tuple(map(_column, cursor.description or ())), cursor
+        yield described(cursor, text), cursor
 
 
 @contextmanager
@@ -195,17 +199,27 @@ def stoppable(url: str, stop: Stop | None) -> Iterator[extensions.connection]:
         yield connection
 
 
+def described(cursor: extensions.cursor, text: str) -> tuple[Column, ...]:
+    """The columns of the cursor "answer", which is open in the transaction, for this query."""
+    with explained(text):
+        cursor.execute("fetch forward 0 from answer")
+    return tuple(map(_column, cursor.description or ()))
+
+
 def fetched(
-    cursor: extensions.cursor, text: str, timeout: float
-) -> Iterator[list[tuple[object, ...]]]:
+    cursor: extensions.cursor, columns: Sequence[Column], text: str, timeout: float
+) -> Iterator[list[Row]]:
     """The rows of the cursor "answer", at least one batch; few at a time where they are large.
 
     Args:
         cursor: in the transaction that has the cursor open.
+        columns: of the cursor.
         text: the query, for the place of an error.
         timeout: seconds that PostgreSQL may still work on it.
     """
-    left, wanted = timeout, _FIRST_BATCH
+    with explained(text):
+        how = fetching(cursor, [(each.type, each.origin) for each in columns])
+    left, wanted = timeout, how.most or _FIRST_BATCH
     while True:
         begun = monotonic()
         with explained(text):
@@ -215,17 +229,13 @@ def fetched(
                 "set_config('idle_in_transaction_session_timeout', %s, true)",
                 (milliseconds(left), milliseconds(_IDLE_SECONDS)),
             )
-            cursor.execute(f"fetch forward {wanted:d} from answer")
+            cursor.execute(how.statement, (wanted,))
             rows = [tuple(map(_plain, row)) for row in cursor.fetchall()]
         left -= monotonic() - begun
         yield rows
-        if len(rows) < wanted:
+        if not rows or (how.exact and len(rows) < wanted):
             return
-        size = sum(len(value) for row in rows for value in row if isinstance(value, str | bytes))
-        if size > _BATCH_BYTES:
-            wanted = max(1, wanted // 2)
-        elif size < _BATCH_BYTES // 4:
-            wanted = min(2 * wanted, _BATCH_ROWS)
+        wanted = how.most or min(2 * wanted, _BATCH_ROWS)
 
 
 def milliseconds(seconds: float) -> str:
@@ -238,7 +248,9 @@ def _column(told: extensions.Column) -> Column:
     # Without precision, or with more digits than it after the point, psycopg2 tells other numbers.
     if told.type_code == NUMERIC and precision is not None and 0 <= scale <= precision <= _DIGITS:
         return Column(told.name, told.type_code, precision, scale)
-    return Column(told.name, told.type_code)
+    table, place = told.table_oid, told.table_column
+    origin = (table, place) if table is not None and place is not None else None
+    return Column(told.name, told.type_code, origin=origin)
 
 
 def open_reader(url: str) -> extensions.connection:
@@ -278,11 +290,23 @@ def explained(text: str) -> Iterator[None]:
     except psycopg2.OperationalError as error:
         if isinstance(error, psycopg2.errors.QueryCanceled):
             raise Overrun("the query took longer than limits.question_seconds allows") from error
+        if error.pgcode == TOO_LARGE:
+            raise Overrun(error.diag.message_primary or "a row is too large") from error
         if isinstance(
             error, psycopg2.errors.ProgramLimitExceeded | psycopg2.errors.StatementTooComplex
         ):
             raise QueryError(
                 f"the query is too large for PostgreSQL: {str(error).strip()}"
+            ) from error
+        if isinstance(error, psycopg2.errors.ConfigurationLimitExceeded):
+            raise Overrun(
+                "the query needs more room on the disk to sort or join than the reader may take "
+                f"(temp_file_limit): ask for less: {str(error).strip()}"
+            ) from error
+        if isinstance(error, psycopg2.errors.OutOfMemory):
+            raise Overrun(
+                "the query needs more memory than PostgreSQL has for it: ask for less: "
+                f"{str(error).strip()}"
             ) from error
         raise HistoryError(f"cannot answer the query: {error}") from error
     except OverflowError as error:
@@ -290,6 +314,11 @@ def explained(text: str) -> Iterator[None]:
     except (psycopg2.Error, ValueError) as error:
         if isinstance(error, psycopg2.errors.UndefinedTable) and "pg_temp.live_" in str(error):
             raise QueryError(_NO_WINDOW) from error
+        if isinstance(error, psycopg2.errors.UndefinedFunction) and NEXT_ROWS in str(error):
+            raise HistoryError(
+                "the history is as an earlier version left it: start its server once, which "
+                "brings it up to date"
+            ) from error
         diagnosis = getattr(error, "diag", None)
         message = (diagnosis and diagnosis.message_primary) or str(error)
         if diagnosis is not None and diagnosis.message_hint:

@@ -31,6 +31,8 @@ _DEFAULTS: Final = (
     ("random_page_cost", "1.1"),
     ("work_mem", "16MB"),
 )
+_TEMPORARY: Final = ("temp_file_limit", "1GB")
+"""What a process of a question may put on the disk to sort and join; a superuser alone sets it."""
 
 
 def reader_name(database: str) -> str:
@@ -70,6 +72,12 @@ def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
                     role, sql.Identifier(setting), sql.Literal(value)
                 )
                 cursor.execute(told)
+        if _TEMPORARY[0] not in settled and _is_superuser(cursor):
+            cursor.execute(
+                sql.SQL("alter role {} set {} = {}").format(
+                    role, sql.Identifier(_TEMPORARY[0]), sql.Literal(_TEMPORARY[1])
+                )
+            )
         if not settled:
             cursor.execute(sql.SQL("alter role {} connection limit 40").format(role))
         password = _password(info.password, name)
@@ -86,6 +94,12 @@ def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
         cursor.execute(sql.SQL("grant usage on schema store to {}").format(role))
         tables = sql.SQL(", ").join(sql.Identifier("store", name) for name in _READABLE)
         cursor.execute(sql.SQL("grant select on {} to {}").format(tables, role))
+
+
+def _is_superuser(cursor: extensions.cursor) -> bool:
+    cursor.execute("select rolsuper from pg_roles where rolname = current_user")
+    row = cursor.fetchone()
+    return row is not None and bool(row[0])
 
 
 def _password(writers: str | None, name: str) -> str | None:

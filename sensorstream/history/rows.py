@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from dataclasses import asdict
+from typing import Any, Final
 
+from sensorstream.errors import Contradiction
 from sensorstream.history.copying import Row
 from sensorstream.history.terms import number_of, rounded
-from sensorstream.journal.records import Record, number_of_message
-from sensorstream.model.events import Departure, Ended
+from sensorstream.journal.records import MessageStatus, Record, number_of_message
+from sensorstream.model.events import Alert, Departure, Ended
 from sensorstream.model.terms import Term
 
 MESSAGE_COLUMNS: Final = (
@@ -54,15 +57,13 @@ def message_rows(records: Iterable[Record]) -> Iterator[Row]:
 def stay_rows(
     departures: Iterable[Departure],
     numbers: Mapping[Term, int],
-    class_sets: Mapping[int, int],
     message: int | None = None,
 ) -> Iterator[Row]:
-    """Rows of ``store.stays``.
+    """Rows of ``store.stays``, without the set of classes.
 
     Args:
         departures: the stays that ended.
         numbers: of terms.
-        class_sets: those of the stays.
         message: its number, if it is not an entry of the journal.
     """
     for departure in departures:
@@ -74,7 +75,6 @@ def stay_rows(
             one.time,
             departure.expired_at,
             number_of_message(one.message) if message is None else message,
-            class_sets[one.stay],
         )
 
 
@@ -93,3 +93,64 @@ def statement_rows(ended: Iterable[Ended], numbers: Mapping[Term, int]) -> Itera
             rounded(number_of(value)),
             each.inferred,
         )
+
+
+def status_rows(statuses: Iterable[MessageStatus]) -> Iterator[Row]:
+    """Number, status, reason, contradiction, degraded and facts of entries."""
+    for each in statuses:
+        yield (
+            each.seq,
+            each.status.value,
+            each.reason,
+            contradiction_of(each.contradiction),
+            each.degraded,
+            json_of(each.facts),
+        )
+
+
+def alert_rows(alerts: Iterable[Alert]) -> Iterator[Row]:
+    """The columns of ``store.alerts`` up to ``time``, then the message and those that led to it."""
+    for each in alerts:
+        yield (
+            each.id,
+            each.rule,
+            each.kind,
+            each.severity,
+            each.text,
+            each.key,
+            each.time,
+            each.message,
+            f"{{{','.join(str(number_of_message(id_)) for id_ in each.messages)}}}",
+        )
+
+
+def contradiction_of(found: Contradiction | None) -> str | None:
+    """It as JSON."""
+    return None if found is None else json_of(asdict(found))
+
+
+def json_of(data: Mapping[str, Any] | None) -> str | None:
+    """JSON that PostgreSQL can keep: without NUL, and without halves of characters."""
+    if data is None:
+        return None
+    told = json.dumps(data, ensure_ascii=False)
+    # So JSON writes NUL; a text with these signs is rare, too.
+    if "\\u0000" in told:
+        told = json.dumps(_plain(data), ensure_ascii=False)
+    return told if told.isascii() else text_of(told)
+
+
+def text_of(text: str) -> str:
+    """A text that PostgreSQL can keep: without NUL, and without halves of characters."""
+    return text.replace("\x00", "\ufffd").encode(errors="replace").decode()
+
+
+def _plain(value: object) -> object:
+    """A value whose texts PostgreSQL can keep in JSON."""
+    if isinstance(value, str):
+        return text_of(value)
+    if isinstance(value, Mapping):
+        return {_plain(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return list(map(_plain, value))
+    return value

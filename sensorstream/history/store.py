@@ -9,15 +9,13 @@ argument).
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import Flag
 from itertools import chain
-from typing import Any, Final
+from typing import Final, NoReturn
 
 import psycopg2
 from psycopg2 import extensions
@@ -25,27 +23,28 @@ from psycopg2.extras import execute_values
 
 from sensorstream.alerts.cloudevents import report_json
 from sensorstream.engine.outcome import Status
-from sensorstream.errors import Contradiction, HistoryError
-from sensorstream.history import tables
-from sensorstream.history.class_sets import class_sets, mend_class_sets
-from sensorstream.history.copying import Row
+from sensorstream.errors import HistoryError
+from sensorstream.history.class_sets import mend_class_sets
+from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import connect, describe, engine, translating
 from sensorstream.history.engines import Standings, forget_standings, store_standings
 from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.migrations import migrate
 from sensorstream.history.partitions import Partitions
-from sensorstream.history.pipelining import PipelinedCursor, arrays_of, pipelined, put_rows
+from sensorstream.history.pipelining import PipelinedCursor, pipelined, single
+from sensorstream.history.routines import Written, append_entries, make_routines, write_effects
 from sensorstream.history.rows import (
     MESSAGE_COLUMNS,
     STATEMENT_COLUMNS,
-    STAY_COLUMNS,
+    contradiction_of,
+    json_of,
     message_rows,
     statement_rows,
-    stay_rows,
+    text_of,
 )
-from sensorstream.history.terms import LOOK_UP, Dictionary, look_up_values, term_key
-from sensorstream.journal.records import Effects, OntologyVersion, Record, number_of_message
-from sensorstream.model.events import Departure, Ended, Message
+from sensorstream.history.terms import Dictionary, term_key
+from sensorstream.journal.records import Effects, OntologyVersion, Record
+from sensorstream.model.events import Ended, Message
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
@@ -56,6 +55,12 @@ EFFECTS_LOCK: Final = 0x53535746
 # The server notices a killed writer within moments; a restart must not fail for them.
 _LOCK_PATIENCE: Final = 5.0
 _CHECKPOINTS_KEPT: Final = 2
+_FEW: Final = 64
+"""Entries; more are stored by COPY: that costs two round trips of its own, and less for each."""
+_FEW_BYTES: Final = 1_048_576
+"""About the most bytes of content that stand in a statement."""
+_COPY_MESSAGES: Final = copy_command("store.messages", MESSAGE_COLUMNS)
+_COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
 
 
 class Writes(Flag):
@@ -106,6 +111,8 @@ class PostgresStore:
                 migrate(database)
             finally:
                 database.dispose()
+            with store._transaction("cannot prepare the writer") as cursor:
+                make_routines(cursor)
             store._check_timeline()
         except BaseException:
             store.close()
@@ -130,8 +137,13 @@ class PostgresStore:
         Raises:
             HistoryError: nothing was written, or the connection was lost.
         """
-        with self._transaction("cannot write the journal") as cursor:
-            put_rows(cursor, tables.messages, MESSAGE_COLUMNS, message_rows(records))
+        rows = list(message_rows(records))
+        many = len(rows) > _FEW or sum(len(each.message.content) for each in records) > _FEW_BYTES
+        with self._transaction("cannot write the journal", alone=not many) as cursor:
+            if many:
+                cursor.copy_expert(_COPY_MESSAGES, copy_text(rows))
+            else:
+                append_entries(cursor, rows)
 
     def commit(self, effects: Effects, standings: Standings | None = None) -> bool:
         """Store what a group of messages did and move the watermark, all or nothing.
@@ -147,41 +159,27 @@ class PostgresStore:
                 straddles the watermark, leaves out a message, or holds one that is not in the
                 journal.
         """
-        with self._transaction("cannot store effects") as cursor:
-            if Writes.JOURNAL in self._writes:
-                # Losing this commit in a crash of the machine is no loss: the journal, which is on
-                # disk, says it all again, and the watermark is lost along with it. The writer of
-                # effects alone has a progress of its own, which must not be ahead of them.
-                cursor.later("set local synchronous_commit = off")
-            # What is read after it is read as it is while the row is locked.
-            cursor.later("select from store.progress for update")
-            found, asked = self._dictionary.remembered(_terms(effects))
-            state = _State.read(cursor, effects.watermark, asked)
-            if effects.watermark <= state.watermark:
-                return False
-            _check(effects, state)
-            if state.removals != self._removals:
-                self._forget()
-                self._removals = state.removals
-                found, asked = self._dictionary.remembered(_terms(effects))
-                state = _State.read(cursor, effects.watermark, asked)
-            numbers = self._dictionary.numbers_at_once(
-                cursor, found, asked, state.terms, state.last_term
-            )
-            self._put(cursor, effects.ended, effects.revoked, effects.departures, numbers)
-            queued = False
-            if effects.alerts:
-                queued = _raise_alerts(cursor, effects)
-            if effects.reports:
-                queued = _queue_reports(cursor, effects, self.timeline) or queued
-            _record_ontologies(cursor, effects.ontologies)
-            _set_statuses(cursor, effects)
-            _settle(cursor, effects)
-            cursor.later("update store.progress set watermark = %s", (effects.watermark,))
-            if standings is not None:
-                store_standings(cursor, standings, new=True)
-        self._dictionary.settle()
-        return queued
+        while True:
+            alone = standings is None and _is_plain(effects) and not self._lacks(effects)
+            with self._transaction("cannot store effects", alone=alone) as cursor:
+                if not alone and not self._prepare(cursor, effects):
+                    return False
+                written = self._write(cursor, effects)
+                if written.result == "stored":
+                    return False
+                if written.result == "forget":
+                    self._forget()
+                    self._removals = written.removals
+                    continue
+                queued = written.queued
+                if effects.reports:
+                    queued = _queue_reports(cursor, effects, self.timeline) or queued
+                _record_ontologies(cursor, effects.ontologies)
+                _settle(cursor, effects)
+                if standings is not None:
+                    store_standings(cursor, standings, new=True)
+            self._dictionary.settle()
+            return queued
 
     def place(self, standings: Standings) -> None:
         """Write down how a group whose effects are stored already has left the engines.
@@ -314,8 +312,14 @@ class PostgresStore:
         """
         with self._transaction("cannot store what is inferred") as cursor:
             cursor.execute("select from store.progress for update")
-            terms = (term for each in chain(added, revoked) for term in each.triple)
-            self._put(cursor, added, revoked, (), self._dictionary.numbers(cursor, terms))
+            self._revoke(cursor, revoked)
+            terms = (term for each in added for term in each.triple)
+            numbers = self._dictionary.numbers(cursor, terms)
+            self._partitions.make(cursor, (each.valid_to for each in added))
+            cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(added, numbers)))
+            typed = {each.stay for each in chain(added, revoked) if each.triple[1] == RDF_TYPE}
+            if typed:
+                mend_class_sets(cursor, typed)
         self._dictionary.settle()
 
     def last_moment(self) -> Instant | None:
@@ -360,27 +364,56 @@ class PostgresStore:
         with self._transaction("cannot drop checkpoints") as cursor:
             cursor.execute("delete from store.checkpoints where seq = any(%s)", (list(seqs),))
 
-    def _put(
-        self,
-        cursor: PipelinedCursor,
-        ended: Sequence[Ended],
-        revoked: Sequence[Ended],
-        departures: Sequence[Departure],
-        numbers: Mapping[Term, int],
-    ) -> None:
-        """Store the stays and statements that ended."""
+    def _lacks(self, effects: Effects) -> bool:
+        """Whether a partition may have to be made."""
+        return self._partitions.lack(each.valid_to for each in effects.ended)
+
+    def _prepare(self, cursor: PipelinedCursor, effects: Effects) -> bool:
+        """Do what must be done before the rest is written; False: the effects are stored."""
+        cursor.execute("select watermark, removals from store.progress for update")
+        row = cursor.fetchone()
+        if row is None:
+            raise HistoryError("store.progress is empty: the store was tampered with")
+        if effects.watermark <= row[0]:
+            return False
+        self._keep_up(row[1])
+        self._partitions.make(cursor, (each.valid_to for each in effects.ended))
+        self._revoke(cursor, effects.revoked)
+        return True
+
+    def _keep_up(self, removals: int) -> None:
+        if removals != self._removals:
+            self._forget()
+            self._removals = removals
+
+    def _revoke(self, cursor: PipelinedCursor, revoked: Sequence[Ended]) -> None:
         if revoked:
-            _revoke(cursor, revoked, numbers)
-        if ended:
-            self._partitions.make(cursor, (each.valid_to for each in ended))
-            rows = statement_rows(ended, numbers)
-            put_rows(cursor, tables.statements, STATEMENT_COLUMNS, rows)
-        _put_stays(cursor, departures, numbers)
-        # Those that were stored before: a late update, or other inferences, may give other classes.
-        typed = {each.stay for each in chain(ended, revoked) if each.triple[1] == RDF_TYPE}
-        typed.difference_update(each.individual.stay for each in departures)
-        if typed:
-            mend_class_sets(cursor, typed)
+            terms = (term for each in revoked for term in each.triple)
+            _revoke(cursor, revoked, self._dictionary.numbers(cursor, terms))
+
+    def _write(self, cursor: PipelinedCursor, effects: Effects) -> Written:
+        """Write all that most groups consist of.
+
+        Raises:
+            HistoryError: the group leaves out an entry, or has one that is not in the journal.
+        """
+        found, asked = self._dictionary.remembered(_terms(effects))
+        keys = [term_key(each) for each in asked]
+        new = dict(zip(keys, asked, strict=True))
+        places = {key: -place for place, key in enumerate(new, 1)}
+        written = write_effects(
+            cursor,
+            effects,
+            new=new,
+            numbers=found | {each: places[key] for each, key in zip(asked, keys, strict=True)},
+            removals=self._removals,
+            durable=Writes.JOURNAL not in self._writes,
+        )
+        if written.result == "refused":
+            _explain(cursor, effects)
+        if written.result == "written":
+            self._dictionary.learn(asked, (written.terms[-1 - places[key]] for key in keys))
+        return written
 
     def _forget(self) -> None:
         self._dictionary.forget()
@@ -427,10 +460,14 @@ class PostgresStore:
                 )
 
     @contextmanager
-    def _transaction(self, doing: str) -> Iterator[PipelinedCursor]:
-        """One transaction: committed at the end, rolled back on any exception."""
+    def _transaction(self, doing: str, *, alone: bool = False) -> Iterator[PipelinedCursor]:
+        """One transaction: committed at the end, rolled back on any exception.
+
+        One that consists of a single statement, ``alone``, begins and ends with it.
+        """
+        begin = single if alone else pipelined
         try:
-            with translating(doing), pipelined(self._connection) as cursor:
+            with translating(doing), begin(self._connection) as cursor:
                 yield cursor
         except BaseException:
             # Terms and partitions that it made are not there.
@@ -438,69 +475,43 @@ class PostgresStore:
             raise
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """What a group of effects must know before it is stored: one round trip.
-
-    ``entries`` are those of the journal between the watermark and the group's last, ``unfinished``
-    those of them without a status. ``terms`` are the numbers of terms, None for those not there.
-    """
-
-    watermark: int
-    removals: int
-    last_term: int
-    entries: frozenset[int]
-    unfinished: frozenset[int]
-    terms: Sequence[int | None]
-
-    @classmethod
-    def read(cls, cursor: PipelinedCursor, upto: int, terms: Sequence[Term]) -> _State:
-        cursor.execute(
-            _STATE.format(
-                f"array(select id from ({LOOK_UP}) l order by place)" if terms else "null"
-            ),
-            (*(look_up_values(list(map(term_key, terms))) if terms else ()), upto),
-        )
-        row = cursor.fetchone()
-        if row is None:
-            raise HistoryError("store.progress is empty: the store was tampered with")
-        watermark, removals, last, entries, unfinished, numbers = row
-        seqs = frozenset(entries or ()), frozenset(unfinished or ())
-        return cls(watermark, removals, last, *seqs, numbers or ())
-
-
-_STATE: Final = (
-    "select p.watermark, p.removals, p.last_term, j.entries, j.unfinished, {} "
-    "from store.progress p cross join lateral ("
-    "select array_agg(seq) as entries, array_agg(seq) filter (where status is null) as unfinished "
-    "from store.messages where seq > p.watermark and seq <= %s) j"
-)
+def _is_plain(effects: Effects) -> bool:
+    """Whether they have nothing that few groups have."""
+    return not (effects.revoked or effects.reports or effects.ontologies or effects.settled)
 
 
 def _terms(effects: Effects) -> Iterator[Term]:
-    """The terms of all that is stored or deleted."""
+    """The terms of all that is stored."""
     for departure in effects.departures:
         yield departure.individual.name
-    for each in chain(effects.ended, effects.revoked):
+    for each in effects.ended:
         yield from each.triple
 
 
-def _check(effects: Effects, state: _State) -> None:
-    """Check that a group begins after the watermark, and has all entries up to its own.
+def _explain(cursor: extensions.cursor, effects: Effects) -> NoReturn:
+    """Say why effects cannot be stored.
 
     Raises:
-        HistoryError: it has not.
+        HistoryError: a group does not begin after the watermark, or has not all entries up to its
+            own.
     """
-    named = {each.seq for each in effects.statuses}
-    if any(each <= state.watermark for each in named):
+    cursor.execute(
+        "select watermark, array(select seq from store.messages where seq = any(%s)), "
+        "(select min(seq) from store.messages where seq > watermark and seq <= %s "
+        "and status is null and seq <> all(%s)) from store.progress",
+        (named := [each.seq for each in effects.statuses], effects.watermark, named),
+    )
+    row = cursor.fetchone()
+    assert row is not None
+    watermark, there, left = row
+    if any(each <= watermark for each in named):
         raise HistoryError(
             f"effects up to message {effects.watermark} begin at or below the watermark "
-            f"{state.watermark}: part of them is stored already"
+            f"{watermark}: part of them is stored already"
         )
-    if missing := named - state.entries:
+    if missing := set(named) - set(there):
         raise HistoryError(f"effects of messages that are not in the journal: {sorted(missing)}")
-    if left := state.unfinished - named:
-        raise HistoryError(f"the watermark would pass message {min(left)}, which has no effects")
+    raise HistoryError(f"the watermark would pass message {left}, which has no effects")
 
 
 def record_of(row: JournalRow) -> Record:
@@ -518,30 +529,12 @@ def record_of(row: JournalRow) -> Record:
 
 
 def _one(cursor: extensions.cursor, query: str) -> int:
-    return _numbers(cursor, query)[0]
-
-
-def _numbers(cursor: extensions.cursor, query: str) -> tuple[int, ...]:
     cursor.execute(query)
     row = cursor.fetchone()
     if row is None:
         raise HistoryError("store.progress is empty: the store was tampered with")
-    return row
-
-
-def _put_stays(
-    cursor: PipelinedCursor, departures: Sequence[Departure], numbers: Mapping[Term, int]
-) -> None:
-    """Store stays whose statements are stored."""
-    if departures:
-        sets = class_sets(
-            cursor,
-            [
-                (each.individual.stay, numbers[each.individual.name], each.expired_at)
-                for each in departures
-            ],
-        )
-        put_rows(cursor, tables.stays, STAY_COLUMNS, stay_rows(departures, numbers, sets))
+    number: int = row[0]
+    return number
 
 
 def _revoke(
@@ -581,46 +574,6 @@ def _record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVer
         )
 
 
-def _raise_alerts(cursor: PipelinedCursor, effects: Effects) -> bool:
-    """Store the alerts, and a delivery of each for every webhook there is now.
-
-    It is pending, or dead for a webhook that is disabled: from there it can be recovered.
-
-    Returns:
-        Whether there are any.
-    """
-    cursor.later_values(
-        "insert into store.alerts "
-        "(id, rule, kind, severity, text, key, time, raised_at, message_id, messages) "
-        "values %s",
-        [
-            (
-                alert.id,
-                alert.rule,
-                alert.kind,
-                alert.severity,
-                _text(alert.text),
-                _text(alert.key),
-                alert.time,
-                effects.raised_at,
-                alert.message,
-                list(map(number_of_message, alert.messages)),
-            )
-            for alert in effects.alerts
-        ],
-        template="(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s::bigint[])",
-    )
-    cursor.execute(
-        "insert into store.deliveries (webhook_id, alert_id, status, next_attempt_at, last_error) "
-        "select w.id, a.id, case when disabled_at is null then 'pending' else 'dead' end, "
-        "case when disabled_at is null then %s end, "
-        "case when disabled_at is not null then 'the webhook was disabled' end "
-        "from store.alerts a cross join store.webhooks w where a.id = any(%s) order by a.seq",
-        (effects.raised_at, [alert.id for alert in effects.alerts]),
-    )
-    return cursor.rowcount > 0
-
-
 def _queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timeline) -> bool:
     """A pending delivery of each report for every enabled webhook that names its query now.
 
@@ -654,33 +607,6 @@ def _queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timeli
     return bool(rows)
 
 
-def _set_statuses(cursor: PipelinedCursor, effects: Effects) -> None:
-    if effects.statuses:
-        rows: list[Row] = [
-            (
-                each.seq,
-                each.status.value,
-                None if each.reason is None else _text(each.reason),
-                _contradiction(each.contradiction),
-                each.degraded,
-                _json(each.facts),
-            )
-            for each in effects.statuses
-        ]
-        columns = ("seq", "status", "reason", "contradiction", "degraded", "facts")
-        values = arrays_of(tables.messages, columns, rows)
-        cursor.later(
-            (
-                "update store.messages m set status = v.status, "
-                # Why an entry is skipped was written down before.
-                "reason = coalesce(v.reason, m.reason), "
-                "contradiction = v.contradiction, degraded = v.degraded, "
-                "facts = v.facts "
-                f"from unnest({values}) as v ({', '.join(columns)}) where m.seq = v.seq"
-            ).encode("utf-8", "replace")
-        )
-
-
 def _settle(cursor: extensions.cursor, effects: Effects) -> None:
     """Say what became of held messages; one whose entry retention has deleted is passed over."""
     if effects.settled:
@@ -694,35 +620,11 @@ def _settle(cursor: extensions.cursor, effects: Effects) -> None:
                 (
                     each.message,
                     each.status.value,
-                    None if each.reason is None else _text(each.reason),
-                    _contradiction(each.contradiction),
-                    _json(each.facts),
+                    None if each.reason is None else text_of(each.reason),
+                    contradiction_of(each.contradiction),
+                    json_of(each.facts),
                 )
                 for each in effects.settled
             ],
             template="(%s::text, %s::text, %s::text, %s::jsonb, %s::jsonb)",
         )
-
-
-def _contradiction(found: Contradiction | None) -> str | None:
-    return None if found is None else _json(asdict(found))
-
-
-def _json(data: Mapping[str, Any] | None) -> str | None:
-    return None if data is None else json.dumps(_plain(data), ensure_ascii=False)
-
-
-def _plain(value: object) -> object:
-    """A value whose texts PostgreSQL can keep in JSON."""
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, Mapping):
-        return {_plain(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return list(map(_plain, value))
-    return value
-
-
-def _text(text: str) -> str:
-    """A text that PostgreSQL can keep: without NUL, and without halves of characters."""
-    return text.replace("\x00", "\ufffd").encode(errors="replace").decode()

@@ -65,7 +65,13 @@ messages: Final = Table(
     # Of a message: sensorstream.journal.facts. Of one that was held: those of then, and within
     # them as "settled" those of later.
     Column("facts", JSONB),
+    # When somebody took it out of quarantine.
+    Column("dismissed_at", _MOMENT),
     Index("messages_origin_idx", "origin", postgresql_where=text("origin is not null")),
+    # A B-tree would refuse a source over 2.7 kB: earlier versions took any.
+    Index("messages_source_idx", text('"left"(source, 200)'), "seq"),
+    Index("messages_status_idx", "status", "seq", postgresql_where=text("status <> 'accepted'")),
+    Index("messages_received_idx", "received_at", postgresql_using="brin", postgresql_with=_FINE),
     # The kinds are those of sensorstream.journal.kinds.
     Index("messages_ontology_idx", "seq", postgresql_where=text("kind = 'ontology'::text")),
     Index("messages_others_idx", "seq", postgresql_where=text("kind <> 'message'::text")),
@@ -77,8 +83,8 @@ messages: Final = Table(
         "messages_quarantine_idx",
         "seq",
         postgresql_where=text(
-            "status = ANY (ARRAY['unmatched'::text, 'partial'::text, 'rejected'::text, "
-            "'skipped'::text])"
+            "dismissed_at is null and status = ANY (ARRAY['unmatched'::text, 'partial'::text, "
+            "'rejected'::text, 'skipped'::text])"
         ),
     ),
 )
@@ -235,6 +241,8 @@ webhooks: Final = Table(
     # The secret before this one signs, too, until then.
     Column("old_secret", Text),
     Column("old_until", _MOMENT),
+    # The number of the journal's entry that made it what it is; null: an output, or older.
+    Column("change", BigInteger),
     # The first of the attempts that all failed, up to now.
     Column("failing_since", _MOMENT),
     Column("disabled_at", _MOMENT),

@@ -10,14 +10,12 @@ from datetime import datetime
 from decimal import Decimal
 from enum import IntEnum
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 from psycopg2 import extensions
 
 from sensorstream.errors import TermError
 from sensorstream.history.copying import Row, copy_command, copy_text
-from sensorstream.history.pipelining import PipelinedCursor, put_rows
-from sensorstream.history.tables import terms as table
 from sensorstream.model.datatypes import NUMERIC_TYPES, XSD_DATE_TIME, XSD_DATE_TIME_STAMP
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 
@@ -33,15 +31,14 @@ _LONGEST_REMEMBERED: Final = 200
 _ASKED_AT_ONCE: Final = 10_000
 _COUNT_TERMS: Final = "update store.progress set last_term = last_term + %s returning last_term"
 # With LIMIT the planner goes through the index, term by term, and never reads the whole table.
-LOOK_UP: Final = (
+_LOOK_UP: Final = (
     "select a.place, t.id "
     "from unnest(%s::smallint[], %s::text[], %s::text[], %s::text[]) with ordinality "
-    "as a (kind, text, datatype, language, place) left join lateral ("
+    "as a (kind, text, datatype, language, place) cross join lateral ("
     "select id from store.terms t where t.text = a.text and t.kind = a.kind "
     "and t.datatype is not distinct from a.datatype "
-    "and t.language is not distinct from a.language limit 1) t on true"
+    "and t.language is not distinct from a.language limit 1) t"
 )
-"""A query that tells the place and the number of each key; null: the table does not hold it."""
 _COPY: Final = copy_command("store.terms", TERM_COLUMNS)
 _unstorable: Final = re.compile("[\x00\ud800-\udfff]").search
 
@@ -162,32 +159,9 @@ class Dictionary:
             found |= self._remember(asked, (there[key] for key in keys))
         return found
 
-    def numbers_at_once(
-        self,
-        cursor: PipelinedCursor,
-        found: dict[Term, int],
-        asked: Sequence[Term],
-        there: Sequence[int | None],
-        last: int,
-    ) -> Mapping[Term, int]:
-        """As :meth:`numbers`, without a round trip: what is new is stored with the next statement.
-
-        Args:
-            cursor: of the transaction.
-            found: what :meth:`remembered` has found.
-            asked: the others.
-            there: their numbers in the table, as :data:`LOOK_UP` tells them.
-            last: the last number that was given to a term.
-        """
-        keys = [term_key(each) for each in asked]
-        numbers = {key: n for key, n in zip(keys, there, strict=True) if n is not None}
-        new = {key: term for key, term in zip(keys, asked, strict=True) if key not in numbers}
-        if new:
-            cursor.later(_COUNT_TERMS, (len(new),))
-            numbers |= zip(new, count(last + 1), strict=False)
-            put_rows(cursor, table, TERM_COLUMNS, term_rows(new, numbers))
-        found |= self._remember(asked, (numbers[key] for key in keys))
-        return found
+    def learn(self, terms: Sequence[Term], numbers: Iterable[int]) -> None:
+        """Remember the numbers of some terms."""
+        self._remember(terms, numbers)
 
     def remembered(self, terms: Iterable[Term]) -> tuple[dict[Term, int], list[Term]]:
         """The numbers that are remembered, and the terms that must be looked up."""
@@ -216,19 +190,17 @@ def look_up(cursor: extensions.cursor, keys: Sequence[TermKey]) -> dict[TermKey,
     found: dict[TermKey, int] = {}
     for start in range(0, len(keys), _ASKED_AT_ONCE):
         part = keys[start : start + _ASKED_AT_ONCE]
-        cursor.execute(f"select * from ({LOOK_UP}) t where id is not null", look_up_values(part))
+        cursor.execute(
+            _LOOK_UP,
+            (
+                [each.kind.value for each in part],
+                [each.text for each in part],
+                [each.datatype for each in part],
+                [each.language for each in part],
+            ),
+        )
         found |= {part[place - 1]: number for place, number in cursor.fetchall()}
     return found
-
-
-def look_up_values(keys: Sequence[TermKey]) -> tuple[list[Any], ...]:
-    """The values of :data:`LOOK_UP`."""
-    return (
-        [each.kind.value for each in keys],
-        [each.text for each in keys],
-        [each.datatype for each in keys],
-        [each.language for each in keys],
-    )
 
 
 def term_rows(new: Mapping[TermKey, Term], numbers: Mapping[TermKey, int]) -> Iterator[Row]:

@@ -6,9 +6,10 @@ that it reads.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from psycopg2 import extensions
@@ -21,6 +22,7 @@ from sensorstream.history.functions import install_functions
 from sensorstream.history.live_views import LIVE, install_live_functions, live_query
 from sensorstream.history.names import sql_names
 from sensorstream.history.reader import admit_reader
+from sensorstream.history.row_batches import install_row_batches
 from sensorstream.history.terms import Dictionary
 from sensorstream.model.datatypes import (
     INTEGER_TYPES,
@@ -41,15 +43,17 @@ _OF_HISTORY_ALONE: Final = ("messages", "alerts")
 _MARK: Final = "SensorStream:"
 # In the trees: the number of the IRI that is its argument. The numbers differ between databases.
 _TERM: Final = "TERM"
+# The same in a rendered query, where nothing else looks so: names of SQL have no parentheses.
+_RENDERED_TERM: Final = re.compile(rf"{_TERM}\('((?:[^']|'')*)'\)")
 # Doubles from here on do not fit a bigint.
 _BIGINT_END: Final = "9.2e18"
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view: its name, its query, a sentence for people, and the schema that it is in.
+    """A view of history: its name, its query and a sentence for people.
 
-    A view of the window has the query of history's; :func:`.live_query` makes its own of it.
+    :func:`.live_query` makes the query of the window's view of it.
     ``query`` looks for classes among the statements. ``classes`` joins ``store.class_sets``, which
     only PostgreSQL has: it says the same in the place of WHERE and of the join with its name.
     """
@@ -57,7 +61,6 @@ class View:
     name: str
     query: exp.Select
     comment: str
-    schema: str = HISTORY
     classes: exp.Join | None = None
 
 
@@ -306,7 +309,7 @@ def numbered(view: View, numbers: Mapping[Term, int]) -> View:
 
 
 def _time(column: str, timeline: Timeline) -> exp.Expr:
-    """An instant of the time line in readable form; :func:`_render` has more about it."""
+    """An instant of the time line in readable form; :func:`_sql` has more about it."""
     instant = exp.to_column(column)
     if timeline is Timeline.INTEGER:
         return instant
@@ -335,6 +338,25 @@ def _parsed(text: str) -> exp.Expr:
     return parse_one(text, dialect="postgres")
 
 
+@dataclass(frozen=True, slots=True)
+class _Rendered:
+    """A view in PostgreSQL's dialect; its terms have no numbers yet."""
+
+    name: str
+    text: str
+    comment: str
+    live: str | None
+    """The query of the view of the window, if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A view as it has to be in a database."""
+
+    text: str
+    comment: str
+
+
 def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     """Make the views of history and window, all or nothing, and let the reader see them.
 
@@ -344,31 +366,31 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
         HistoryError: the database fails, or a view of the user depends on a generated view that has
             to change.
     """
-    definitions = view_definitions(schema, timeline)
+    views, terms = _rendered(schema, timeline)
     with translating("cannot make the history's views"):
         # In a transaction of its own: the views may have to wait for queries, and the writer must
         # not wait for them.
         with database.begin() as connection:
-            _name_terms(_driver_cursor(connection), terms_of(definitions))
+            _name_terms(_driver_cursor(connection), terms)
         with database.begin() as connection:
-            _install(connection, definitions, timeline)
+            _install(connection, views, timeline)
 
 
-def _install(connection: Connection, definitions: Sequence[View], timeline: Timeline) -> None:
+def _install(connection: Connection, views: Sequence[_Rendered], timeline: Timeline) -> None:
     # The driver's cursor: here a per cent sign in an IRI is not a parameter.
     cursor = _driver_cursor(connection)
     for name in _SCHEMAS:
         cursor.execute(f"create schema if not exists {name}")
-    wanted = _wanted(cursor, definitions)
+    wanted = _wanted(cursor, views)
     there = _installed(cursor)
     for name in _changed(there, wanted):
         cursor.execute(f"drop view {name}")
     install_live_functions(cursor)
-    for name, (view, comment) in wanted.items():
-        if there.get(name) != comment:
-            cursor.execute(f"create view {name} as {_render(view)}")
-            told = exp.Literal.string(comment).sql("postgres")
-            cursor.execute(f"comment on view {name} is {told}")
+    install_row_batches(cursor)
+    for name, view in wanted.items():
+        if there.get(name) != view.comment:
+            told = exp.Literal.string(view.comment).sql("postgres")
+            cursor.execute(f"create view {name} as {view.text}; comment on view {name} is {told}")
     install_functions(cursor, timeline)
     admit_reader(cursor, _SCHEMAS)
 
@@ -382,8 +404,7 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
     """
     with translating("cannot check the history's views"), database.connect() as connection:
         cursor = _driver_cursor(connection)
-        there = _installed(cursor)
-        changed = _changed(there, _wanted(cursor, view_definitions(schema, timeline)))
+        changed = _changed(_installed(cursor), _wanted(cursor, _rendered(schema, timeline)[0]))
         # What a view's rule depends on, other than the view itself.
         cursor.execute(
             "select distinct r.ev_class::regclass::text, n.nspname, v.relname from pg_depend d "
@@ -404,33 +425,55 @@ def check_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
         )
 
 
-def _numbered(cursor: extensions.cursor, views: Iterable[View]) -> list[View]:
-    """The views with the numbers of those terms that are named."""
+@lru_cache(maxsize=8)
+def _rendered(schema: Schema, timeline: Timeline) -> tuple[tuple[_Rendered, ...], frozenset[IRI]]:
+    """The views and the IRIs whose numbers they need.
+
+    Kept: rendering takes most of the time of a start, and an ontology that is put needs the views
+    twice.
+    """
+    definitions = view_definitions(schema, timeline)
+    terms = terms_of(definitions)
+    return tuple(map(_render, definitions)), terms
+
+
+def _render(view: View) -> _Rendered:
+    # First, as the query is changed next.
+    live = None if view.name in _OF_HISTORY_ALONE else _sql(live_query(view.query))
+    return _Rendered(view.name, _sql(_stored_query(view)), view.comment, live)
+
+
+def _wanted(cursor: extensions.cursor, views: Iterable[_Rendered]) -> dict[str, _Wanted]:
+    """The views of history and window, by their names in SQL, with numbers for terms."""
     cursor.execute(
         "select t.text, v.term from store.vocabulary v join store.terms t on t.id = v.term"
     )
-    numbers: dict[Term, int] = {IRI(text): number for text, number in cursor.fetchall()}
-    return [numbered(each, numbers) for each in views]
+    numbers: dict[str, int] = dict(cursor.fetchall())
 
+    def numbered_text(text: str) -> str:
+        # A term without a number equals nothing.
+        return _RENDERED_TERM.sub(
+            lambda found: str(numbers.get(found[1].replace("''", "'"), 0)), text
+        )
 
-def _wanted(cursor: extensions.cursor, definitions: Iterable[View]) -> dict[str, tuple[View, str]]:
-    """The views of history and window with their comments, by their names in SQL."""
-    found: dict[str, tuple[View, str]] = {}
-    for view in _numbered(cursor, definitions):
-        query = _render(view)
-        found[_qualified(view)] = view, _comment(view, query)
-        if view.name not in _OF_HISTORY_ALONE:
+    found: dict[str, _Wanted] = {}
+    for view in views:
+        text = numbered_text(view.text)
+        found[_qualified(HISTORY, view.name)] = _Wanted(text, _comment(view.comment, text))
+        if view.live is not None:
+            # Its own query is made of that of history: one fingerprint tells of both.
             told = f"what is in the window now, as history.{view.name} has what was"
-            live = replace(view, schema=LIVE, comment=told)
-            # Its own query is made of that when it is needed.
-            found[_qualified(live)] = live, _comment(live, query)
+            live = _Wanted(numbered_text(view.live), _comment(told, text))
+            found[_qualified(LIVE, view.name)] = live
     return found
 
 
-def _changed(there: Mapping[str, str], wanted: Mapping[str, tuple[View, str]]) -> frozenset[str]:
+def _changed(there: Mapping[str, str], wanted: Mapping[str, _Wanted]) -> frozenset[str]:
     """The names of the views that cannot stay as they are."""
     return frozenset(
-        name for name, comment in there.items() if name not in wanted or wanted[name][1] != comment
+        name
+        for name, comment in there.items()
+        if name not in wanted or wanted[name].comment != comment
     )
 
 
@@ -471,24 +514,22 @@ def _installed(cursor: extensions.cursor) -> dict[str, str]:
     return dict(cursor.fetchall())
 
 
-def _comment(view: View, query: str) -> str:
+def _comment(told: str, query: str) -> str:
     """The description of the view and a fingerprint of its query, to detect changes."""
     digest = hashlib.sha256(query.encode()).hexdigest()[:12]
-    return f"{_MARK} {view.comment} [{digest}]"
+    return f"{_MARK} {told} [{digest}]"
 
 
-def _qualified(view: View) -> str:
-    return exp.table_(view.name, db=view.schema, quoted=True).sql("postgres")
+def _qualified(schema: str, name: str) -> str:
+    return exp.table_(name, db=schema, quoted=True).sql("postgres")
 
 
-def _render(view: View) -> str:
-    """The query in PostgreSQL's dialect.
+def _sql(query: exp.Select) -> str:
+    """The query in PostgreSQL's dialect; the tree is used up.
 
     Moments are made by the function ``store.moment``: it is exact, and there are indexes on it, so
     that a condition on a time of a view reaches them.
     """
-
-    query = live_query(view.query) if view.schema == LIVE else _stored_query(view)
     for node in list(query.find_all(exp.UnixToTime)):
         moment = exp.func("moment", node.this, copy=False)
         node.replace(exp.Dot(this=exp.to_identifier("store"), expression=moment))
@@ -496,11 +537,11 @@ def _render(view: View) -> str:
 
 
 def _stored_query(view: View) -> exp.Select:
-    """The query over the tables that PostgreSQL has."""
-    query = view.query.copy()
+    """The query over the tables that PostgreSQL has; that of the view is used up."""
+    query = view.query
     if view.classes is not None:
         name = view.classes.alias_or_name
         others = [each for each in query.args["joins"] if each.alias_or_name != name]
-        query.set("joins", [view.classes.copy(), *others])
+        query.set("joins", [view.classes, *others])
         query.set("where", None)
     return query

@@ -6,16 +6,13 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Engine, Row, Select, delete, func, insert, select, text, true, update
+from sqlalchemy import Engine, Row, Select, case, delete, func, select, text, true, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from sensorstream.alerts.records import LoggedDelivery, Webhook, WebhookState
-from sensorstream.errors import UnknownDelivery, UnknownWebhook, WebhookError
+from sensorstream.errors import UnknownDelivery, UnknownWebhook
 from sensorstream.history.database import translating
 from sensorstream.history.tables import alerts, deliveries, webhooks
-
-_MOST: Final = 1000
-"""Webhooks that may be registered: each alert is stored once for each of them."""
 
 
 class PostgresWebhooks:
@@ -29,18 +26,34 @@ class PostgresWebhooks:
     def __init__(self, database: Engine) -> None:
         self._database = database
 
-    def register(self, webhook: Webhook) -> None:
+    def put(self, webhook: Webhook, change: int) -> None:
         """Deliver all alerts stored from now on to this webhook, and the reports of its queries.
 
-        Raises:
-            WebhookError: there are too many already.
+        If there is one of this id, it keeps its secret; another URL makes it enabled. ``change`` is
+        the number of the journal's entry that puts it.
         """
-        row = {**_row(webhook), "format": webhook.format}
-        there = select(func.count()).select_from(webhooks).where(~webhooks.c.output)
+        command = upsert(webhooks).values(
+            {**_row(webhook), "format": webhook.format, "change": change}
+        )
+        new = command.excluded
+        same = webhooks.c.url == new.url
+        changed = {
+            **{name: new[name] for name in ("url", "queries", "format", "change")},
+            "disabled_at": case((same, webhooks.c.disabled_at)),
+            "failing_since": case((same, webhooks.c.failing_since)),
+        }
         with translating("cannot store the webhook"), self._database.begin() as connection:
-            if connection.execute(there).scalar_one() >= _MOST:
-                raise WebhookError(f"there are {_MOST} webhooks already: delete one first")
-            connection.execute(insert(webhooks).values(row))
+            connection.execute(
+                command.on_conflict_do_update(
+                    index_elements=["id"], set_=changed, where=~webhooks.c.output
+                )
+            )
+
+    def changes(self) -> dict[str, int]:
+        """The number of the entry that made each webhook what it is; 0: none did."""
+        query = select(webhooks.c.id, webhooks.c.change).where(~webhooks.c.output)
+        with translating("cannot read the webhooks"), self._database.connect() as connection:
+            return {row.id: row.change or 0 for row in connection.execute(query)}
 
     def all(self) -> list[WebhookState]:
         """All webhooks, in the order they were registered."""

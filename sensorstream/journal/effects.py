@@ -65,12 +65,17 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
         ),
         revoked=tuple(revoked),
         ontologies=tuple(
-            OntologyVersion(record.seq, outcome.time, record.message.content, record.message.source)
+            _ontology(record, outcome)
             for record, outcome in zip(records, outcomes, strict=True)
             if record.kind == PutOntology.kind and outcome.status is Status.ACCEPTED
         ),
         reports=tuple(r for each in every for r in each.reports),
     )
+
+
+def _ontology(record: Record, outcome: Outcome) -> OntologyVersion:
+    put = PutOntology.decode(record.message.content, record.message.source)
+    return OntologyVersion(record.seq, outcome.time, put.content, put.media_type)
 
 
 def _net(

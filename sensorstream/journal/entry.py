@@ -52,8 +52,12 @@ class Successor(Protocol):
 class Successors(Protocol):
     """Builds successors, which is slow."""
 
-    def with_rules(self, files: Mapping[str, str]) -> Successor:
+    def with_rules(
+        self, files: Mapping[str, str], tables: Mapping[str, str] | None = None
+    ) -> Successor:
         """Other rule files, by name, compiled for the ontology in force.
+
+        ``tables`` are the texts of the tables that they name, by path; None: those on disk.
 
         Raises:
             LanguageError: a rule cannot be read or compiled.

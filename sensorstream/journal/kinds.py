@@ -12,6 +12,7 @@ from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportDisabled, ReportSkip
 from sensorstream.journal.passing import PassTime
+from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
 from sensorstream.journal.records import Record, message_id
 from sensorstream.journal.registration import QueryStopped, RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
@@ -33,6 +34,8 @@ KINDS: Final[tuple[type[Entry], ...]] = (
     RegisterQuery,
     RemoveQuery,
     QueryStopped,
+    PutWebhook,
+    RemoveWebhook,
 )
 _BY_NAME: Final[Mapping[str, type[Entry]]] = {each.kind: each for each in KINDS}
 COSTLY: Final = frozenset(each.kind for each in KINDS if each.costly)

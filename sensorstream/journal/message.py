@@ -26,6 +26,11 @@ def origin_of_replay(name: str) -> str:
     return _REPLAY + name
 
 
+def replay_of(origin: str) -> str:
+    """The name of the message that one of this origin is a replay of; "": it is none."""
+    return origin.removeprefix(_REPLAY) if origin.startswith(_REPLAY) else ""
+
+
 def is_of_key(origin: str) -> bool:
     """Whether an origin is one of :func:`origin_of_key`, which are known for a time only."""
     return origin.startswith(_KEY)
@@ -59,5 +64,6 @@ class TakeMessage(Entry):
             return target.engine.take(Unmapped(record.message, None, skipped=True), refused)
         number_stays(target, record)
         # The limits may be narrower now than when the message arrived: it may be malformed now.
-        arrived = target.mapper.map(record.message, self.reading)
+        # What was in time once is not refused for a clock: a replay comes to the same state.
+        arrived = target.mapper.map(record.message, self.reading, again=record.status is not None)
         return target.engine.take(arrived, refused)

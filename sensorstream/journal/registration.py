@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Container
 from dataclasses import dataclass
 from typing import ClassVar, Final, Self
@@ -28,24 +29,38 @@ def checked_name(name: str) -> str:
             f"'{name[:40]}' is not a name of a query: expected 1 to {_LONGEST_NAME} "
             "printable characters"
         )
+    if name in {".", ".."}:
+        # Clients resolve them in an address, so nothing could ask for it or remove it.
+        raise QueryError(f"'{name}' is not a name of a query: it has a meaning in addresses")
     return name
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterQuery(Change):
-    """A continuous query starts."""
+    """A continuous query starts; with ``replaces``, instead of one of this name, if there is one.
+
+    ``by`` is who sent it; empty if that is not known.
+    """
 
     kind: ClassVar[str] = "query"
 
     name: str
     text: str
+    by: str = ""
+    replaces: bool = False
 
     def encode(self) -> tuple[bytes, str]:
-        return self.text.encode(), self.name
+        told = {"query": self.text, "by": self.by, "replaces": self.replaces}
+        return json.dumps(told, ensure_ascii=False).encode(), self.name
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
-        return cls(source, content.decode())
+        text = content.decode()
+        # Before, the content was the text alone; no query begins like this.
+        if not text.startswith('{"query":'):
+            return cls(source, text)
+        told = json.loads(text)
+        return cls(source, told["query"], told["by"], told["replaces"])
 
     def check(self, target: Target) -> None:
         """Check that the query can be registered.
@@ -57,14 +72,16 @@ class RegisterQuery(Change):
             QueryConflict: the name is taken, or too many queries run.
         """
         running = target.engine.queries.processor.queries
-        if checked_name(self.name) in running:
+        if checked_name(self.name) in running and not self.replaces:
             raise QueryConflict(f"a query named '{self.name}' runs already: choose another name")
-        if len(running) >= MOST_QUERIES:
+        if self.name not in running and len(running) >= MOST_QUERIES:
             raise QueryConflict(f"{MOST_QUERIES} queries run already: remove one first")
-        target.engine.queries.check(self.name, self.text)
+        target.engine.queries.check(self.name, self.text, replaces=self.replaces)
 
     def make(self, target: Target, message: Message) -> Outcome:
-        return target.engine.register_query(message)
+        queries = target.engine.queries
+        queries.register(self.name, self.text, message.id, replaces=self.replaces)
+        return Outcome(message, Status.ACCEPTED)
 
     def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
         """Tell of it with the next outcome that is stored."""
@@ -73,18 +90,19 @@ class RegisterQuery(Change):
 
 @dataclass(frozen=True, slots=True)
 class RemoveQuery(Change):
-    """A continuous query stops."""
+    """A continuous query stops; ``by`` is who wanted it, empty if that is not known."""
 
     kind: ClassVar[str] = "query-end"
 
     name: str
+    by: str = ""
 
     def encode(self) -> tuple[bytes, str]:
-        return b"", self.name
+        return self.by.encode(), self.name
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
-        return cls(source)
+        return cls(source, content.decode())
 
     def check(self, target: Target) -> None:
         """Check that there is such a query.
@@ -96,7 +114,8 @@ class RemoveQuery(Change):
             raise UnknownQuery(f"there is no query '{self.name}'")
 
     def make(self, target: Target, message: Message) -> Outcome:
-        return target.engine.remove_query(message)
+        target.engine.unregister(self.name)
+        return Outcome(message, Status.ACCEPTED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,19 +56,21 @@ class _Takeover(Change):
 
 @dataclass(frozen=True, slots=True)
 class PutOntology(_Takeover):
-    """Another ontology is put in force."""
+    """Another ontology is put in force; ``by`` is who put it, empty if that is not known."""
 
     kind: ClassVar[str] = "ontology"
 
     content: bytes
     media_type: str
+    by: str = ""
 
     def encode(self) -> tuple[bytes, str]:
-        return self.content, self.media_type
+        return self.content, f"{self.media_type} {self.by}".rstrip()
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
-        return cls(content, source)
+        media_type, _, by = source.partition(" ")
+        return cls(content, media_type, by)
 
     def prepare(self, successors: Successors) -> Successor:
         return successors.with_ontology(self.content, self.media_type)
@@ -79,23 +81,31 @@ class PutRules(_Takeover):
     """A set of rule files is put in force, instead of the one before.
 
     ``files`` are their texts by name, in the order in which their rules are applied; ``by`` is who
-    put them.
+    put them. ``tables`` are the texts of the tables that they name, by path; None: those on disk.
     """
 
     kind: ClassVar[str] = "rules"
 
     files: Mapping[str, str]
     by: str
+    tables: Mapping[str, str] | None = None
 
     def encode(self) -> tuple[bytes, str]:
-        return json.dumps(dict(self.files), ensure_ascii=False).encode(), self.by
+        told: dict[str, object] = dict(self.files)
+        if self.tables is not None:
+            told = {"files": told, "tables": dict(self.tables)}
+        return json.dumps(told, ensure_ascii=False).encode(), self.by
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
-        return cls(json.loads(content), source)
+        told = json.loads(content)
+        if isinstance(told.get("tables"), dict):
+            return cls(told["files"], source, told["tables"])
+        # Without tables the content is the files alone, as it was before tables were kept.
+        return cls(told, source)
 
     def prepare(self, successors: Successors) -> Successor:
-        return successors.with_rules(self.files)
+        return successors.with_rules(self.files, self.tables)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,17 @@ class TripleIndex:
             return ((each, v, o) for each, vs in self.osp.get(o, _EMPTY).items() for v in vs)
         return iter(self)
 
+    def most(self, subject: Any, predicate: Any, object_: Any) -> int:
+        """At least how many triples fit a pattern, without looking at each; None matches any."""
+        if subject is not None:
+            return sum(len(each) for each in self.spo.get(subject, _EMPTY).values())
+        if predicate is None:
+            return self._size
+        of_predicate = self.pos.get(predicate, _EMPTY)
+        if object_ is not None:
+            return len(of_predicate.get(object_, ()))
+        return sum(len(each) for each in of_predicate.values())
+
     def count(self, predicate: IRI, object_: Term) -> int:
         """How many subjects have this predicate and object; O(1)."""
         return len(self.pos.get(predicate, _EMPTY).get(object_, ()))

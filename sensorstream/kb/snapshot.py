@@ -10,6 +10,7 @@ import pyoxigraph as ox
 from sensorstream.errors import Position, QueryError
 from sensorstream.kb.changes import ALL_GRAPHS, UNION, Graphs
 from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.mirror import Mirror
 from sensorstream.kb.oxigraph import OxigraphTerm, from_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI, Literal, Term, Triple
@@ -50,6 +51,15 @@ class Snapshot:
             mirror = self._mirrors[graphs] = Mirror(self._kb, graphs)
         mirror.sync()
         return mirror.store
+
+    @property
+    def index(self) -> TripleIndex:
+        """The union of all graphs."""
+        return self._kb.index
+
+    def sync(self, *, named: bool) -> None:
+        """Take in what has changed, before a query; ``named`` as for :meth:`solutions`."""
+        self._synced(ALL_GRAPHS if named else UNION)
 
     def query(
         self,

@@ -17,11 +17,13 @@ from sensorstream.mapping.part_paths import ROOT, looks_up
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
+from sensorstream.mapping.rule_cost import Steep, steep_of
 from sensorstream.mapping.scope import Scope
 from sensorstream.mapping.split import compile_split
 from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
 from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import check_graph_name
+from sensorstream.mapping.xpath_cost import cost_of
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject
@@ -57,6 +59,12 @@ def compile_mapping(
         ),
         compile_split(listed),
         schemas,
+        tuple(
+            Steep(degree, part.xpath)
+            for file in listed
+            for part in file.parts
+            if (degree := cost_of(part.xpath.text).degree) > 1
+        ),
     )
 
 
@@ -84,6 +92,7 @@ class _Compiler:
         library = reference.library_of(file.file)
         self._expressions = Expressions(file, rule, library, recorder, in_parts)
         self._in_parts = in_parts
+        self._own = reference.functions
         self._values = ValueCompiler(file, schema, reference, self._expressions)
 
     def planned(self) -> PlannedRule:
@@ -100,6 +109,7 @@ class _Compiler:
             lookup,
             at_part=self._in_parts,
             looks_up=any(looks_up(hole.text) for hole in nodes(self._rule, syntax.Hole)),
+            steep=steep_of(self._rule, self._own, in_parts=self._in_parts),
         )
 
     # The rule as a whole

@@ -122,7 +122,7 @@ class Expressions:
         return once
 
     def _is_fixed(self, hole: syntax.Hole) -> bool:
-        if not self._rule.for_each or self._recorder is not None or is_attribute(hole):
+        if not self._rule.for_each or self._recorder is not None:
             return False
         return "$" not in hole.text
 

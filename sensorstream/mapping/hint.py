@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from typing import Final
 
 from lxml import etree
@@ -14,6 +15,10 @@ from sensorstream.mapping.document import Element
 
 # The steps of a path: slashes outside brackets and strings part them.
 _STEP: Final = re.compile(r"""(?:"[^"]*"|'[^']*'|\[(?:"[^"]*"|'[^']*'|[^\]"'])*\]|[^/\["'])+""")
+_MOST: Final = 100
+"""Nodes and names that are looked at of each step, and letters of a name: a hint is not worth more
+where a message has thousands that no rule knows."""
+_LONGEST: Final = 2000
 _NAME: Final = re.compile(r"@?(?:[\w.-]+:(?!:))?[^\W\d][\w.-]*\Z")
 
 
@@ -30,7 +35,8 @@ def why_unmatched(root: Element, rules: Sequence[Landmarks]) -> str:
     """The likely cause why none of the rules matched, with what to change."""
     if not rules:
         return "there are no mapping rules"
-    return _namespace(root, rules) or _nearest(root, rules)
+    found = _namespace(root, rules) or _nearest(root, rules)
+    return found if len(found) <= _LONGEST else f"{found[:_LONGEST]}…"
 
 
 def why_nothing(path: str, start: Sequence[Element], namespaces: Mapping[str, str]) -> str:
@@ -98,7 +104,7 @@ def _miss(path: str, start: Sequence[Element], namespaces: Mapping[str, str]) ->
             there = nodes if absolute and index == 0 else _children(nodes)
             around = [] if absolute and index == 0 else nodes
             return _told(index, before, step, there, around, namespaces)
-        nodes = [node for node in found if isinstance(node, Element)]
+        nodes = [node for node in found[:_MOST] if isinstance(node, Element)]
     return None
 
 
@@ -116,9 +122,7 @@ def _told(
         return None
     elements = _distinct(_written(node, namespaces) for node in there)
     attributes = _distinct(
-        f"@{_attribute(name, namespaces)}"
-        for node in around
-        for name in node.keys()  # noqa: SIM118
+        f"@{_attribute(name, namespaces)}" for node in around for name in node.keys()[:_MOST]
     )
     if wanted in elements or wanted in attributes:
         return _Miss(index, 2, f"{before}{wanted} does not match {step}")
@@ -177,7 +181,8 @@ def _find(
     found: list[object] = []
     for node in nodes:
         try:
-            result = node.xpath(step, namespaces=dict(namespaces) or None)
+            few = f"({step})[position() <= {_MOST}]"
+            result = node.xpath(few, namespaces=dict(namespaces) or None)
         except etree.XPathError:
             return None
         if not isinstance(result, list):
@@ -187,11 +192,11 @@ def _find(
 
 
 def _children(nodes: Iterable[Element]) -> list[Element]:
-    return [child for node in nodes for child in node]
+    return list(islice((child for node in nodes for child in node), _MOST))
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(name if len(name) <= _MOST else f"{name[:_MOST]}…" for name in names))
 
 
 def _written(element: Element, namespaces: Mapping[str, str]) -> str:

@@ -79,7 +79,7 @@ EVERY_MESSAGE: Final = Lookup((), "/")
 
 def lookup_of(path: str, namespaces: Mapping[str, str]) -> Lookup:
     """What of an XPath that finds nodes can be looked up; its context is the root element."""
-    tokens = _tokens(path)
+    tokens = tokens_of(path)
     if tokens is None:
         return Lookup((), path)
     read = [_Reader(path, each, namespaces).read() for each in _split(tokens, "|")]
@@ -101,7 +101,7 @@ def only_root(lookup: Lookup) -> Lookup:
     return Lookup(roots, "all but the root element")
 
 
-class _Token(NamedTuple):
+class Token(NamedTuple):
     """``kind`` is a group of ``TOKEN``, or the operator; ``(`` and ``::`` carry their name."""
 
     kind: str
@@ -109,8 +109,9 @@ class _Token(NamedTuple):
     start: int
 
 
-def _tokens(path: str) -> list[_Token] | None:
-    found: list[_Token] = []
+def tokens_of(path: str) -> list[Token] | None:
+    """The tokens of an expression without white space; None if it is not XPath."""
+    found: list[Token] = []
     offset = 0
     while offset < len(path):
         match = TOKEN.match(path, offset)
@@ -124,24 +125,24 @@ def _tokens(path: str) -> list[_Token] | None:
             kind = text
         elif kind == "use":
             # An operator may stand before a bracket: `a and (b)`.
-            if match["name"] in _OPERATORS and found and found[-1].kind in _ENDS:
+            if match["name"] in OPERATORS and found and found[-1].kind in _ENDS:
                 offset = match.end("name")
                 kind, text = "name", match["name"]
             else:
                 kind = "(" if text.endswith("(") else "::"
                 text = match["name"]
-        found.append(_Token(kind, text, start))
+        found.append(Token(kind, text, start))
     return found
 
 
-_OPERATORS: Final = frozenset(("and", "or", "div", "mod"))
+OPERATORS: Final = frozenset(("and", "or", "div", "mod"))
 _ENDS: Final = frozenset(("name", "literal", "number", "variable", ")", "]", ".", "..", "*"))
 _DEPTH: Final = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
-def _split(tokens: Sequence[_Token], separator: str) -> list[Sequence[_Token]]:
+def _split(tokens: Sequence[Token], separator: str) -> list[Sequence[Token]]:
     """The parts between the separators that stand outside brackets."""
-    parts: list[Sequence[_Token]] = []
+    parts: list[Sequence[Token]] = []
     begun = depth = 0
     for index, token in enumerate(tokens):
         depth += _DEPTH.get(token.kind, 0)
@@ -166,7 +167,7 @@ _LONGEST: Final = 100
 class _Reader:
     """Reads one path without alternatives, as far as it can be looked up."""
 
-    def __init__(self, path: str, tokens: Sequence[_Token], namespaces: Mapping[str, str]) -> None:
+    def __init__(self, path: str, tokens: Sequence[Token], namespaces: Mapping[str, str]) -> None:
         self._path = path
         self._tokens = tokens
         self._namespaces = namespaces
@@ -228,7 +229,7 @@ class _Reader:
             self._at += len(rest)
         return there
 
-    def _value(self, tokens: Sequence[_Token]) -> str:
+    def _value(self, tokens: Sequence[Token]) -> str:
         match [token.kind for token in tokens]:
             case ["@", "name"]:
                 name = self._name(tokens[1])
@@ -237,7 +238,7 @@ class _Reader:
                 return TEXT
         return ""
 
-    def _predicate(self, tokens: Sequence[_Token]) -> Iterator[Condition]:
+    def _predicate(self, tokens: Sequence[Token]) -> Iterator[Condition]:
         if len(_split(tokens, "or")) > 1:
             self._leave_out(tokens)
             return
@@ -248,7 +249,7 @@ class _Reader:
             else:
                 yield condition
 
-    def _condition(self, tokens: Sequence[_Token]) -> Condition | None:
+    def _condition(self, tokens: Sequence[Token]) -> Condition | None:
         if len(tokens) > 2:
             if tokens[-2].kind == "=" and tokens[-1].kind == "literal":
                 place = self._place(tokens[:-2])
@@ -259,7 +260,7 @@ class _Reader:
         place = self._place(tokens)
         return None if place is None or place == _SELF else Condition(place, None)
 
-    def _place(self, tokens: Sequence[_Token]) -> Place | None:
+    def _place(self, tokens: Sequence[Token]) -> Place | None:
         if [token.kind for token in tokens] == ["."]:
             return _SELF
         steps: list[str] = []
@@ -288,21 +289,21 @@ class _Reader:
                 return index
         raise AssertionError("the check finds brackets that are not closed")
 
-    def _name(self, token: _Token) -> str | None:
+    def _name(self, token: Token) -> str | None:
         prefix, colon, local = token.text.partition(":")
         if local == "*" or (colon and prefix != "xml" and prefix not in self._namespaces):
             return None
         return clark(token.text, self._namespaces)
 
-    def _leave_out(self, tokens: Sequence[_Token]) -> None:
+    def _leave_out(self, tokens: Sequence[Token]) -> None:
         if not self._left_out:
             begun = tokens[0].start if tokens else 0
             ends = [each.start for each in self._tokens if tokens and each.start > tokens[-1].start]
             self._left_out = self._path[begun : min(ends, default=len(self._path))].strip()
 
 
-def _split_path(tokens: Sequence[_Token]) -> list[Sequence[_Token]]:
-    parts: list[Sequence[_Token]] = []
+def _split_path(tokens: Sequence[Token]) -> list[Sequence[Token]]:
+    parts: list[Sequence[Token]] = []
     begun = 0
     for index, token in enumerate(tokens):
         if token.kind == "/":

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from sensorstream.analysis import Note
-from sensorstream.language.syntax import RuleFile
+from sensorstream.language.printer import print_hole
+from sensorstream.language.syntax import MappingRule, RuleFile
 from sensorstream.mapping.location_path import lookup_of
+from sensorstream.mapping.rule_cost import largest, steep_of
 
 
-def mapping_notes(files: Iterable[RuleFile]) -> Iterator[Note]:
-    """The rules whose paths cannot be looked up whole: they cost more with every message."""
+def mapping_notes(files: Iterable[RuleFile], own: Container[str] = ()) -> Iterator[Note]:
+    """The rules whose paths cannot be looked up whole, and those not linear in the message.
+
+    The former cost more with every message. ``own`` are the user's own functions.
+    """
     for file in files:
         for rule in file.mapping_rules:
+            yield from _steep(rule, own, in_parts=bool(file.parts))
             lookup = lookup_of(rule.message.text, file.namespace_map)
             if lookup.exact:
                 continue
@@ -23,3 +29,18 @@ def mapping_notes(files: Iterable[RuleFile]) -> Iterator[Note]:
                 f"'{lookup.left_out}': it is tried {tried}",
                 rule.message.position,
             )
+
+
+def _steep(rule: MappingRule, own: Container[str], *, in_parts: bool) -> Iterator[Note]:
+    steep = steep_of(rule, own, in_parts=in_parts)
+    if not steep:
+        return
+    worst = max(steep, key=lambda each: each.degree)
+    yield Note(
+        "not-linear",
+        f"rule {rule.name}: {print_hole(worst.hole)} takes up to n^{worst.degree} steps for n "
+        f"nodes: messages of more than {largest(each.degree for each in steep)} nodes are mapped "
+        "in a process of their own, which takes some milliseconds more, and may take "
+        "limits.mapping_seconds",
+        worst.hole.position,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import attrgetter
 from typing import TypeAlias
 
@@ -13,6 +14,7 @@ from sensorstream.mapping.hint import Landmarks, why_unmatched
 from sensorstream.mapping.location_path import EVERY_MESSAGE, Lookup
 from sensorstream.mapping.parts import alone, in_turn
 from sensorstream.mapping.path_index import Nodes, PathIndex
+from sensorstream.mapping.rule_cost import Steep, largest
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.events import Event, Message
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
@@ -149,7 +151,8 @@ class PlannedRule:
     """A compiled rule. ``lookup`` is what of its paths tells which messages it may match.
 
     A rule ``at_part`` takes a message at its place in a document; any other one needs a document of
-    the message alone. ``looks_up``: it may read what surrounds the message.
+    the message alone. ``looks_up``: it may read what surrounds the message. ``steep``: its
+    expressions that are not linear in the message.
     """
 
     name: str
@@ -158,6 +161,7 @@ class PlannedRule:
     lookup: Lookup = EVERY_MESSAGE
     at_part: bool = False
     looks_up: bool = False
+    steep: tuple[Steep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,16 +169,22 @@ class MappingPlan:
     """The mapping rules of a deployment, ready to run; it holds no state of any message.
 
     ``split`` finds the messages of a document that may carry several; None where each document
-    is a message. ``schemas`` validate the documents; None: no validation.
+    is a message, and ``steep`` what of that is not linear. ``schemas`` validate the documents;
+    None: no validation. ``largest`` is the size (:func:`.size_of`) up to which a message is mapped
+    at once; None: any size.
     """
 
     rules: tuple[PlannedRule, ...]
     split: Split | None = None
     schemas: MessageSchemas | None = None
+    steep: tuple[Steep, ...] = ()
+    largest: int | None = field(init=False, compare=False)
     _index: PathIndex = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", PathIndex(rule.lookup for rule in self.rules))
+        steep = chain(self.steep, *(rule.steep for rule in self.rules))
+        object.__setattr__(self, "largest", largest(each.degree for each in steep))
 
     def apply(self, document: Document, message: Message) -> Mapped:
         """Apply the rules to the message (paper, section 4.1: on event if condition then action).

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import subprocess
 import sys
 import weakref
@@ -22,6 +21,7 @@ from lxml import etree
 from sensorstream.errors import Overrun
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.stylesheet import Failure
+from sensorstream.pipes import readable
 
 FRAME: Final = Struct("<Q")
 """The length of what follows in a pipe."""
@@ -133,7 +133,7 @@ class _Process:
         end = FRAME.size
         while len(frame) < end:
             left = deadline - monotonic()
-            if left <= 0 or not select.select([pipe], [], [], left)[0]:
+            if left <= 0 or not readable(pipe, left):
                 raise TimeoutError
             part = os.read(pipe, 1 << 16)
             if not part:

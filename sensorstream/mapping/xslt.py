@@ -16,13 +16,16 @@ from lxml import etree
 
 from sensorstream.errors import MappingError, Position, TermError
 from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.language.syntax import Hole
 from sensorstream.mapping import xpath
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
+from sensorstream.mapping.rule_cost import Steep
 from sensorstream.mapping.stylesheet import Stylesheet, output_of
 from sensorstream.mapping.transformer import Transformer
+from sensorstream.mapping.xpath_cost import cost_of
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, literal
 from sensorstream.model.timeline import Instant, Timeline
@@ -49,7 +52,16 @@ def compile_stylesheet(
     """
     name = rule_name(stylesheet.file)
     landmarks = Landmarks(name, stylesheet.declaration.path, stylesheet.namespaces)
-    return PlannedRule(name, _Transformation(name, stylesheet, timeline, seconds).run, landmarks)
+    declared = stylesheet.declaration
+    paths = (Hole(each, position=stylesheet.position) for each in (declared.path, declared.at))
+    return PlannedRule(
+        name,
+        _Transformation(name, stylesheet, timeline, seconds).run,
+        landmarks,
+        steep=tuple(
+            Steep(degree, hole) for hole in paths if (degree := cost_of(hole.text).degree) > 1
+        ),
+    )
 
 
 class _Transformation:

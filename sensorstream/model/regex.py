@@ -26,6 +26,9 @@ _MOST_VISITED: Final = 500_000_000
 """Instructions times characters of one search: at worst some 5 s."""
 _MOST_SEARCHED: Final = 2_000_000_000
 """Matches times characters of one replacement: each may be sought to the end of the text."""
+LONGEST_TEXT: Final = 1_000_000
+"""Characters of a text that a function may make: else one that doubles its argument, thirty times
+over, takes all memory. A message is no longer."""
 
 # RE2's own know ASCII only. These are Python's, which stood here before: a word has letters,
 # digits of all kinds and the underscore.
@@ -76,19 +79,27 @@ class Regex:
         """A text with what ``by`` makes of each match, O(matches * text) at worst.
 
         Raises:
-            TermError: as :meth:`search`, or too many matches in so long a text.
+            TermError: as :meth:`search`, too many matches in so long a text, or replacements of
+                more than :data:`LONGEST_TEXT` characters.
         """
-        left = _MOST_SEARCHED
+        left, room = _MOST_SEARCHED, LONGEST_TEXT
 
         def counted(match: Any) -> str:
-            nonlocal left
+            nonlocal left, room
             left -= len(text)
             if left < 0:
                 raise TermError(
                     f"'{self.written}' matches too often in a text of {len(text)} characters: "
                     f"expected at most {_MOST_SEARCHED:,} matches times characters"
                 )
-            return by(match)
+            made = by(match)
+            room -= len(made)
+            if room < 0:
+                raise TermError(
+                    f"the replacements of '{self.written}' are longer than {LONGEST_TEXT:,} "
+                    "characters together"
+                )
+            return made
 
         replaced: str = self._pattern.sub(counted, self._bounded(text))
         return replaced

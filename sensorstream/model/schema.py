@@ -47,18 +47,19 @@ class Schema:
     ``superclasses_of``, ``superproperties_of`` and their inverses are transitive and leave out
     the name itself and ``owl:Thing``; equivalent names are superclasses (or superproperties) of
     each other. ``domains_of`` and ``ranges_of`` are as stated, without what the property inherits.
+    A schema can be the key of a cache: nobody changes its mappings.
     """
 
     classes: frozenset[IRI] = _NONE
     object_properties: frozenset[IRI] = _NONE
     datatype_properties: frozenset[IRI] = _NONE
-    superclasses_of: Closure = field(default_factory=dict)
-    subclasses_of: Closure = field(default_factory=dict)
-    superproperties_of: Closure = field(default_factory=dict)
-    subproperties_of: Closure = field(default_factory=dict)
-    domains_of: Closure = field(default_factory=dict)
-    ranges_of: Closure = field(default_factory=dict)
-    labels_of: Mapping[IRI, str] = field(default_factory=dict)
+    superclasses_of: Closure = field(default_factory=dict, hash=False)
+    subclasses_of: Closure = field(default_factory=dict, hash=False)
+    superproperties_of: Closure = field(default_factory=dict, hash=False)
+    subproperties_of: Closure = field(default_factory=dict, hash=False)
+    domains_of: Closure = field(default_factory=dict, hash=False)
+    ranges_of: Closure = field(default_factory=dict, hash=False)
+    labels_of: Mapping[IRI, str] = field(default_factory=dict, hash=False)
 
     @classmethod
     def of(cls, triples: Iterable[Triple]) -> Schema:

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from sensorstream.errors import TermError
+from sensorstream.model.regex import LONGEST_TEXT
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.values import RANKS, numeral, order_key, text
 from sensorstream.sparql.algebra import Aggregate
@@ -95,7 +96,7 @@ class Count:
         if value is not None:
             self._count += weight
 
-    def result(self) -> Term:
+    def result(self) -> Term | None:
         return numeral(self._count, 0)
 
 
@@ -288,6 +289,9 @@ class Concatenation:
         if self._errors:
             return None
         counts = self._counts
+        between = len(self._separator)
+        if sum((len(each) + between) * many for each, many in counts.items()) > LONGEST_TEXT:
+            return None
         return Literal(
             self._separator.join(each for each in sorted(counts) for _ in range(counts[each]))
         )

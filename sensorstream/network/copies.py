@@ -58,6 +58,14 @@ class Copies:
             self._removed += copy.size
             self._store.remove_graph(copy.graph)
 
+    def sync(self, indexes: Iterable[TripleIndex | Scope]) -> None:
+        """Bring the copies of indexes in step.
+
+        Raises:
+            TermError: an index holds an IRI that is not valid.
+        """
+        self._sync([self._copies[id(index)] for index in indexes])
+
     def select(
         self, text: str, default: IRI, indexes: Iterable[TripleIndex | Scope]
     ) -> ox.QuerySolutions:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 
+from sensorstream.apart import run_apart
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.kb.oxigraph import from_oxigraph
@@ -14,6 +16,7 @@ from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.plan.one_shot import one_shot_text
 from sensorstream.network.rows import Bag, Row, net
 from sensorstream.network.sources import Source
+from sensorstream.sparql.steps import STEPS, steps_of
 
 
 class Reevaluated(Node):
@@ -40,15 +43,38 @@ class Reevaluated(Node):
         self._bag = net(rows, ())
 
     def _evaluated(self) -> list[Row]:
+        budget = self._network.budget
+        limits = budget.limits
+        if limits.seconds is None or budget.lifted or self._steps() <= STEPS:
+            rows = self._selected(None)
+        else:
+            self._network.copies.sync(self._indexes.values())
+            rows = run_apart(
+                lambda: self._selected(limits.rows),
+                limits.seconds,
+                what="a query that is evaluated anew",
+                setting=f"{limits.settings}_seconds",
+            )
+        # They are kept, and compared with those before.
+        self.meter.take(len(rows))
+        return rows
+
+    def _selected(self, most: int | None) -> list[Row]:
+        """The solutions; of more than ``most`` one more."""
+        found = self._network.copies.select(
+            self._text, self._names[self._plan.default], self._indexes.values()
+        )
         return [
             tuple(
                 None if solution[name] is None else from_oxigraph(solution[name])
                 for name in self.variables
             )
-            for solution in self._network.copies.select(
-                self._text, self._names[self._plan.default], self._indexes.values()
-            )
+            for solution in islice(found, None if most is None else most + 1)
         ]
+
+    def _steps(self) -> float:
+        triples = sum(map(len, self._indexes.values()))
+        return steps_of(self._plan.pattern, lambda pattern: triples, triples)
 
     def load(self) -> None:
         for source, index in self._indexes.items():

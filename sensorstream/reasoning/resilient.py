@@ -18,6 +18,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
@@ -48,6 +49,11 @@ class ResilientReasoner:
     def pid(self) -> int | None:
         """The reasoner's process, if it runs."""
         return self._worker.pid
+
+    @property
+    def waiting(self) -> float:
+        """Seconds for which a question has been without an answer; for any thread."""
+        return self._worker.waiting
 
     @property
     def memo(self) -> Memo:
@@ -102,6 +108,23 @@ class ResilientReasoner:
             added=tuple(triple for triple in wanted if triple not in held),
             removed=tuple(triple for triple in held if triple not in wanted),
         )
+
+    def probe(self) -> None:
+        """Ask the process about an individual of which nothing is said; nothing is kept of it.
+
+        A process that fails is ended, and started again by the next question.
+
+        Raises:
+            ReasonerError: it does not answer. While the plain profile is used, nothing is asked.
+        """
+        if self._plain is not None:
+            return
+        try:
+            self._worker.ask([IslandFacts([None], [], [], [], [], [])])
+        except ReasonerError:
+            self.restarts += 1
+            self._worker.close()
+            raise
 
     def close(self) -> None:
         """End the processes."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol, TypeAlias
 
+from sensorstream.apart import run_apart
 from sensorstream.errors import QueryError, RuleError
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import Term
-from sensorstream.sparql.algebra import Graph, Query
+from sensorstream.network.budget import NO_LIMITS, Limits
+from sensorstream.sparql.algebra import Graph, Query, TriplePattern, Variable
 from sensorstream.sparql.oxigraph_text import oxigraph_text
+from sensorstream.sparql.steps import STEPS, steps_of
 from sensorstream.sparql.walk import nodes
 
 Solution: TypeAlias = Mapping[str, Term]
@@ -94,16 +98,21 @@ def unlimited(evaluator: ConditionEvaluator) -> Iterator[None]:
 
 
 class SnapshotEvaluator:
-    """Evaluates anew on an Oxigraph snapshot at every call."""
+    """Evaluates anew on an Oxigraph snapshot at every call.
 
-    __slots__ = ("_snapshot", "lifted")
+    What may take long is evaluated in a fork, which ends after the seconds of ``limits``, or with
+    one more than their rows.
+    """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    __slots__ = ("_limits", "_snapshot", "lifted")
+
+    def __init__(self, snapshot: Snapshot, limits: Limits = NO_LIMITS) -> None:
         self._snapshot = snapshot
+        self._limits = limits
         self.lifted = False
 
     def begin(self) -> None:
-        """Do nothing: Oxigraph knows no limits."""
+        """Do nothing: whoever asks counts what a message takes."""
 
     def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         """Do nothing: each query is evaluated when it is called."""
@@ -113,17 +122,43 @@ class SnapshotEvaluator:
 
     def select(self, query: ConditionQuery, bindings: Solution) -> list[dict[str, Term]]:
         try:
-            return list(self._solutions(query, bindings))
+            return self._found(query, bindings, self._limits.rows)
         except QueryError as error:
             raise RuleError(f"a condition cannot be evaluated: {error.message}") from None
 
     def ask(self, query: ConditionQuery, bindings: Solution) -> bool:
         try:
-            for _ in self._solutions(query, bindings):
-                return True
+            return bool(self._found(query, bindings, 0))
         except QueryError as error:
             raise RuleError(f"a condition cannot be evaluated: {error.message}") from None
-        return False
+
+    def _found(
+        self, query: ConditionQuery, bindings: Solution, most: int | None
+    ) -> list[dict[str, Term]]:
+        """The solutions; of more than ``most`` one more."""
+        seconds = self._limits.seconds
+        stop = None if most is None else most + 1
+        if seconds is None or self.lifted or self._steps(query, bindings) <= STEPS:
+            return list(islice(self._solutions(query, bindings), None if self.lifted else stop))
+        self._snapshot.sync(named=query.named)
+        return run_apart(
+            lambda: list(islice(self._solutions(query, bindings), stop)),
+            seconds,
+            what="a condition that is evaluated anew",
+            setting=f"{self._limits.settings}_seconds",
+        )
+
+    def _steps(self, query: ConditionQuery, bindings: Solution) -> float:
+        index = self._snapshot.index
+
+        def count(pattern: TriplePattern) -> int:
+            s, p, o = (
+                bindings.get(each.name) if isinstance(each, Variable) else each
+                for each in (pattern.subject, pattern.predicate, pattern.object)
+            )
+            return index.most(s, p, o)
+
+        return steps_of(query.query.form, count, len(index))
 
     def _solutions(self, query: ConditionQuery, bindings: Solution) -> Iterator[dict[str, Term]]:
         dataset = query.query.dataset

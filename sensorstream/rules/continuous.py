@@ -147,7 +147,7 @@ class NetworkEvaluator:
 
     @lifted.setter
     def lifted(self, lifted: bool) -> None:
-        self._network.budget.lifted = lifted
+        self._network.budget.lifted = self._snapshot.lifted = lifted
 
     def begin(self) -> None:
         """See :class:`.ConditionEvaluator`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
@@ -87,12 +87,19 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("PUT", "/rules/{name}"): _ADMINISTER,
         ("DELETE", "/rules/{name}"): _ADMINISTER,
         ("GET", "/rules/{name}/versions"): _READ,
+        ("GET", "/rules/{name}/versions/{change}"): _READ,
         ("GET", "/quarantine"): _READ,
+        ("DELETE", "/quarantine"): _OPERATE,
+        ("POST", "/quarantine/replay"): _OPERATE,
+        ("DELETE", "/quarantine/{id}"): _OPERATE,
         ("POST", "/quarantine/{id}/replay"): _OPERATE,
         ("GET", "/queries"): _READ,
         ("POST", "/queries"): _OPERATE,
         ("GET", "/queries/{name}"): _READ,
+        ("PUT", "/queries/{name}"): _OPERATE,
         ("DELETE", "/queries/{name}"): _OPERATE,
+        ("GET", "/queries/{name}/versions"): _READ,
+        ("GET", "/queries/{name}/versions/{change}"): _READ,
         ("GET", "/queries/{name}/results"): _READ,
         ("GET", "/queries/{name}/graph"): _READ,
         # The first request begins a record, which costs something at every instant.
@@ -101,7 +108,11 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("GET", "/webhooks"): _LOOK,
         ("POST", "/webhooks"): _ADMINISTER,
         ("GET", "/webhooks/{webhook_id}"): _LOOK,
+        ("PUT", "/webhooks/{webhook_id}"): _ADMINISTER,
         ("DELETE", "/webhooks/{webhook_id}"): _ADMINISTER,
+        ("GET", "/webhooks/{webhook_id}/versions"): _LOOK,
+        # It has the whole URL.
+        ("GET", "/webhooks/{webhook_id}/versions/{change}"): _INSPECT,
         ("POST", "/webhooks/{webhook_id}/secret"): _ADMINISTER,
         ("POST", "/webhooks/{webhook_id}/enable"): _OPERATE,
         ("POST", "/webhooks/{webhook_id}/test"): _OPERATE,
@@ -110,6 +121,8 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("POST", "/deliveries/{delivery_id}/resend"): _OPERATE,
         ("GET", "/ontology"): _READ,
         ("PUT", "/ontology"): _ADMINISTER,
+        ("GET", "/ontology/versions"): _READ,
+        ("GET", "/ontology/versions/{change}"): _READ,
         ("GET", "/audit"): _INSPECT,
     }
 )
@@ -172,6 +185,9 @@ class Guard:
         app: ASGIApp = self._app
         if not rules and self._access.needed:
             app = respond(http_problem(404))
+        elif rules and rule is None and self._access.needed:
+            # A path with a parameter, whose operations are others, might match, too.
+            app = respond(http_problem(405), {"Allow": _allowed(rules)})
         elif rule is not None and rule.roles and not user.roles.intersection(rule.roles):
             has = ", ".join(sorted(user.roles)) or "none"
             needed = " or ".join(rule.roles)
@@ -298,6 +314,11 @@ def security_of(document: dict[str, Any], issuer: str) -> None:
             operation["security"] = [
                 {scheme: [role.value]} for role in rule.roles for scheme in schemes
             ]
+
+
+def _allowed(methods: Iterable[str]) -> str:
+    known = set(methods)
+    return ", ".join(sorted(known | ({"HEAD"} if "GET" in known else set())))
 
 
 def _pattern(path: str) -> re.Pattern[str]:

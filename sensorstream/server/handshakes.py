@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
-from sensorstream.server.connections import Connections
+from sensorstream.server.connections import Connections, peer_of
 
 _MOST_EARLY: Final = 65_536
 """Bytes that may come between the end of the handshake and the beginning of HTTP."""
@@ -42,7 +42,7 @@ class Handshake(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._transport = transport
-        if self._connections.enter(self).stays:
+        if self._connections.enter(self, peer_of(transport)).stays:
             # What comes is for the handshake, which begins when the loop comes to it.
             transport.pause_reading()
             self._task = self._loop.create_task(self._shake(transport))

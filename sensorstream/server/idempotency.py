@@ -5,7 +5,7 @@ Source: draft-ietf-httpapi-idempotency-key-header-07; any text of printable sign
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
@@ -35,13 +35,19 @@ REPLAYED: Final = {"Idempotency-Replayed": "true"}
 _LONGEST: Final = 255
 
 
-def origin_of(request: Request, position: int | None = None) -> str:
+def origin_of(
+    request: Request, position: int | None = None, *, enclosed: Sequence[str] = ()
+) -> str:
     """The origin of a request's message, or of one of its messages; "": it has no key.
+
+    ``enclosed`` are the keys that the body names; the same may stand in the header, too.
 
     Raises:
         HTTPException: the key is not one.
     """
     keys = request.headers.getlist(HEADER)
+    if not keys or [each.strip() for each in keys] != [each.strip() for each in enclosed]:
+        keys = [*keys, *enclosed]
     if not keys:
         return ""
     key = keys[0].strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from ssl import SSLContext
 from threading import Event, Thread
@@ -16,12 +16,13 @@ from prometheus_client import Gauge
 from starlette.types import ASGIApp
 
 from sensorstream.app.application import Application
+from sensorstream.server.addresses import with_mapped
 from sensorstream.server.connections import Connections
 from sensorstream.server.handshakes import Handshake
 from sensorstream.server.main import create_app
 from sensorstream.server.protocol import Guarded
 from sensorstream.server.starting import Starting
-from sensorstream.settings import LimitSettings
+from sensorstream.settings import LimitSettings, Network
 
 _IDLE: Final = 75
 """Seconds that an unused connection stays open: longer than the minute between two reports."""
@@ -42,8 +43,14 @@ class _Config(uvicorn.Config):
 class _Listening(uvicorn.Server):
     """Serves an ASGI application on sockets, with limits of time and number of connections."""
 
-    def __init__(self, app: ASGIApp, limits: LimitSettings, tls: SSLContext | None) -> None:
-        connections = Connections(limits)
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: LimitSettings,
+        tls: SSLContext | None,
+        proxies: Sequence[Network] = (),
+    ) -> None:
+        connections = Connections(limits, proxies)
         config = _Config(
             app,
             # uvloop reads at once what start_tls must read: see :mod:`.handshakes`.
@@ -54,6 +61,9 @@ class _Listening(uvicorn.Server):
             log_config=None,
             access_log=logging.getLogger("uvicorn.access").isEnabledFor(logging.INFO),
             server_header=False,
+            # uvicorn's default lets every program of this machine choose its address.
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=with_mapped(proxies),
             timeout_graceful_shutdown=_FAREWELL,
             timeout_keep_alive=_IDLE,
         )
@@ -83,7 +93,9 @@ class Server(_Listening):
         *,
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(create_app(application, host), application.settings.limits, tls)
+        settings = application.settings
+        app = create_app(application, host)
+        super().__init__(app, settings.limits, tls, settings.http.proxies)
         self._application = application
         told = "Open connections of clients."
         open_now = Gauge("sensorstream_http_connections", told, registry=application.metrics)

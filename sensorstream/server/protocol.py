@@ -14,7 +14,7 @@ from typing import Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from sensorstream.server.connections import Connections
+from sensorstream.server.connections import Connections, peer_of
 from sensorstream.server.problems import MEDIA_TYPE, Problem, http_problem
 
 HEALTH: Final = frozenset({b"/healthz", b"/readyz", b"/metrics"})
@@ -65,7 +65,7 @@ class Guarded(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._since = self.loop.time()
-        admission = self._connections.enter(self)
+        admission = self._connections.enter(self, peer_of(transport))
         self._whole = admission.whole
         if not admission.stays:
             self._refuse(_busy())

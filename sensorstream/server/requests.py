@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import secrets
 from typing import Final
@@ -22,13 +23,16 @@ class Named:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        # They are no secret. The system's random bits for each would cost a change of threads.
+        self._start = secrets.token_hex(4)
+        self._count = itertools.count()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         given = next((value for name, value in scope["headers"] if name == _FIELD), b"")
-        name = given if _VALID.fullmatch(given) else secrets.token_hex(8).encode()
+        name = given if _VALID.fullmatch(given) else self._new_name()
 
         async def named(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -38,3 +42,6 @@ class Named:
 
         with concerning(request_id=name.decode()):
             await self._app(scope, receive, named)
+
+    def _new_name(self) -> bytes:
+        return f"{self._start}{next(self._count) & 0xFFFFFFFF:08x}".encode()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +42,13 @@ _MEANING: Final = {
     "spark.sql.variable.substitute": "false",
     # Lists up to this length stay readable in a plan: see sensorstream.spark.wanted.
     "spark.sql.optimizer.inSetConversionThreshold": "100",
+}
+# Before it runs, Spark takes a relation of history for the few numbers of its parts, however large
+# it is. So only what was seen to be small, compressed, is copied to every task.
+_SIZES: Final = {
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.adaptive.autoBroadcastJoinThreshold": "4m",
 }
 
 
@@ -158,12 +165,12 @@ def spark_errors() -> Iterator[None]:
         cause = _cause(error) if isinstance(error, Py4JJavaError) else None
         if cause is not None:
             raise QueryError(f"Spark: {_reason(cause)}") from error
-        raise SparkError(f"Spark broke down: {_reason(error)}") from error
+        raise SparkError(f"Spark broke down: {_innermost(error)}") from error
 
 
 def prepare_session(spark: SparkSession) -> None:
-    """Make a session compute as PostgreSQL does; the translation counts on it."""
-    for name, value in _MEANING.items():
+    """Make a session compute as PostgreSQL does, on which the translation counts, at any size."""
+    for name, value in (_MEANING | _SIZES).items():
         spark.conf.set(name, value)
     register(spark)
 
@@ -198,6 +205,19 @@ def _cause(error: Py4JJavaError) -> Exception | None:
             return converted
         inner = inner.getCause()
     return None
+
+
+def _innermost(error: Exception) -> str:
+    """What the first cause of an error of Java says, as long as there is a JVM to ask."""
+    from py4j.protocol import Py4JError, Py4JJavaError
+
+    if isinstance(error, Py4JJavaError):
+        with suppress(Py4JError, OSError):
+            inner = error.java_exception
+            while inner.getCause() is not None:
+                inner = inner.getCause()
+            return str(inner.toString()).strip().split("\n")[0]
+    return _reason(error)
 
 
 def _reason(error: Exception) -> str:

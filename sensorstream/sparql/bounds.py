@@ -31,6 +31,10 @@ from sensorstream.sparql.walk import children
 
 LONGEST: Final = 262_144
 """Characters of a text. Reading as many takes about two seconds."""
+MOST_TOKENS: Final = 20_000
+"""Tokens of a text that a client sends and the server's own process parses: as many take a second.
+Of questions to the cache, which are parsed in a process that can be ended, the length is bounded
+only."""
 MOST_PATTERNS: Final = 100
 """Patterns of a text: see :func:`patterns_of`."""
 MOST_IN_LIST: Final = 100
@@ -65,7 +69,7 @@ def check_bounds(meaning: object, start: Position) -> None:
             "empty group); write several values of one variable as VALUES",
             position=start,
         )
-    for node in _nodes(meaning):
+    for node in parts_of(meaning):
         match node:
             case Values(variables, _):
                 _check_list("columns of VALUES", len(variables), MOST_IN_LIST, start)
@@ -80,7 +84,7 @@ def check_bounds(meaning: object, start: Position) -> None:
 def patterns_of(node: object) -> int:
     """How many patterns a part of a text has: triples, steps of paths, VALUES, empty groups."""
     found = 0
-    for each in _nodes(node):
+    for each in parts_of(node):
         match each:
             case BGP(patterns):
                 found += max(1, sum(_steps(one.predicate) for one in patterns))
@@ -98,7 +102,7 @@ def _check_list(what: str, found: int, most: int, start: Position) -> None:
         )
 
 
-def _nodes(node: object) -> Iterator[object]:
+def parts_of(node: object) -> Iterator[object]:
     """As :func:`.nodes` without those of constants, in any order; it does not recurse."""
     ahead = [node]
     while ahead:

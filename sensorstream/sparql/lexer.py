@@ -235,6 +235,25 @@ def tokens(source: Source) -> Iterator[Token]:
         offset = match.end()
 
 
+def check_tokens(source: Source, most: int) -> None:
+    """Refuse a text of many tokens before it is parsed, which takes ten times as long.
+
+    Raises:
+        QueryError: it has more than ``most`` tokens, with the place of the first too many.
+    """
+    text = source.text
+    found = offset = 0
+    # Each has a character at least. What is no token is told by the parser.
+    while len(text) > most and (match := _PATTERN.match(text, offset)) is not None:
+        found += match.lastgroup != "SPACE"
+        if found > most:
+            raise QueryError(
+                f"the text is too long: expected at most {most:,} words, terms and marks",
+                position=source.position(offset),
+            )
+        offset = match.end()
+
+
 def too_deep(position: Position) -> QueryError:
     """The error of a text with more than :data:`DEEPEST` nested parts."""
     return QueryError(

@@ -16,7 +16,15 @@ from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.bounds import check_bounds, check_length
 from sensorstream.sparql.building.term_builder import NO_PREFIXES
 from sensorstream.sparql.building.updates import UpdateBuilder
-from sensorstream.sparql.lexer import DEEPEST, KEYWORDS, MARKS, Source, SparqlLexer, too_deep
+from sensorstream.sparql.lexer import (
+    DEEPEST,
+    KEYWORDS,
+    MARKS,
+    Source,
+    SparqlLexer,
+    check_tokens,
+    too_deep,
+)
 from sensorstream.sparql.walk import depth
 
 _Meaning = TypeVar("_Meaning", Query, Update)
@@ -69,6 +77,7 @@ def read_query(
     start: Position,
     prefixes: Mapping[str, str] = NO_PREFIXES,
     base: str | None = None,
+    most_tokens: int | None = None,
 ) -> Parsed[Query]:
     """A query that may stand inside a file, with the places of its parts.
 
@@ -76,9 +85,11 @@ def read_query(
     no declaration.
 
     Raises:
-        QueryError: as for :func:`parse_query`.
+        QueryError: as for :func:`parse_query`, or it has more than ``most_tokens``.
     """
     source = _source(text, start)
+    if most_tokens is not None:
+        check_tokens(source, most_tokens)
     builder = UpdateBuilder(source, base, prefixes)
     meaning = cast(Query, _parse(source, "query", builder))
     return Parsed(meaning, start, builder.places(), builder.declared())

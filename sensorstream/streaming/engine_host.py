@@ -142,7 +142,10 @@ def deployment_of(task: HostTask) -> Deployment:
         SensorStreamError: a file of the deployment is not valid on this machine.
     """
     ontology = None if task.ontology is None else parse_ontology(*task.ontology)
-    return read_deployment(task.settings, ontology, texts=task.rules)
+    if task.rules is None:
+        return read_deployment(task.settings, ontology)
+    texts, tables = task.rules.files, task.rules.tables
+    return read_deployment(task.settings, ontology, texts=texts, tables=tables)
 
 
 def serve(listening: socket, task: HostTask, deployment: Deployment) -> None:

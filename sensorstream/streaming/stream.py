@@ -127,9 +127,12 @@ def _task(settings: Settings, url: str, store: PostgresStore) -> HostTask:
     last = store.last_seq()
     put = store.last_accepted(PutOntology.kind, last)
     rules = store.last_accepted(PutRules.kind, last)
-    ontology = None if put is None else (put.content, put.source)
-    texts = None if rules is None else PutRules.decode(rules.content, rules.source).files
-    return HostTask(settings, url, ontology, secrets.token_bytes(32), texts)
+    ontology = None
+    if put is not None:
+        told = PutOntology.decode(put.content, put.source)
+        ontology = (told.content, told.media_type)
+    entry = None if rules is None else PutRules.decode(rules.content, rules.source)
+    return HostTask(settings, url, ontology, secrets.token_bytes(32), entry)
 
 
 def _show_views(url: str, settings: Settings, schema: Schema) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sensorstream.history.engines import Standing
+from sensorstream.journal.takeover import PutRules
 from sensorstream.settings import Settings
 
 
@@ -25,15 +26,14 @@ class Place:
 class HostTask:
     """What a host is for.
 
-    ``ontology`` is one put in force, with its media type; ``rules`` are texts of rule files put in
-    force, by name.
+    ``ontology`` is one put in force, with its media type; ``rules`` is the entry that put rules.
     """
 
     settings: Settings
     url: str
     ontology: tuple[bytes, str] | None
     secret: bytes
-    rules: Mapping[str, str] | None = None
+    rules: PutRules | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,10 +127,13 @@ class StreamProcessor:
         query: Query,
         sink: Sink,
         named: Mapping[IRI, TripleIndex] | None = None,
+        *,
+        replaces: bool = False,
     ) -> ContinuousQuery:
         """Start a query; it begins with the present content of the graphs and shared windows.
 
         ``named`` are the graphs that GRAPH matches; None: the query must name no graph.
+        ``replaces``: instead of one of this name, which goes on if the new one cannot start.
 
         Raises:
             UnsupportedQuery: it asks for something that no stream can answer, or the name is
@@ -138,7 +141,8 @@ class StreamProcessor:
             Overrun: it takes more than the limits to begin; nothing is left of the query.
             InternalFault: a fault of ours; the same.
         """
-        plan, schedule = self.check(name, query, named), self._lengths.schedule(query)
+        plan = self.check(name, query, named, replaces=replaces)
+        schedule = self._lengths.schedule(query)
         windows: dict[IRI, StreamWindow] = {}
         try:
             shapes = self._shapes(query)
@@ -176,18 +180,27 @@ class StreamProcessor:
         self.network.listen(running.root, running.changed)
         running.on_change = partial(self._candidates.__setitem__, running, None)
         running.number = next(self._numbers)
+        if name in self.queries:
+            self.unregister(name)
         self.queries[name] = running
         return running
 
     def check(
-        self, name: str, query: Query, named: Mapping[IRI, TripleIndex] | None = None
+        self,
+        name: str,
+        query: Query,
+        named: Mapping[IRI, TripleIndex] | None = None,
+        *,
+        replaces: bool = False,
     ) -> Plan:
         """The plan of a query that could be registered now; no operator or window is made.
+
+        ``replaces``: instead of one of this name, if there is one.
 
         Raises:
             UnsupportedQuery, InternalFault: see :meth:`register`.
         """
-        if name in self.queries:
+        if name in self.queries and not replaces:
             raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
         try:
             self._lengths.schedule(query)

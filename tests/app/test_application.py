@@ -21,6 +21,7 @@ from sensorstream.errors import (
     Unavailable,
     WebhookError,
 )
+from sensorstream.history.quarantine import Chosen
 from sensorstream.settings import ServerSettings, Settings, WindowSettings
 from sensorstream.simulation.tracker import tracker_messages
 
@@ -170,7 +171,8 @@ def test_rejected_and_unmatched_messages_are_kept_with_their_reason(
     assert (unmatched.status, unmatched.content) == ("unmatched", b"<Other/>")
     assert (rejected.status, rejected.content) == ("rejected", bad)
     assert "very " in rejected.reason
-    assert [each.seq for each in application.quarantine(10, before=unmatched.seq)] == [rejected.seq]
+    earlier = application.quarantine(10, Chosen(before=unmatched.seq))
+    assert [each.seq for each in earlier] == [rejected.seq]
 
 
 def test_malformed_messages_are_not_journalled(settings: Settings, open_application: Open) -> None:
@@ -229,9 +231,11 @@ def test_every_part_says_whether_it_is_ready(settings: Settings, open_applicatio
     application = open_application(settings)
     assert application.healthy()
     assert {part.name: part.ready for part in application.ready()} == {
-        "pipeline": True,
-        "reasoner": True,
         "history": True,
+        "pipeline": True,
+        "mapping": True,
+        "reasoner": True,
+        "cache": True,
         "deliveries": True,
     }
 

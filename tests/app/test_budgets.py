@@ -26,6 +26,7 @@ if select { SELECT (COUNT(*) AS ?n) { ?a a ?x . ?b a ?y . ?c a ?z } }
 then
   alert info "{?n} combinations" key "greedy"
 """
+ANEW = "SELECT (COUNT(*) AS ?n) WHERE { ?a a ?x . ?b a ?y . ?c a ?z FILTER(RAND() < 2) }"
 PLAIN = "SELECT ?a ?x WHERE { ?a a ?x }"
 
 
@@ -136,14 +137,45 @@ def test_what_is_evaluated_anew_needs_a_word_of_the_settings(
     assert application.queries.view("anew").reason
 
 
-def test_a_message_whose_rules_take_too_much_is_quarantined_and_stays_so(
+def test_a_query_that_is_evaluated_anew_is_stopped_when_it_takes_too_long(
     limited: Settings, open_application: Open
 ) -> None:
-    limited.path.with_name("greedy.rules").write_text(GREEDY)
+    limits = LimitSettings(evaluate_anew=True, query_seconds=0.1)
+    application = open_application(replace(limited, limits=limits))
+    application.queries.register(PLAIN, "plain")
+    application.queries.register(ANEW, "anew")
+    sent = 0
+    while not (stopped := application.queries.view("anew").stopped):
+        sent += 1
+        assert sent < 100, "the query is never stopped"
+        send(application, sent, 1)
+    assert "a query that is evaluated anew took longer than 0.1 s (limits.query_seconds)" in stopped
+    assert application.queries.results("plain").rows
+    with pytest.raises(Overrun, match=r"limits\.query_seconds"):
+        application.queries.register(ANEW.replace("?c a ?z", "?c a ?z . ?d a ?u"), "more")
+
+
+@pytest.mark.parametrize(
+    ("rule", "limits", "setting"),
+    [
+        (GREEDY, LimitSettings(message_rows=20_000), "limits.message_rows"),
+        # Evaluated anew by Oxigraph, in a fork.
+        (
+            GREEDY.replace("?c a ?z", "?c a ?z FILTER(RAND() < 2)"),
+            LimitSettings(message_seconds=0.1),
+            "limits.message_seconds",
+        ),
+    ],
+    ids=["in step", "anew"],
+)
+def test_a_message_whose_rules_take_too_much_is_quarantined_and_stays_so(
+    limited: Settings, open_application: Open, rule: str, limits: LimitSettings, setting: str
+) -> None:
+    limited.path.with_name("greedy.rules").write_text(rule)
     limited = replace(
         limited,
         rules=RuleSettings((*limited.rules.files, limited.path.with_name("greedy.rules"))),
-        limits=LimitSettings(message_rows=20_000),
+        limits=limits,
     )
     application = open_application(limited)
     refused: Overrun | None = None
@@ -156,12 +188,11 @@ def test_a_message_whose_rules_take_too_much_is_quarantined_and_stays_so(
             send(application, sent, 1)
         except Overrun as error:
             refused = error
-    assert "limits.message_rows" in str(refused)
+    assert setting in str(refused)
     assert overruns(application, "message", "rules") == 1
-    assert "SELECT" in str(refused)
     assert application.window_view(1000) == window
     (kept,) = application.quarantine(10)
-    assert "limits.message_rows" in str(kept.reason)
+    assert setting in str(kept.reason)
     application.close()
     with psycopg2.connect(limited.history.url) as connection, connection.cursor() as cursor:
         cursor.execute("delete from store.checkpoints")

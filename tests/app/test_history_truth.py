@@ -92,7 +92,7 @@ def test_all_as_of_an_instant_is_what_the_engine_held_then(
             application.close()
             application = open_application(people)
         elif number == 24:
-            application.put_ontology(MORE.encode(), "text/turtle")
+            application.ontologies.put(MORE.encode(), "text/turtle")
         else:
             now += chance.choice((0, 1, 1, 2, 4))
             told = {"level": chance.randint(0, 2), "near": chance.choice("abc")}
@@ -177,7 +177,7 @@ def test_the_files_ontology_is_recorded_when_it_is_another(
         assert versions(application) == [(0, None, triples), (2, 7, triples)]
         application.close()
     application = open_application(people)
-    application.put_ontology(ONTOLOGY.encode(), "text/turtle")
+    application.ontologies.put(ONTOLOGY.encode(), "text/turtle")
     application.close()
     application = open_application(people)
     assert versions(application)[2:] == [(3, 7, "text/turtle")]

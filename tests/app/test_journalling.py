@@ -90,7 +90,7 @@ def test_what_needs_the_window_is_refused(application: Application, ask_cache: A
     with pytest.raises(RunsOnSpark, match="the window"):
         application.window_view(10)
     with pytest.raises(RunsOnSpark, match="put it into the settings"):
-        application.put_ontology(b"", "text/turtle")
+        application.ontologies.put(b"", "text/turtle")
     with pytest.raises(RunsOnSpark, match="an audit"):
         application.audit()
     application.queries.register(QUERY, "people")

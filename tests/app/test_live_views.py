@@ -121,4 +121,4 @@ def test_an_ontology_does_not_break_a_view_over_the_window(tmp_path: Path, datab
             connection.exec_driver_sql("create view history.mine as select * from live.sensor")
         text = (house.FOLDER / "house.ttl").read_text() + ":tag a owl:DatatypeProperty .\n"
         with pytest.raises(OntologyConflict, match=r"mine is built on live\.sensor"):
-            opened.put_ontology(text.encode(), "text/turtle")
+            opened.ontologies.put(text.encode(), "text/turtle")

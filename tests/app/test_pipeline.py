@@ -84,6 +84,8 @@ class Running:
     store: MemoryStore
     clock: ManualClock
     reports: list[QueryReport] = field(default_factory=list)
+    told: list[bool] = field(default_factory=list)
+    """What each commit with alerts or entries of the outbox was said to have put there."""
 
     def send(self, content: bytes) -> Status:
         return self.pipeline.submit(content, "hall").result(30).status
@@ -105,6 +107,7 @@ def running(
     exchange = Exchange(engine, machine.mapper, deployment)
     target = Target(engine, machine.mapper, exchange)
     reports: list[QueryReport] = []
+    told = ListSink[bool]()
     recover(target, store, find_start(store), reports.extend, clock.now())
     pipeline = Pipeline(
         target,
@@ -113,13 +116,13 @@ def running(
         metrics=Metrics(),
         checkpoint_every=7,
         limits=limits or LimitSettings(),
-        on_commit=ListSink[None]().items.clear,
+        on_commit=told,
         publish=reports.extend,
         reopen=reopen or (lambda: store),
     )
     pipeline.start()
     try:
-        yield Running(pipeline, engine, exchange, store, clock, reports)
+        yield Running(pipeline, engine, exchange, store, clock, reports, told.items)
     finally:
         pipeline.stop()
         engine.close()
@@ -160,6 +163,25 @@ def left_behind(store: MemoryStore) -> list[object]:
         [r for effects in every for r in effects.reports],
         store.statuses(),
     ]
+
+
+class WithReceiver(MemoryStore):
+    """A history with a webhook: each alert is put into the outbox."""
+
+    def commit(self, effects: Effects) -> bool:
+        super().commit(effects)
+        return bool(effects.alerts)
+
+
+@pytest.mark.parametrize(("store", "expected"), [(MemoryStore, False), (WithReceiver, True)])
+def test_an_alert_is_announced_and_said_to_be_in_the_outbox_only_if_it_is(
+    deployment: Deployment, store: type[MemoryStore], expected: bool
+) -> None:
+    with running(deployment, store()) as run:
+        assert run.send(b"<unknown/>") is Status.UNMATCHED
+    ((raised, *_),) = (each.alerts for each in run.store.committed)
+    assert raised.kind == "unmatched-message"
+    assert run.told == [expected]
 
 
 def test_a_replay_does_what_was_done_when_the_entries_were_new(deployment: Deployment) -> None:
@@ -207,7 +229,7 @@ def test_a_fault_of_ours_in_a_check_refuses_the_entry_and_nothing_else(
 ) -> None:
     with running(deployment, MemoryStore()) as run:
         with monkeypatch.context() as patch:
-            patch.setattr(run.engine.queries, "check", lambda *_: 1 // 0)
+            patch.setattr(run.engine.queries, "check", lambda *_, **__: 1 // 0)
             with pytest.raises(InternalFault, match="ZeroDivisionError"):
                 run.change(RegisterQuery("people", PEOPLE))
         assert run.pipeline.running

@@ -10,7 +10,13 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.errors import LanguageError, RulesChanged, RulesError, UnknownRules
+from sensorstream.errors import (
+    ChangedMeanwhile,
+    LanguageError,
+    RulesError,
+    UnknownRules,
+    UnknownVersion,
+)
 from sensorstream.settings import OntologySettings, RuleSettings, Settings
 
 Open = Callable[[Settings], Application]
@@ -87,13 +93,16 @@ def test_a_rule_file_that_is_put_counts_from_the_next_message_on_and_after_a_res
     send(application, "d", 4)
     expected = ["first a", "second b", "second c", "third c", "third d"]
     assert told(application) == expected
-    versions = rulebook.versions("alerts.rules")
+    versions = list(rulebook.versions("alerts.rules"))
     assert [(each.by, each.text) for each in versions] == [
-        ("settings", ALERT % "first"),
-        ("key:me", ALERT % "second"),
+        ("settings", (ALERT % "first").encode()),
+        ("key:me", (ALERT % "second").encode()),
         ("key:you", None),
     ]
     assert versions[1].change == change
+    assert rulebook.version("alerts.rules", change) == versions[1]
+    with pytest.raises(UnknownVersion, match=f"there are m2, {change}"):
+        rulebook.version("alerts.rules", versions[2].change)
     window, files = application.window_view(100), rulebook.files()
     application.close()
     again = open_application(small)
@@ -121,7 +130,7 @@ def test_mapping_rules_change_and_a_new_ontology_keeps_what_was_put(
     application.rulebook.put("map.rules", MAPPING % "grade", "me")
     # An edit that nobody has put counts for nothing, now and at the next start.
     small.rules.files[1].write_text(ALERT % "edited")
-    application.put_ontology(ONTOLOGY.encode(), "text/turtle")
+    application.ontologies.put(ONTOLOGY.encode(), "text/turtle")
     send(application, "b", 2)
     assert told(application) == ["first a", "first b"]
     assert (properties(application, "a"), properties(application, "b")) == ({"level"}, {"grade"})
@@ -132,6 +141,55 @@ def test_mapping_rules_change_and_a_new_ontology_keeps_what_was_put(
     send(again, "c", 3)
     assert told(again)[-1] == "first c"
     assert properties(again, "c") == {"grade"}
+
+
+def test_messages_meet_the_table_of_their_time_whatever_its_file_says_now(
+    small: Settings, open_application: Open, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = tmp_path / "tables" / "levels.csv"
+    table.parent.mkdir()
+    table.write_text("code,level\n7,70\n")
+    looked_up = (
+        (MAPPING % "level")
+        .replace(
+            "mapping person",
+            'table levels from "tables/levels.csv" key "code" value "level"\nmapping person',
+        )
+        .replace("{@level}", "{@level |> lookup levels}")
+    )
+    small.rules.files[0].write_text(looked_up)
+
+    def levels(application: Application, *names: str) -> list[str]:
+        found = []
+        for name in names:
+            values = application.individuals.individual(f"http://example.org/{name}").values
+            found += [
+                e.triple[2].n3.split('"')[1] for e in values if str(e.triple[1]).endswith("level")
+            ]
+        return found
+
+    application = open_application(small)
+    send(application, "a", 1)
+    application.rulebook.put("alerts.rules", ALERT % "second", "me")
+    table.write_text("code,level\n7,71\n")
+    send(application, "b", 2)
+    assert application.rulebook.files().tables == {"tables/levels.csv": "differs"}
+    assert levels(application, "a", "b") == ["70", "70"]
+    application.close()
+    forget_effects(small)
+    caplog.clear()
+    replayed = open_application(small)
+    assert "tables/levels.csv: not as put; 'sensorstream apply'" in caplog.text
+    assert levels(replayed, "b") == ["70"]
+    # The same rules put again bring the table as it is now.
+    change = replayed.rulebook.put("map.rules", looked_up, "me")
+    send(replayed, "c", 3)
+    assert levels(replayed, "b", "c") == ["70", "71"]
+    replayed.close()
+    forget_effects(small)
+    again = open_application(small)
+    assert levels(again, "b", "c") == ["70", "71"]
+    assert again.rulebook.files().origin == change
 
 
 def test_what_cannot_be_put_is_refused_and_changes_nothing(
@@ -159,13 +217,13 @@ def test_what_cannot_be_put_is_refused_and_changes_nothing(
     with pytest.raises(UnknownRules, match=r"there are map\.rules, alerts\.rules"):
         rulebook.remove("gone.rules", "me")
     with pytest.raises(UnknownRules):
-        rulebook.versions("gone.rules")
-    with pytest.raises(RulesChanged):
+        list(rulebook.versions("gone.rules"))
+    with pytest.raises(ChangedMeanwhile):
         rulebook.put("alerts.rules", ALERT % "x", "me", lambda digest: digest == "old")
     assert rulebook.files() == before
     # The same text is no change.
     assert rulebook.put("alerts.rules", ALERT % "first", "me") == "settings"
-    assert rulebook.versions("alerts.rules") == []
+    assert list(rulebook.versions("alerts.rules")) == []
 
 
 def test_rules_are_tried_on_recent_messages_and_put_nothing(
@@ -191,6 +249,7 @@ def test_rules_are_tried_on_recent_messages_and_put_nothing(
     assert "grade" in statement
     unmapped = rulebook.try_all({"alerts.rules": ALERT % "first"})
     assert {each.after.status for each in unmapped.differences} == {"unmatched"}
+    assert (unmapped.lost_before, unmapped.lost_after) == (0, 4)
     # All faults of all files, each with its place.
     wrong = rulebook.try_all(
         {
@@ -205,7 +264,7 @@ def test_rules_are_tried_on_recent_messages_and_put_nothing(
     (outside,) = rulebook.try_put("table.rules", table).faults
     assert "not a file of the deployment's folder" in outside.message
     assert rulebook.files() == before
-    assert rulebook.versions("alerts.rules") == []
+    assert list(rulebook.versions("alerts.rules")) == []
 
 
 def test_a_start_says_that_the_rules_put_do_not_fit_a_changed_ontology(

@@ -54,7 +54,7 @@ def play(application: Application) -> None:
     chance = random.Random(5)
     for number in range(60):
         if number == 30:
-            application.put_ontology(MORE.encode(), "text/turtle")
+            application.ontologies.put(MORE.encode(), "text/turtle")
         time = 10 + number + chance.choice((0, 0, -1, -4))
         name, level = chance.choice("abcd"), chance.randint(0, 3)
         content = f"<p id='{name}' t='{time}' kind='Human' level='{level}'/>"

@@ -25,7 +25,7 @@ COUNT = "select count(*) from history.messages"
 def test_a_backup_of_a_server_under_load_is_a_deployment_of_one_moment(
     run: Run,
     new_workspace: Callable[[], Path],
-    new_database: Callable[[], str],
+    empty_database: Callable[[], str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -63,7 +63,7 @@ def test_a_backup_of_a_server_under_load_is_a_deployment_of_one_moment(
     assert again.exit_code == 1
     assert "is not overwritten" in again.stderr
 
-    monkeypatch.setenv("SENSORSTREAM_HISTORY_URL", new_database())
+    monkeypatch.setenv("SENSORSTREAM_HISTORY_URL", empty_database())
     restored = run("restore", file, folder)
     assert restored.exit_code == 0, restored.output
     with ServerProcess(folder / "sensorstream.toml") as process, Client(process.url()) as client:

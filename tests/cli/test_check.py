@@ -153,6 +153,7 @@ def test_json_tells_the_same(check: Check, folder: Path) -> None:
         "ok": True,
         "faults": [],
         "notes": [],
+        "edited": None,
         "functions": [],
     }
     rules = folder / "rules" / "tracking.rules"

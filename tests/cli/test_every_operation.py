@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Protocol
@@ -16,6 +16,7 @@ from click.testing import Result
 
 from sensorstream.cli.client import Client
 from sensorstream.cli.group import COMMANDS
+from sensorstream.client.versions import Kind
 from sensorstream.settings_file import load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
 
@@ -57,6 +58,25 @@ def unmatched(client: Client) -> str:
     return str(client.send("<Nothing/>")["message_id"])
 
 
+OPS: Final = json.dumps({"url": RECEIVER}).encode()
+
+
+def change(client: Client, kind: Kind, name: str = "") -> str:
+    """The change that has put the first version of something; it is put if there is none."""
+    if not client.versions(kind, name):
+        if kind == "ontology":
+            client.put_ontology(client.ontology().text, client.ontology().media_type)
+        else:
+            client.put_rule_file("first.rules", "# first\n")
+    return str(client.versions(kind, name)[0]["change"])
+
+
+CHANGES: Final[Sequence[tuple[Kind, str, str]]] = (
+    ("rules", "tracking.rules", "{rules}"),
+    ("ontology", "", "{ontology}"),
+    ("queries", "urn:x:people", "{query}"),
+    ("webhooks", "ops", "{ops}"),
+)
 CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "POST /messages": lambda client: client.send(PAPER_MESSAGE),
     "POST /messages/batch": lambda client: client.send_batch([PAPER_MESSAGE.decode()]),
@@ -77,6 +97,11 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "POST /webhooks": lambda client: client.add_webhook(RECEIVER),
     "GET /webhooks": lambda client: client.webhooks(),
     "GET /webhooks/{webhook_id}": lambda client: client.webhook(client.webhooks()[0]["id"]),
+    "PUT /webhooks/{webhook_id}": lambda client: client.put("webhooks", OPS, "ops"),
+    "GET /webhooks/{webhook_id}/versions": lambda client: client.versions("webhooks", "ops"),
+    "GET /webhooks/{webhook_id}/versions/{change}": lambda client: client.version(
+        "webhooks", change(client, "webhooks", "ops"), "ops"
+    ),
     "DELETE /webhooks/{webhook_id}": lambda client: client.delete_webhook(
         client.add_webhook(RECEIVER)["id"]
     ),
@@ -98,16 +123,31 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "GET /rules/{name}": lambda client: client.rule_file(TRACKING),
     "PUT /rules/{name}": lambda client: client.put_rule_file("own.rules", "# nothing yet\n"),
     "DELETE /rules/{name}": lambda client: client.delete_rule_file("own.rules"),
-    "GET /rules/{name}/versions": lambda client: client.rule_versions(TRACKING),
+    "GET /rules/{name}/versions": lambda client: client.versions("rules", TRACKING),
+    "GET /rules/{name}/versions/{change}": lambda client: client.version(
+        "rules", change(client, "rules", TRACKING), TRACKING
+    ),
     "GET /ontology": lambda client: client.ontology(),
     "PUT /ontology": lambda client: client.put_ontology(
         client.ontology().text, client.ontology().media_type
     ),
+    "GET /ontology/versions": lambda client: client.versions("ontology"),
+    "GET /ontology/versions/{change}": lambda client: client.version(
+        "ontology", change(client, "ontology")
+    ),
     "GET /quarantine": lambda client: client.quarantine(1),
     "POST /quarantine/{id}/replay": lambda client: client.replay(unmatched(client), PAPER_MESSAGE),
+    "POST /quarantine/replay": lambda client: client.replay_all(2, status="unmatched"),
+    "DELETE /quarantine": lambda client: client.dismiss_all(code="mapping"),
+    "DELETE /quarantine/{id}": lambda client: client.dismiss(unmatched(client)),
     "POST /queries": lambda client: client.register(PEOPLE, "urn:x:once"),
     "GET /queries": lambda client: client.queries(),
     "GET /queries/{name}": lambda client: client.query_state("urn:x:people"),
+    "PUT /queries/{name}": lambda client: client.put("queries", PEOPLE.encode(), "urn:x:people"),
+    "GET /queries/{name}/versions": lambda client: client.versions("queries", "urn:x:people"),
+    "GET /queries/{name}/versions/{change}": lambda client: client.version(
+        "queries", change(client, "queries", "urn:x:people"), "urn:x:people"
+    ),
     "GET /queries/{name}/results": lambda client: client.results("urn:x:people"),
     "GET /queries/{name}/graph": lambda client: client.query_graph("urn:x:people"),
     "GET /queries/{name}/step": lambda client: client.steps("urn:x:people"),
@@ -137,6 +177,9 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "POST /webhooks": ("webhooks", "add", RECEIVER, "--query", "urn:x:people"),
     "GET /webhooks": ("webhooks", "list"),
     "GET /webhooks/{webhook_id}": ("webhooks", "show", "{webhook}"),
+    "PUT /webhooks/{webhook_id}": ("webhooks", "restore", "ops", "{ops}"),
+    "GET /webhooks/{webhook_id}/versions": ("webhooks", "versions", "ops"),
+    "GET /webhooks/{webhook_id}/versions/{change}": ("webhooks", "restore", "ops", "{ops}"),
     "DELETE /webhooks/{webhook_id}": ("webhooks", "delete", "{webhook}"),
     "POST /webhooks/{webhook_id}/enable": ("webhooks", "enable", "{webhook}"),
     "POST /webhooks/{webhook_id}/secret": ("webhooks", "rotate", "{webhook}"),
@@ -155,13 +198,22 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "PUT /rules/{name}": ("rules", "put", "{folder}/own.rules"),
     "DELETE /rules/{name}": ("rules", "delete", "own.rules"),
     "GET /rules/{name}/versions": ("rules", "versions", "tracking.rules"),
+    "GET /rules/{name}/versions/{change}": ("rules", "restore", "tracking.rules", "{rules}"),
     "GET /ontology": ("ontology", "show"),
     "PUT /ontology": ("ontology", "put", "{folder}/ontology/tracking.ttl"),
+    "GET /ontology/versions": ("ontology", "versions"),
+    "GET /ontology/versions/{change}": ("ontology", "restore", "{ontology}"),
     "GET /quarantine": ("quarantine", "list"),
     "POST /quarantine/{id}/replay": ("quarantine", "replay", "{unmatched}"),
+    "POST /quarantine/replay": ("quarantine", "replay", "--all", "--code", "mapping"),
+    "DELETE /quarantine": ("quarantine", "delete", "--all", "--until", "2026-01-01"),
+    "DELETE /quarantine/{id}": ("quarantine", "delete", "{unmatched}"),
     "POST /queries": ("queries", "add", "{folder}/people.rq", "--name", "urn:x:twice"),
     "GET /queries": ("queries", "list"),
     "GET /queries/{name}": ("queries", "show", "urn:x:people"),
+    "PUT /queries/{name}": ("queries", "restore", "urn:x:people", "{query}"),
+    "GET /queries/{name}/versions": ("queries", "versions", "urn:x:people"),
+    "GET /queries/{name}/versions/{change}": ("queries", "restore", "urn:x:people", "{query}"),
     "GET /queries/{name}/results": ("queries", "results", "urn:x:people"),
     "GET /queries/{name}/graph": ("queries", "graph", "urn:x:people"),
     "GET /queries/{name}/step": ("queries", "steps", "urn:x:people"),
@@ -190,6 +242,7 @@ def webhook(another: Served) -> str:
     with Client(another.url) as client:
         made = client.add_webhook(RECEIVER)["id"]
         client.register(PEOPLE, "urn:x:people")
+        client.put("webhooks", OPS, "ops")
         for message in tracker_messages(12):
             client.send(message)
         client.send("<Stranger/>")
@@ -287,6 +340,9 @@ def test_the_command_asks_for_its_operation(
             "{job}": client.jobs()[-1]["id"],
             "{delivery}": str(client.deliveries(webhook)[0]["id"]),
         }
+        for kind, name, what in CHANGES:
+            if what in command:
+                given[what] = change(client, kind, name)
         if "{other_job}" in command:
             given["{other_job}"] = client.start_job(MANY)["id"]
         if operation == "PUT /rules":

@@ -148,6 +148,24 @@ def test_a_message_in_quarantine_can_be_sent_again(run: Run, served: Served) -> 
     assert "'m0' is not in quarantine" in missing.stderr
 
 
+def test_messages_in_quarantine_are_replayed_and_deleted_by_what_is_chosen(
+    run: Run, served: Served
+) -> None:
+    for n in range(3):
+        run("send", "--source", "cli", "--url", served.url, "-", given=f"<Odd n='{n}'/>")
+    options = ("--all", "--source", "cli", "--url", served.url)
+    replayed = run("quarantine", "replay", *options)
+    assert replayed.exit_code == 1
+    assert replayed.stdout.count("unmatched\n") == 3
+    assert replayed.stdout.endswith("0 taken in, 3 not\n")
+    listed = run("quarantine", "list", "--source", "cli", "--json", "--url", served.url)
+    assert len(json.loads(listed.stdout)) == 3
+    gone = run("quarantine", "delete", *options)
+    assert gone.stdout == "3 messages left the quarantine\n"
+    for wrong in (("replay",), ("delete", "m1", "--all"), ("delete", "m1", "--source", "cli")):
+        assert run("quarantine", *wrong, "--url", served.url).exit_code == 2
+
+
 def test_an_ontology_that_is_refused_leaves_the_old_one(
     run: Run, another: Served, tmp_path: Path
 ) -> None:

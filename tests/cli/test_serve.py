@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -126,9 +127,21 @@ def test_commands_reach_a_server_with_tls(
     assert "error[settings]: cannot read certificates from" in run("health", "--url", url).stderr
 
 
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """This process may open more files than the server."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if before[1] < 2_000:
+        pytest.skip(f"a process may open {before[1]} files here: expected 2,000")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], 2_000), before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.usefixtures("many_files")
 def test_idle_connections_keep_nobody_out_and_fill_no_log(config: Path) -> None:
     serve_with_few_files = (
-        'ulimit -Sn 256; exec "$0" -m sensorstream serve -c "$1" --port 0',
+        'ulimit -Sn 1024; exec "$0" -m sensorstream serve -c "$1" --port 0',
         sys.executable,
         str(config),
     )
@@ -144,7 +157,7 @@ def test_idle_connections_keep_nobody_out_and_fill_no_log(config: Path) -> None:
         assert server.stdout is not None
         url = httpx.URL(server.stdout.readline().removeprefix("listening on ").strip())
         assert url.port is not None
-        for _ in range(300):
+        for _ in range(1_100):
             idle.enter_context(socket.create_connection((url.host, url.port), timeout=30))
         for path in ("/readyz", "/rules"):
             answer = httpx.get(url.join(path), trust_env=False, timeout=30)

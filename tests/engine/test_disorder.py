@@ -29,6 +29,7 @@ from sensorstream.settings import (
     TimeSettings,
     WindowSettings,
 )
+from tests.effort import examples
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
@@ -227,7 +228,9 @@ def deployed(deploy: Deploy) -> Callable[[Timeline, str], Deployment]:
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+    max_examples=examples(60),
 )
 @given(
     streams(),

@@ -31,6 +31,7 @@ from sensorstream.settings import (
     Settings,
     WindowSettings,
 )
+from tests.effort import examples
 from tests.engine import feeding
 
 EX = "http://example.org/"
@@ -274,7 +275,11 @@ moves = st.lists(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=examples(50),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+)
 @given(moves)
 def test_the_knowledge_base_is_always_what_window_and_ontology_give(
     make: Make, stream: list[tuple[str, int, object, int]]

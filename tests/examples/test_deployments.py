@@ -59,7 +59,9 @@ def values(found: ox.Dataset, predicate: str) -> set[tuple[str, str]]:
 def test_the_check_finds_nothing(name: str) -> None:
     result = run(name, "check")
     assert result.exit_code == 0, result.output
-    assert "note:" not in result.stdout
+    notes = [line for line in result.stdout.splitlines() if "note:" in line]
+    # A step to a parent, and from there to another child, is one for each child at worst.
+    assert all("takes up to n^" in each for each in notes)
 
 
 @pytest.mark.parametrize("name", DEPLOYMENTS)

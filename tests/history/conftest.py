@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from sensorstream.history.store import PostgresStore
 from sensorstream.model.timeline import Timeline
+from tests.databases import Databases
 
 
 @pytest.fixture
-def url(new_database: Callable[[], str]) -> str:
-    """A database of this test's own, still empty."""
-    return new_database()
+def url(new_database: Databases) -> Iterator[str]:
+    """A database of this test's own, with empty tables."""
+    url = new_database()
+    yield url
+    new_database.over.append(url)
 
 
 @pytest.fixture

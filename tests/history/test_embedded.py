@@ -57,13 +57,11 @@ def ends(process: psutil.Process) -> bool:
     return gone(process)
 
 
-@pytest.mark.parametrize("setting", ["fsync", "full_page_writes", "synchronous_commit"])
-def test_what_is_committed_is_on_disk(postgres: str, setting: str) -> None:
-    assert ask(postgres, f"select current_setting('{setting}')") == "on"
-
-
-def test_the_server_listens_on_no_network(postgres: str) -> None:
-    assert ask(postgres, "select current_setting('listen_addresses')") == ""
+def test_what_is_committed_is_on_disk_and_no_network_leads_to_it(folder: Path) -> None:
+    with start(folder) as server:
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            assert ask(server.url, f"select current_setting('{setting}')") == "on"
+        assert ask(server.url, "select current_setting('listen_addresses')") == ""
 
 
 @pytest.mark.parametrize("name", ["two words", "50% + more", "it's here, ok"])

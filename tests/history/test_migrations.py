@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -10,6 +12,11 @@ from sensorstream.errors import HistoryError
 from sensorstream.history.database import engine
 from sensorstream.history.migrations import configuration, migrate
 from sensorstream.history.tables import STORE, metadata
+
+
+@pytest.fixture
+def url(empty_database: Callable[[], str]) -> str:
+    return empty_database()
 
 
 def test_the_migrations_make_exactly_the_tables_of_the_code(url: str) -> None:

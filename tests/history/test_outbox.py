@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -18,7 +19,7 @@ from sensorstream.alerts.records import (
 from sensorstream.alerts.sender import DeliveryFailure
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
-from sensorstream.errors import HistoryError, UnknownDelivery, UnknownWebhook, WebhookError
+from sensorstream.errors import HistoryError, UnknownDelivery, UnknownWebhook
 from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine
 from sensorstream.history.outbox import PostgresOutbox
@@ -87,9 +88,9 @@ def test_every_webhook_gets_the_alerts_that_come_after_it(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
     raise_alert(store, 1)
-    registered.register(webhook("a"))
+    registered.put(webhook("a"), 1)
     raise_alert(store, 2)
-    registered.register(webhook("b"))
+    registered.put(webhook("b"), 1)
     raise_alert(store, 3)
     # Some of each: who has few waits for nobody who has many.
     assert ids(outbox.due(NOW, 10)) == [("m2-1", "a"), ("m3-1", "b"), ("m3-1", "a")]
@@ -100,7 +101,7 @@ def test_every_webhook_gets_the_alerts_that_come_after_it(
 def test_what_was_delivered_is_not_due_again(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a"))
+    registered.put(webhook("a"), 1)
     raise_alert(store, 1)
     outbox.delivered(outbox.due(NOW, 1)[0].id, came())
     assert outbox.due(LATER, 1) == []
@@ -109,7 +110,7 @@ def test_what_was_delivered_is_not_due_again(
 def test_what_failed_is_due_at_its_next_time(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a"))
+    registered.put(webhook("a"), 1)
     raise_alert(store, 1)
     outbox.failed(outbox.due(NOW, 1)[0].id, failing("503"), LATER)
     assert outbox.due(NOW, 1) == []
@@ -119,7 +120,7 @@ def test_what_failed_is_due_at_its_next_time(
 def test_what_was_given_up_is_set_aside(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a"))
+    registered.put(webhook("a"), 1)
     raise_alert(store, 1)
     outbox.failed(outbox.due(NOW, 1)[0].id, failing("410 Gone"), None)
     assert outbox.due(LATER, 1) == []
@@ -131,7 +132,7 @@ def test_what_was_given_up_is_set_aside(
 def test_a_deleted_webhook_gets_nothing_more(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a"))
+    registered.put(webhook("a"), 1)
     raise_alert(store, 1)
     registered.delete("a")
     with pytest.raises(UnknownWebhook):
@@ -143,11 +144,13 @@ def test_a_deleted_webhook_gets_nothing_more(
 def test_webhooks_are_listed_as_registered_and_keep_their_secret_to_themselves(
     registered: PostgresWebhooks,
 ) -> None:
-    registered.register(webhook("a"))
+    registered.put(webhook("a"), 1)
     assert registered.all() == [WebhookState(webhook("a"))]
     assert "whsec" not in repr(registered.all())
-    with pytest.raises(HistoryError, match="cannot store the webhook"):
-        registered.register(webhook("a"))
+    # Another change of it leaves the secret alone.
+    registered.put(replace(webhook("a", "crowd"), secret="whsec_other"), 2)
+    assert registered.all() == [WebhookState(webhook("a", "crowd"))]
+    assert registered.changes() == {"a": 2}
 
 
 def test_alerts_are_listed_newest_first_page_by_page(
@@ -177,8 +180,8 @@ def test_alerts_are_followed_from_where_a_reader_stands(
 def test_webhooks_that_are_busy_can_be_left_out(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a"))
-    registered.register(webhook("b"))
+    registered.put(webhook("a"), 1)
+    registered.put(webhook("b"), 1)
     raise_alert(store, 1)
     assert ids(outbox.due(NOW, 10, ["a"])) == [("m1-1", "b")]
 
@@ -191,9 +194,9 @@ def stored(outbox: PostgresOutbox) -> int:
 def test_a_webhook_gets_the_reports_of_the_queries_it_names(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a", "crowd", "it's, {odd}"))
-    registered.register(webhook("b", "crowd"))
-    registered.register(webhook("c"))
+    registered.put(webhook("a", "crowd", "it's, {odd}"), 1)
+    registered.put(webhook("b", "crowd"), 1)
+    registered.put(webhook("c"), 1)
     assert report(store, 1, "crowd")
     assert report(store, 2, "it's, {odd}")
     assert not report(store, 3, "other")
@@ -209,7 +212,7 @@ def test_a_webhook_gets_the_reports_of_the_queries_it_names(
 def test_reports_are_queued_with_the_alerts_of_their_commit(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a", "crowd"))
+    registered.put(webhook("a", "crowd"), 1)
     report(store, 1, "crowd", (alert(1),))
     assert ids(outbox.due(NOW, 10)) == [("m1-1", "a"), ("crowd-1", "a")]
 
@@ -217,7 +220,7 @@ def test_reports_are_queued_with_the_alerts_of_their_commit(
 def test_a_report_that_is_not_committed_is_not_queued(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a", "crowd"))
+    registered.put(webhook("a", "crowd"), 1)
     told = QueryReport("crowd", 1, Report("crowd", 1, Operation.RESULT, answer=True))
     status = MessageStatus(1, Status.ACCEPTED)
     effects = Effects(1, (), (), (), (status,), NOW, reports=(told,))
@@ -233,7 +236,7 @@ def test_a_report_that_is_not_committed_is_not_queued(
 def test_a_deleted_webhook_takes_its_reports_along(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a", "crowd"))
+    registered.put(webhook("a", "crowd"), 1)
     report(store, 1, "crowd")
     registered.delete("a")
     assert stored(outbox) == 0
@@ -247,7 +250,7 @@ def test_outputs_are_those_of_the_settings_and_no_webhooks(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
     assert registered.set_outputs([output("a"), output("b", "people")]) == {}
-    registered.register(webhook("w"))
+    registered.put(webhook("w"), 1)
     assert report(store, 1, "people", (alert(1),))
     told = [(each.webhook.id, each.webhook.output) for each in outbox.due(NOW, 10)]
     assert sorted(told) == [("out_a", True), ("out_b", True), ("out_b", True), ("w", False)]
@@ -265,10 +268,10 @@ def test_outputs_are_those_of_the_settings_and_no_webhooks(
 def test_no_receiver_takes_the_place_of_another_however_much_waits_for_it(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("many"))
+    registered.put(webhook("many"), 1)
     for number in range(1, 31):
         raise_alert(store, number)
-    registered.register(webhook("few"))
+    registered.put(webhook("few"), 1)
     raise_alert(store, 31)
     taken = outbox.due(NOW, 4)
     assert ids(taken) == [("m1-1", "many"), ("m31-1", "few"), ("m2-1", "many"), ("m3-1", "many")]
@@ -278,7 +281,7 @@ def test_no_receiver_takes_the_place_of_another_however_much_waits_for_it(
 def test_the_log_tells_the_last_attempt_of_each_delivery_by_state(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a", "crowd"))
+    registered.put(webhook("a", "crowd"), 1)
     for number in (1, 2, 3):
         raise_alert(store, number)
     report(store, 4, "crowd")
@@ -308,7 +311,7 @@ def test_the_log_tells_the_last_attempt_of_each_delivery_by_state(
 def test_a_webhook_fails_from_the_first_failure_to_the_next_success(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a"))
+    registered.put(webhook("a"), 1)
     raise_alert(store, 1)
     (delivery,) = outbox.due(NOW, 10)
     assert outbox.failed(delivery.id, failing("500"), NOW) == NOW
@@ -325,7 +328,7 @@ def test_a_webhook_fails_from_the_first_failure_to_the_next_success(
 def test_what_comes_for_a_disabled_webhook_is_set_aside_and_can_be_recovered(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a", "crowd"))
+    registered.put(webhook("a", "crowd"), 1)
     raise_alert(store, 1)
     outbox.disable("a", NOW)
     raise_alert(store, 2)
@@ -344,7 +347,7 @@ def test_what_comes_for_a_disabled_webhook_is_set_aside_and_can_be_recovered(
 def test_a_delivery_can_be_sent_again_whatever_became_of_it(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a", "crowd"))
+    registered.put(webhook("a", "crowd"), 1)
     raise_alert(store, 1)
     report(store, 2, "crowd")
     first, second = outbox.due(NOW, 10)
@@ -360,7 +363,7 @@ def test_a_delivery_can_be_sent_again_whatever_became_of_it(
 def test_a_rotated_secret_signs_beside_the_new_one_for_a_time(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a"))
+    registered.put(webhook("a"), 1)
     raise_alert(store, 1)
     registered.rotate("a", "whsec_y", LATER)
     (delivery,) = outbox.due(NOW, 10)
@@ -372,8 +375,8 @@ def test_a_rotated_secret_signs_beside_the_new_one_for_a_time(
 def test_the_log_keeps_the_newest_thousand_of_a_week(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
-    registered.register(webhook("a"))
-    registered.register(webhook("b"))
+    registered.put(webhook("a"), 1)
+    registered.put(webhook("b"), 1)
     with outbox._database.begin() as connection:
         connection.execute(
             text(
@@ -392,12 +395,3 @@ def test_the_log_keeps_the_newest_thousand_of_a_week(
     assert [each.state for each in kept].count("delivered") == 1000
     assert [each.state for each in kept].count("dead") == 201
     assert len(registered.log("b", None, 100)) == 7
-
-
-def test_there_is_a_bound_to_the_number_of_webhooks(
-    registered: PostgresWebhooks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sensorstream.history.webhooks._MOST", 1)
-    registered.register(webhook("a"))
-    with pytest.raises(WebhookError, match="1 webhooks already"):
-        registered.register(webhook("b"))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import psycopg2
@@ -176,6 +177,34 @@ def test_whoever_logs_in_as_the_reader_can_execute_nothing_that_does_something(
     assert open_ <= {*ALLOWED, "set_config", "pg_export_snapshot"}
 
 
+def test_a_query_that_would_fill_the_disk_is_stopped(history: str) -> None:
+    name = make_url(reader_url(history)).username
+    with closing(psycopg2.connect(history)) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "select option_value from pg_roles, pg_options_to_table(rolconfig) "
+            "where rolname = %s and option_name = 'temp_file_limit'",
+            (name,),
+        )
+        assert cursor.fetchall() == [("1GB",)]
+        # What an administrator has set stays.
+        cursor.execute(f'alter role "{name}" set temp_file_limit = 40000')
+        connection.commit()
+    database = engine(history)
+    install_views(database, SCHEMA, Timeline.INTEGER)
+    database.dispose()
+    crossed = "select a.id, b.id, repeat('x', 99) from messages a, messages b, messages c, messages"
+    with pytest.raises(Overrun, match=r"room on the disk .* \(40000kB\)"):
+        ask(history, f"{crossed} d order by b.id || a.id || c.id", timeout=60)
+    assert len(ask(history, "select id from messages order by id desc").rows) == 50
+
+
+def test_a_query_that_would_take_all_memory_is_stopped(history: str) -> None:
+    collected = ", ".join(f"string_agg(repeat('{each}', 1000000), '')" for each in "abcd")
+    with pytest.raises(Overrun, match="more memory than PostgreSQL has"):
+        ask(history, f"select {collected} from messages, generate_series(1, 8)", timeout=60)
+    assert len(ask(history, "select id from messages").rows) == 50
+
+
 def test_a_database_that_others_use_is_left_as_it_is(new_database: Callable[[], str]) -> None:
     url = new_database()
     PostgresStore.open(url, Timeline.INTEGER).close()
@@ -213,9 +242,10 @@ def test_a_superuser_never_answers_in_the_readers_place(
 
 
 def test_a_plain_owner_answers_where_there_is_no_reader(
-    url: str, monkeypatch: pytest.MonkeyPatch
+    empty_database: Callable[[], str],
 ) -> None:
     """A database of somebody who may not create roles, on a server that others run."""
+    url = empty_database()
     database = make_url(url).database
     connection = psycopg2.connect(url)
     connection.autocommit = True
@@ -237,6 +267,20 @@ def test_a_plain_owner_answers_where_there_is_no_reader(
     ):
         with pytest.raises(QueryError):
             ask(owner, text)
+
+
+def test_a_history_of_an_earlier_version_says_what_brings_it_up_to_date(
+    new_database: Callable[[], str],
+) -> None:
+    url = new_database()
+    PostgresStore.open(url, Timeline.INTEGER).close()
+    database = engine(url)
+    install_views(database, SCHEMA, Timeline.INTEGER)
+    database.dispose()
+    with closing(psycopg2.connect(url)) as connection, connection, connection.cursor() as cursor:
+        cursor.execute("drop function store.next_rows")
+    with pytest.raises(HistoryError, match="start its server once"):
+        ask(url, "select reason from messages")
 
 
 def test_the_readers_password_follows_from_the_writers() -> None:

@@ -17,7 +17,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.database import engine
 from sensorstream.history.outbox import PostgresOutbox
-from sensorstream.history.quarantine import Quarantined, quarantined
+from sensorstream.history.quarantine import Chosen, Quarantined, quarantined
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record, Settled
@@ -366,7 +366,7 @@ def test_messages_carry_what_became_of_them(store: PostgresStore, url: str) -> N
         Quarantined(3, "m3", "rest", NOW, "rejected", "certainty is 'high'", b"<a/>"),
         Quarantined(2, "m2", "rest", NOW, "unmatched", "no rule: namespace?", b"<a/>"),
     ]
-    assert [each.seq for each in quarantined(database, 1, before=3)] == [2]
+    assert [each.seq for each in quarantined(database, 1, Chosen(before=3))] == [2]
     database.dispose()
 
 
@@ -410,7 +410,7 @@ def test_the_watermark_never_passes_a_message_without_effects(store: PostgresSto
 def test_an_alert_and_its_deliveries_are_stored_together(store: PostgresStore, url: str) -> None:
     database = engine(url)
     outbox = PostgresOutbox(database)
-    PostgresWebhooks(database).register(Webhook("w1", "http://localhost/a", "secret", NOW))
+    PostgresWebhooks(database).put(Webhook("w1", "http://localhost/a", "secret", NOW), 1)
     store.append([entry(1), entry(2)])
     with pytest.raises(HistoryError):
         store.commit(effects(2, 2, alerts=[alert("m2-1")]))

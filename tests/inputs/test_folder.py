@@ -167,13 +167,21 @@ def test_a_folder_that_goes_away_is_said_and_waited_for(
         ('path = "nowhere"', "inputs.in.options.path: .*nowhere is not a folder"),
         ('path = "drop"\ndone = "drop"', "options.done: expected another folder"),
         ('path = "drop"\nfailed = "sensorstream.toml"', "options.failed: cannot write to"),
-        ('path = "drop"\ndone = "/dev/shm/done"', "options.done: .* another file system"),
     ],
 )
 def test_a_folder_that_cannot_be_used_is_refused_at_the_start(
     bench: Bench, drop: Path, options: str, expected: str
 ) -> None:
-    if "/dev/shm" in options and not os.access("/dev/shm", os.W_OK):
-        pytest.skip("/dev/shm, the second file system of this test, cannot be written")
     with pytest.raises(SettingsError, match=expected):
+        reader_of(bench.settings(options, "folder"))
+
+
+def test_files_are_not_moved_to_another_file_system(bench: Bench, drop: Path) -> None:
+    here = drop.stat().st_dev
+    places = [Path(each) for each in ("/dev/shm", "/tmp", "/var/tmp") if os.access(each, os.W_OK)]
+    others = [each for each in places if each.stat().st_dev != here]
+    if not others:
+        pytest.skip("of /dev/shm, /tmp and /var/tmp none is another file system to write to")
+    options = f'path = "drop"\ndone = "{others[0]}/done"'
+    with pytest.raises(SettingsError, match=r"options\.done: .* another file system"):
         reader_of(bench.settings(options, "folder"))

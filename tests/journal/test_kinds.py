@@ -12,6 +12,7 @@ from sensorstream.journal.kinds import KINDS, entry_of, new_record
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportDisabled, ReportSkip
 from sensorstream.journal.passing import PassTime
+from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
 from sensorstream.journal.records import Record
 from sensorstream.journal.registration import QueryStopped, RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
@@ -21,19 +22,26 @@ from sensorstream.model.timeline import Timeline
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 RULES = '{"ü.rules": "b", "a.rules": ""}'.encode()
+TABLES = b'{"files": {"a.rules": ""}, "tables": {"t.csv": "a"}}'
+REGISTERED = """{"query": "ASK {'ü'}", "by": "me", "replaces": true}""".encode()
+RECEIVER = b'{"url": "http://x/", "queries": ["q"], "format": "cloudevents", "by": "me"}'
 ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (TakeMessage(b"<a/>", "hall"), "message", b"<a/>", "hall"),
     (Tick(b"17"), "tick", b"17", ""),
     (PassTime(17, 23), "time", b"17 23", ""),
     (PutOntology(b":A a :B .", "text/turtle"), "ontology", b":A a :B .", "text/turtle"),
+    (PutOntology(b"", "text/turtle", "key:a b"), "ontology", b"", "text/turtle key:a b"),
     (PutRules({"ü.rules": "b", "a.rules": ""}, "key:me"), "rules", RULES, "key:me"),
+    (PutRules({"a.rules": ""}, "me", {"t.csv": "a"}), "rules", TABLES, "me"),
     (ReadmitReasoner(), "reasoner", b"", ""),
     (ReportAudit("1 difference: ü"), "audit", "1 difference: ü".encode(), ""),
     (ReportDamage("one at 7"), "damage", b"one at 7", ""),
     (ReportSkip("entry 7"), "skip", b"entry 7", ""),
     (ReportDisabled("wh_1", "since 2014"), "webhook", b"since 2014", "wh_1"),
-    (RegisterQuery("all", "ASK { ?s ?p 'ü' }"), "query", "ASK { ?s ?p 'ü' }".encode(), "all"),
+    (RegisterQuery("all", "ASK {'ü'}", "me", True), "query", REGISTERED, "all"),
     (RemoveQuery("all"), "query-end", b"", "all"),
+    (PutWebhook("w", "http://x/", ("q",), "cloudevents", "me"), "webhook-put", RECEIVER, "w"),
+    (RemoveWebhook("w", "me"), "webhook-end", b"me", "w"),
     (QueryStopped("all", "m3", 8, "2 rows"), "query-stopped", b"m3 8 2 rows", "all"),
 ]
 

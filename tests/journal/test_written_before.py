@@ -128,7 +128,7 @@ def test_what_was_in_force_when_it_stopped_is_so_again(
     write(settings.history.url, checkpoints, EXPECTED["watermark"])
     with Application.open(settings, ManualClock()) as application:
         again = found(application)
-        assert application.ontology().origin == "m14"
+        assert application.ontologies.in_force().origin == "m14"
     expected = deepcopy({name: EXPECTED[name] for name in again})
     for each in (again, expected):
         # That version reported with each message; now a query reports when time has moved on.

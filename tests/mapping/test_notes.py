@@ -30,3 +30,11 @@ def test_a_path_that_cannot_be_looked_up_is_told_with_its_place() -> None:
             Position("f", 8, 13),
         ),
     ]
+
+
+def test_a_rule_that_is_not_linear_is_told_with_the_size_that_it_takes_at_once() -> None:
+    file = parse(rules("/M").replace("a <urn:C>", 'a <urn:C> ; <urn:p> "{//a/..}"'), "f")
+    (note,) = mapping_notes([file])
+    assert (note.code, note.position) == ("not-linear", Position("f", 3, 54))
+    assert "{//a/..} takes up to n^2 steps" in note.text
+    assert "more than 3162 nodes" in note.text

@@ -20,7 +20,8 @@ from sensorstream.app.application import Application
 from sensorstream.errors import Unauthenticated, Unavailable
 from sensorstream.server.access import RULES
 from sensorstream.testing import ManualClock
-from tests.server.conftest import NOW, MemoryApplication, MemoryAuditLog, MemoryKeys
+from tests.server.memory import MemoryApplication
+from tests.server.resources import NOW, MemoryAuditLog, MemoryKeys
 
 XML = {"Content-Type": "application/xml"}
 SOAP = (

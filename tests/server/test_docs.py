@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from sensorstream.alerts.signing import new_secret, signed_headers
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.events import Alert
 from sensorstream.server import problems
+from sensorstream.settings import LimitSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
 API = (DOCS / "http-api.md").read_text(encoding="utf-8")
@@ -61,6 +63,12 @@ def test_every_command_of_the_documentation_succeeds(client: httpx.Client, comma
     request = request_of(command)
     with client.stream(**request) as response:
         assert response.status_code in (200, 201, 202), response.read()
+
+
+def test_every_limit_is_explained() -> None:
+    limits = (DOCS / "limits.md").read_text(encoding="utf-8")
+    explained = set(re.findall(r"`(?:limits\.)?(\w+)(?: = \w+)?`", limits))
+    assert {each.name for each in fields(LimitSettings)} <= explained
 
 
 def test_every_path_is_documented_with_its_methods(client: httpx.Client) -> None:

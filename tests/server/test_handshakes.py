@@ -41,12 +41,12 @@ def secure(
     in_memory: Callable[[], Application],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Secure]:
-    """A server with 8 places, where one second is too long."""
+    """A server with 8 places for one client, where one second is too long."""
     folder = tmp_path_factory.mktemp("tls")
     chain, key = folder / "chain.pem", folder / "key.pem"
     write_certificate(chain, key, "server")
     application = in_memory()
-    limits = LimitSettings(connections=PLACES, header_seconds=1)
+    limits = LimitSettings(connections=2 * PLACES, header_seconds=1)
     application.settings = replace(application.settings, limits=limits)
     for url in listen(application, Certificate(chain, key).context):
         yield Secure(httpx.URL(url), ssl.create_default_context(cafile=chain))

@@ -32,6 +32,7 @@ from sensorstream.simulation.tracker import tracker_messages
 XML = {"content-type": "application/xml"}
 DIGITS = "1" * 5000
 DEEP = 100_000
+OVERRUN = "urn:sensorstream:error:overrun"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 SPARQL = {"content-type": "application/sparql-query"}
 JSON = {"content-type": "application/json"}
@@ -188,6 +189,14 @@ def test_no_batch_is_a_fault_of_the_server(web: httpx.Client) -> None:
         for kind in ("application/json", "application/x-ndjson"):
             answer = web.post("/messages/batch", content=body, headers={"content-type": kind})
             assert sane(answer), (body, answer.text)
+    for body in (
+        b"<Messages>\0</Messages>",
+        b"<Messages>" + b"<a>" * DEEP,
+        b"<Messages><a>\xff</a></Messages>",
+        b"<Messages><p:a xmlns:q=''/><a b='&x;'/><a xmlns:xml='x'/></Messages>",
+    ):
+        answer = web.post("/messages/batch", content=body, headers=XML)
+        assert sane(answer), (body, answer.text)
 
 
 def test_no_source_is_a_fault_of_the_server(web: httpx.Client) -> None:
@@ -221,6 +230,7 @@ SQL = [
     "prepare x as select 1",
     "declare c cursor for select 1",
     "fetch forward 1 from answer",
+    "select * from store.next_rows('answer', 1) as rows(a text)",
     "set statement_timeout = 0",
     "begin",
     "select $1",
@@ -241,6 +251,12 @@ def test_no_sql_is_a_fault_of_the_server(web: httpx.Client, on: str, accept: str
         told = {"query": text}
         answer = web.post(f"/sql?on={on}", json=told, headers={"accept": accept})
         assert sane(answer), (text[:80], answer.text[:300])
+
+
+def test_no_answer_of_sql_is_larger_than_the_memory(web: httpx.Client) -> None:
+    for value in ("repeat('x', 17000000)", "array_fill(1, array[9000000])"):
+        answer = web.post("/sql", json={"query": f"select {value} from generate_series(1, 1000)"})
+        assert (answer.status_code, answer.json()["type"]) == (422, OVERRUN), answer.text[:300]
 
 
 CALLS = [
@@ -390,8 +406,8 @@ def test_every_get_has_a_head(web: httpx.Client) -> None:
 def test_a_method_that_a_path_does_not_have_is_told_those_it_has(web: httpx.Client) -> None:
     answer = web.patch("/ontology")
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, PUT")
-    answer = web.put("/queries/some")
-    assert (answer.status_code, answer.headers["allow"]) == (405, "DELETE, GET, HEAD")
+    answer = web.patch("/queries/some")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "DELETE, GET, HEAD, PUT")
     assert web.delete("/messages").headers["allow"] == "GET, HEAD, POST"
 
 

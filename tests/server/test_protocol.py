@@ -22,6 +22,7 @@ CHUNKED = (
 GET = b"GET /rules HTTP/1.1\r\nhost: localhost\r\n\r\n"
 STREAM = b"GET /alerts/stream HTTP/1.1\r\nhost: localhost\r\n\r\n"
 PLACES = 12
+"""Of one client: the share of a client that is alone."""
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +39,8 @@ def feed(application: Application) -> AlertFeed:
 def strict(
     listen: Callable[[Application], Iterator[str]], application: Application
 ) -> Iterator[httpx.URL]:
-    """A server with 12 places, where half a second is too long."""
-    limits = LimitSettings(connections=PLACES, header_seconds=0.5, body_seconds=0.5)
+    """A server with 12 places for one client, where half a second is too long."""
+    limits = LimitSettings(connections=2 * PLACES, header_seconds=0.5, body_seconds=0.5)
     application.settings = replace(application.settings, limits=limits)
     for url in listen(application):
         yield httpx.URL(url)

@@ -83,7 +83,7 @@ def test_sql_ends_when_its_client_leaves(small: Any, monkeypatch: pytest.MonkeyP
             ended.wait(60)
             raise RuntimeError("it was ended")
 
-    monkeypatch.setattr(small.application, "sql", slow)
+    monkeypatch.setattr(small.application.asking, "sql", slow)
     with pytest.raises(httpx.ReadTimeout):
         small.client.post("/sql", json={"query": "select 1"}, timeout=0.5)
     wait_until(ended.is_set)

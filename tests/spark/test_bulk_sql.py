@@ -13,7 +13,7 @@ from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.views import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark.bulk_sql import ask
+from sensorstream.spark.bulk_sql import answering, ask
 from sensorstream.spark.snapshot import Place
 from sensorstream.spark.translation.described import prepare
 
@@ -70,6 +70,16 @@ def test_the_row_limit_cuts_off_and_says_so(
     prepared = prepare(place.url, "select seq from messages order by seq", timeout=30)
     answer = ask(spark, place, views, prepared, row_limit=2)
     assert answer == SqlResult(("seq",), ((1,), (2,)), truncated=True)
+
+
+def test_no_relation_of_unknown_size_is_copied_to_every_task(
+    spark: SparkSession, place: Place, views: Sequence[View]
+) -> None:
+    prepared = prepare(place.url, "select class, count(*) from individuals group by 1", timeout=30)
+    with answering(spark, place, views, prepared) as frame:
+        plan = frame._jdf.queryExecution().sparkPlan().toString()
+    assert "Join" in plan
+    assert "Broadcast" not in plan
 
 
 def test_what_is_wrong_with_a_text_is_said_by_postgresql(url: str) -> None:

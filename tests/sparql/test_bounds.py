@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.errors import NotIncremental, QueryError, UnsupportedQuery
+from sensorstream.errors import NotIncremental, Position, QueryError, UnsupportedQuery
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.sparql.forms import compile_query
 from sensorstream.history.sparql.scope import Scope, text_of
@@ -16,8 +16,8 @@ from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.plan.planner import plan, plan_in_step
 from sensorstream.network.sources import Sources
 from sensorstream.sparql.algebra import Select
-from sensorstream.sparql.bounds import LONGEST, MOST_IN_LIST, MOST_PATTERNS
-from sensorstream.sparql.parser import parse_query, parse_update
+from sensorstream.sparql.bounds import LONGEST, MOST_IN_LIST, MOST_PATTERNS, MOST_TOKENS
+from sensorstream.sparql.parser import parse_query, parse_update, read_query
 
 TRIPLES = [f"?s <urn:p{n}> ?o{n} ." for n in range(MOST_PATTERNS + 1)]
 MOST = MOST_PATTERNS
@@ -94,6 +94,7 @@ def test_what_is_evaluated_anew_has_fewer_patterns() -> None:
     "text",
     [
         f"SELECT * {{ VALUES ?x {{ {'1 ' * 2001} }} }}",
+        f"CONSTRUCT {{ {'?s ?p ?o . ' * 1001} }} {{ ?s ?p ?o }}",
         f"SELECT * {{ ?s ?p ?x FILTER(?x IN ({'1,' * 300} 1)) }}",
         f"SELECT * {{ ?s ?p ?x FILTER(CONCAT({'?x,' * 300} ?x) = '') }}",
     ],
@@ -101,6 +102,17 @@ def test_what_is_evaluated_anew_has_fewer_patterns() -> None:
 def test_history_compiles_no_more_than_it_can_in_some_seconds(text: str) -> None:
     with pytest.raises(UnsupportedQuery, match="over history"):
         compile_query(parse_query(text), _scope())
+
+
+def test_what_the_server_parses_has_a_number_of_tokens() -> None:
+    def read(values: int, between: str = " ") -> None:
+        text = f"SELECT * {{ VALUES ?x {{ {f'1{between}' * values}}} }}"
+        read_query(text, start=Position("q", 1, 1), most_tokens=MOST_TOKENS)
+
+    # Beside the values, eight.
+    read(MOST_TOKENS - 8, between=" #\n ")
+    with pytest.raises(QueryError, match=r"^q:1:.*at most 20,000 words, terms and marks"):
+        read(MOST_TOKENS - 7)
 
 
 def _scope() -> Scope:

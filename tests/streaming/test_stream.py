@@ -197,7 +197,7 @@ def test_whatever_is_killed_it_stores_what_a_server_stores_each_once(
     install_views(database, deployment.ontology.schema, Timeline.INTEGER)
     database.dispose()
     seed = int(os.environ.get("TEST_KILL_SEED", "17"))
-    rounds = int(os.environ.get("TEST_KILLS", "3"))
+    rounds = int(os.environ.get("TEST_KILLS", "2"))
     dice = random.Random(seed)
 
     # A process of engines ends: the pipeline goes on by itself.

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.regex import LONGEST_TEXT
+from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.budget import Limits
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
@@ -160,3 +162,37 @@ def test_lifted_limits_stop_nothing() -> None:
     running._default.add((IRI("n:20"), IRI("p:"), NODES[0]))
     running.settle(2)
     assert [name for name, _ in running.faults] == ["product"]
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        ("CONCAT(?v, ?v)", "p:"),
+        ("REPLACE(?v, '.', ?v)", "p:"),
+        ("ENCODE_FOR_URI(CONCAT(?v, '%'))", "p:"),
+        ("?v * ?v", "q:"),
+        ("(?v + 0.5) * (?v + 0.5)", "q:"),
+    ],
+)
+def test_what_grows_with_each_bind_has_no_value_beyond_the_longest(
+    function: str, kind: str
+) -> None:
+    binds = "".join(f"BIND({function.replace('?v', f'?v{n}')} AS ?v{n + 1}) " for n in range(60))
+    running = machine(Limits(rows=100_000))
+    running._default.add((NODES[0], IRI("p:"), Literal("%" * 50)))
+    running._default.add((NODES[0], IRI("q:"), Literal("9" * 50, XSD_INTEGER)))
+    text = f"SELECT ?v1 ?v60 WHERE {{ ?x <{kind}> ?v0 {binds} }}"
+    running.register("grows", text, parse_query(text), lambda report: None)
+    (row,) = running.queries["grows"].result()
+    assert row[0] is not None
+    assert row[1] is None or len(str(row[1])) <= LONGEST_TEXT
+
+
+def test_long_texts_count_as_many_rows() -> None:
+    running = machine(Limits(rows=5_000))
+    for node in NODES:
+        running._default.add((node, IRI("p:"), Literal(f"{node}" * 30_000)))
+    text = "SELECT ?t WHERE { ?x <p:> ?v BIND(CONCAT(?v, ?v) AS ?t) }"
+    running.register("long", text, parse_query(text), lambda report: None)
+    with pytest.raises(Overrun, match="rows in one instant"):
+        list(running.queries["long"].result())

@@ -284,3 +284,39 @@ def test_what_no_stream_can_answer_is_refused(text: str, expected: str) -> None:
     with pytest.raises(SensorStreamError, match=expected):
         machine.register("q", text, parse_query(text), lambda _: None)
     assert len(machine.network) == 0
+
+
+@given(before=events, after=events)
+def test_a_query_that_replaces_another_reports_as_one_that_is_new(
+    before: list[tuple[int, list[Triple]]], after: list[tuple[int, list[Triple]]]
+) -> None:
+    machine, own, beside = processor(), list[Report](), list[Report]()
+    old, new = query("RANGE PT9S"), query("RANGE PT3S STEP PT1S", "REGISTER ISTREAM :x AS")
+    machine.register("q", old, parse_query(old), lambda _: None)
+    said = in_order([*before, *after])
+    for event in said[: len(before)]:
+        machine.push(event)
+    machine.register("q", new, parse_query(new), own.append, replaces=True)
+    machine.register("other", new, parse_query(new), beside.append)
+    for event in said[len(before) :]:
+        machine.push(event)
+    machine.finish()
+    assert [(e.time, e.operation, e.rows) for e in own] == [
+        (e.time, e.operation, e.rows) for e in beside
+    ]
+    for name in ("q", "other"):
+        machine.unregister(name)
+    assert len(machine.network) == 0
+
+
+def test_a_query_that_cannot_be_replaced_goes_on() -> None:
+    machine, found = processor(), list[Report]()
+    text = query("RANGE PT9S")
+    running = machine.register("q", text, parse_query(text), found.append)
+    unfit = parse_query("PREFIX : <http://example.org/> SELECT ?x { GRAPH :g { ?x ?p ?y } }")
+    with pytest.raises(SensorStreamError):
+        machine.register("q", "", unfit, found.append, replaces=True)
+    assert machine.queries == {"q": running}
+    machine.push(StreamEvent(2, ((NAMES[0], P, NAMES[2]),), S))
+    machine.finish()
+    assert {each.query for each in found} == {"q"}

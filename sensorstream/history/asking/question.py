@@ -11,6 +11,7 @@ from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.sparql.algebra import Dataset, Query, ValidTime
 from sensorstream.sparql.answerable import check_answerable, check_graphs
+from sensorstream.sparql.bounds import MOST_TOKENS
 from sensorstream.sparql.parser import Parsed, read_query
 
 CACHE: Final = "cache"
@@ -73,7 +74,7 @@ def read_question(
         QueryError: not SPARQL 1.1, or a part of it that history cannot answer, with the place; a
             time that is not of the time line; more than one valid time.
     """
-    parsed = read_query(text, start=Position("query", 1, 1))
+    parsed = read_query(text, start=Position("query", 1, 1), most_tokens=MOST_TOKENS)
     check_answerable(parsed, history=True)
     check_graphs(default_graphs, "default-graph-uri", history=True)
     check_graphs(named_graphs, "named-graph-uri", history=True)

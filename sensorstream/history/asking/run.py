@@ -15,7 +15,14 @@ from sensorstream.history.asking.live import LiveSource, begin_question
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.relations import scope_of, tell_spans
 from sensorstream.history.asking.stopping import Stop
-from sensorstream.history.read_only_sql import explained, fetched, milliseconds, stoppable
+from sensorstream.history.read_only_sql import (
+    described,
+    explained,
+    fetched,
+    milliseconds,
+    stoppable,
+)
+from sensorstream.history.row_batches import bounded
 from sensorstream.history.sparql.forms import compile_query, constants
 from sensorstream.history.sparql.scope import SqlQuery, text_of
 from sensorstream.history.terms import look_up, term_key
@@ -67,8 +74,9 @@ def answered(
         text = text_of(query.tree, _POSTGRES)
         with explained(text):
             cursor.execute(f"declare answer no scroll cursor for {text}")
-        rows = limited(fetched(cursor, text, ends - monotonic()), limits.rows)
-        yield answer_of(query, rows)
+        columns = described(cursor, text)
+        batches = fetched(cursor, columns, text, ends - monotonic())
+        yield answer_of(query, limited(bounded(batches), limits.rows))
 
 
 def plan_of(

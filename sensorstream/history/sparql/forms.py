@@ -63,6 +63,8 @@ _MOST_VALUES: Final = 2_000
 _MOST_ARGUMENTS: Final = 300
 """Members of all IN, and arguments of functions: as many take four seconds; each is compared in
 all the ways two terms may be equal."""
+_MOST_IN_TEMPLATE: Final = 1_000
+"""Triples of a template: as many take a second to compile."""
 _ENDS = ("subject", "predicate", "object")
 
 
@@ -90,6 +92,12 @@ def compile_query(query: Query, scope: Scope) -> SqlQuery:
 
 
 def _check_size(query: Query) -> None:
+    match query.form:
+        case Construct(template, _) if len(template) > _MOST_IN_TEMPLATE:
+            raise UnsupportedQuery(
+                f"the template has {len(template):,} triples: expected at most "
+                f"{_MOST_IN_TEMPLATE:,} over history"
+            )
     values = arguments = 0
     for node in nodes(query):
         match node:

@@ -19,6 +19,7 @@ from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import any_of, lookup_of
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
+from sensorstream.mapping.rml.map_cost import steep_of_map
 from sensorstream.mapping.rml.model import (
     Expression,
     JoinCondition,
@@ -157,7 +158,14 @@ def _planned(
         lookup_of(absolute(each.source.iterator.text), dict(each.source.namespaces))
         for each in maps
     ]
-    return PlannedRule(name, run, landmarks, any_of(iterators, "each map finds its own rows"))
+    own = surroundings.library.own
+    return PlannedRule(
+        name,
+        run,
+        landmarks,
+        any_of(iterators, "each map finds its own rows"),
+        steep=tuple(steep for each in maps for steep in steep_of_map(each, mapping, own)),
+    )
 
 
 class _MapCompiler:

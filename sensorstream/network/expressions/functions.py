@@ -29,7 +29,7 @@ from sensorstream.model.datatypes import (
 )
 from sensorstream.model.durations import Duration
 from sensorstream.model.moments import MOMENTS, Moment, fields, zone_text
-from sensorstream.model.regex import xpath_regex
+from sensorstream.model.regex import LONGEST_TEXT, xpath_regex
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.network.expressions.times import (
     FAMILIES,
@@ -102,7 +102,10 @@ def _mapping(change: Callable[[str], str]) -> Function:
 
 def _encode_for_uri(term: Term | None) -> Term | None:
     found = text(term)
-    return None if found is None else Literal(quote(found, safe="-_.~"))
+    if found is None:
+        return None
+    made = quote(found, safe="-_.~")
+    return Literal(made) if len(made) <= LONGEST_TEXT else None
 
 
 def _arguments(one: Term | None, other: Term | None) -> tuple[Literal, str] | None:
@@ -144,7 +147,7 @@ def _strafter(one: Term | None, other: Term | None) -> Term | None:
 
 def _concat(*parts: Term | None) -> Term | None:
     texts = [text(part) for part in parts]
-    if any(each is None for each in texts):
+    if any(each is None for each in texts) or sum(map(len, filter(None, texts))) > LONGEST_TEXT:
         return None
     languages = {part.language for part in parts if type(part) is Literal}
     language = languages.pop() if len(languages) == 1 else None

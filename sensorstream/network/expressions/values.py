@@ -36,6 +36,9 @@ Number: TypeAlias = int | Decimal | float
 
 TRUE: Final = Literal("true", XSD_BOOLEAN)
 FALSE: Final = Literal("false", XSD_BOOLEAN)
+_MOST_DIGITS: Final = 4_200
+"""Digits of a whole number, and places of a decimal: Python reads and writes no more than 4,300."""
+_MOST_BITS: Final = 3 * _MOST_DIGITS
 RANKS: Final[Mapping[str, int]] = MappingProxyType(
     dict.fromkeys(NUMERIC_TYPES, 0) | {XSD_DECIMAL: 1, XSD_FLOAT: 2, XSD_DOUBLE: 3}
 )
@@ -68,10 +71,14 @@ def promoted(value: Number, to: int) -> Number:
     return value
 
 
-def numeral(value: Number | Fraction, of_rank: int) -> Literal:
-    """A number as a literal of the type with that rank."""
+def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
+    """A number as a literal of the type with that rank; None: it has more digits than any may."""
+    if of_rank < 2 and isinstance(value, Decimal) and abs(value.adjusted()) > _MOST_DIGITS:
+        return None
     if of_rank == 0:
         whole = int(value)
+        if whole.bit_length() > _MOST_BITS:
+            return None
         return valued(str(whole), XSD_INTEGER, whole)
     if of_rank == 1:
         if isinstance(value, Fraction):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
-from sensorstream.model.terms import Term
+from sensorstream.model.terms import Literal, Term
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row, rearranged
+
+_LONG: Final = 100
+"""Characters of a text that count as a row."""
 
 
 class Constant(Node):
@@ -80,9 +84,16 @@ class Extend(Node):
 
     def flush(self) -> None:
         (source,) = self.inputs
-        value, through = self._value, self.meter.through
-        self.added += [(*row, value(row)) for row in through(source.added)]
-        self.removed += [(*row, value(row)) for row in through(source.removed)]
+        extended, through = self._extended, self.meter.through
+        self.added += [extended(row) for row in through(source.added)]
+        self.removed += [extended(row) for row in through(source.removed)]
+
+    def _extended(self, row: Row) -> Row:
+        value = self._value(row)
+        if type(value) is Literal and len(value.lexical) > _LONG:
+            # It is kept in memory with the row.
+            self.meter.take(len(value.lexical) // _LONG)
+        return (*row, value)
 
     @property
     def apart(self) -> bool:
@@ -92,8 +103,7 @@ class Extend(Node):
         return sum(each.expected() for each in self.inputs)
 
     def rows(self) -> Iterator[Row]:
-        value = self._value
-        return ((*row, value(row)) for row in self.inputs[0].rows())
+        return map(self._extended, self.inputs[0].rows())
 
     def describe(self) -> str:
         return f"Extend ?{self.variables[-1]} = {self._text}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from typing import IO, Final
 
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.errors import ReasonerError
+from sensorstream.pipes import readable, writable
 from sensorstream.reasoning.dl.protocol import (
     HEADER,
     Answer,
@@ -48,11 +48,18 @@ class JavaProcess:
         self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
         self._said: IO[bytes] | None = None
+        self._asked: float | None = None
 
     @property
     def pid(self) -> int | None:
         """The process, if it runs."""
         return None if self._process is None else self._process.pid
+
+    @property
+    def waiting(self) -> float:
+        """Seconds for which a request has been without an answer; for any thread."""
+        asked = self._asked
+        return 0.0 if asked is None else self._clock.counter() - asked
 
     def launch(self) -> None:
         """Start the process, which must not run yet.
@@ -81,7 +88,8 @@ class JavaProcess:
         Raises:
             ReasonerError: no answer within the time limit, or the process died; it is ended.
         """
-        deadline = self._clock.counter() + seconds
+        self._asked = self._clock.counter()
+        deadline = self._asked + seconds
         try:
             self._send(encode(request), deadline)
             return decode(self._receive(deadline))
@@ -92,6 +100,8 @@ class JavaProcess:
             told = self._last_words()
             self.close()
             raise ReasonerError(f"the process of {self._name} ended{told}") from None
+        finally:
+            self._asked = None
 
     def close(self) -> None:
         """End the process; a second call does nothing."""
@@ -115,7 +125,7 @@ class JavaProcess:
             try:
                 left = left[os.write(pipe, left[:_CHUNK]) :]
             except BlockingIOError:
-                select.select([], [pipe], [], self._remaining(deadline))
+                writable(pipe, self._remaining(deadline))
 
     def _receive(self, deadline: float) -> bytes:
         """The body of the answer's frame; no other frame can follow."""
@@ -125,8 +135,7 @@ class JavaProcess:
         frame = bytearray()
         end = HEADER.size
         while len(frame) < end:
-            ready, _, _ = select.select([pipe], [], [], self._remaining(deadline))
-            if not ready:
+            if not readable(pipe, self._remaining(deadline)):
                 continue
             part = os.read(pipe, _CHUNK)
             if not part:
@@ -185,6 +194,11 @@ class Worker:
     def pid(self) -> int | None:
         """The process, while there is one."""
         return self._process.pid
+
+    @property
+    def waiting(self) -> float:
+        """Seconds for which a question has been without an answer; for any thread."""
+        return self._process.waiting
 
     def start(self) -> bool:
         """Classify the axioms; returns whether they have a model.

@@ -74,6 +74,9 @@ class LifeBody(MessageBody):
     warnings: list[str] | None
     alerts: list[RaisedAlertBody] | None
     deliveries: list[DeliveryBody] | None = Field(description="of these alerts to webhooks")
+    replay_of: str | None = Field(description="the quarantined message that it came instead of")
+    replay: str | None = Field(description="the message that came instead of it")
+    dismissed_at: datetime | None = Field(description="when it was taken out of quarantine")
     in_window: StatementsBody | None = Field(
         description=f"about its first {MOST_INDIVIDUALS} individuals; null: on Spark"
     )
@@ -125,7 +128,7 @@ def router(application: Application) -> APIRouter:
         def instant(value: int | None) -> int | str | None:
             return None if value is None else plain_time(value, line)
 
-        contradiction = life.message.contradiction
+        contradiction, dismissed = life.message.contradiction, life.message.dismissed_at
         lists = ("matched", "individuals", "filtered", "shed", "replies", "warnings")
         return JSONResponse(
             {
@@ -142,6 +145,9 @@ def router(application: Application) -> APIRouter:
                 ]
                 if known
                 else None,
+                "replay_of": life.message.replay_of or None,
+                "replay": life.replay,
+                "dismissed_at": dismissed and dismissed.isoformat(),
                 "in_window": None if life.live is None else _counts(*life.live),
                 "in_history": _counts(life.left.asserted, life.left.inferred),
                 "left_at": instant(life.left.at),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from concurrent.futures import Future
@@ -26,8 +25,9 @@ from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, MessageTooLarge, RepeatedMessage, SensorStreamError
 from sensorstream.server.access import check_source
 from sensorstream.server.answers import OutcomeBody, outcome_answer
+from sensorstream.server.batches import JSON, LINES, read_batch
 from sensorstream.server.idempotency import REPLAYED, again, origin_of
-from sensorstream.server.negotiation import XML_TYPES, check_xml, media_type_of
+from sensorstream.server.negotiation import XML_TYPES, check_xml
 from sensorstream.server.problems import (
     ProblemBody,
     http_problem,
@@ -38,14 +38,12 @@ from sensorstream.server.problems import (
 from sensorstream.server.senders import admitted
 
 PATH: Final = "/messages"
-_JSON: Final = "application/json"
-_LINES: Final = "application/x-ndjson"
-_MAX_BATCH: Final = 10_000
 _AT_ONCE: Final = 500
 """Messages of a batch that may wait at a time: enough that the engine never waits for them."""
 _FULL: Final = 0.05
 """Seconds between two attempts while there is no room."""
 
+_XML: Final = {"type": "string", "format": "xml"}
 _EARLY: Final = "respond-async"
 _SOURCE: Final = "rest"
 _LONGEST_SOURCE: Final = 200
@@ -76,11 +74,6 @@ class BatchBody(BaseModel):
     results: list[BatchEntryBody]
 
 
-def _text_body(*media_types: str, schema: dict[str, Any]) -> dict[str, Any]:
-    content = {media_type: {"schema": schema} for media_type in media_types}
-    return {"requestBody": {"required": True, "content": content}}
-
-
 def router(application: Application, max_message_bytes: int) -> APIRouter:
     """The messages resource."""
     routes = APIRouter(tags=["messages"])
@@ -89,7 +82,12 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         PATH,
         summary="Post one XML message",
         responses={200: {"model": OutcomeBody}, 202: {"model": OutcomeBody}},
-        openapi_extra=_text_body(*XML_TYPES, schema={"type": "string", "format": "xml"}),
+        openapi_extra={
+            "requestBody": {
+                "required": True,
+                "content": {each: {"schema": _XML} for each in XML_TYPES},
+            }
+        },
     )
     async def post_message(
         request: Request,
@@ -108,33 +106,42 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         "/messages/batch",
         summary="Post many XML messages",
         responses={200: {"model": BatchBody}},
-        openapi_extra=_text_body(
-            _JSON, _LINES, schema={"type": "array", "items": {"type": "string", "format": "xml"}}
-        ),
+        openapi_extra={
+            "requestBody": {
+                "required": True,
+                "content": {
+                    JSON: {"schema": {"type": "array", "items": _XML}},
+                    LINES: {"schema": {"type": "array", "items": _XML}},
+                    XML_TYPES[0]: {"schema": _XML},
+                },
+            }
+        },
     )
     async def post_batch(
         request: Request, source: Source = _SOURCE, idempotency_key: IdempotencyKey = None
     ) -> JSONResponse:
         """Take XML documents in, in order; each succeeds or fails independently.
 
-        The body is a JSON array of strings, or one JSON string a line (NDJSON). They are let in
-        piece by piece, in turn with the messages of others.
+        The body is a JSON array of strings, one JSON string a line (NDJSON), or an XML document
+        `Messages` whose children are the messages. They are let in piece by piece, in turn with
+        the messages of others.
         """
         check_source(request, source)
-        texts = _batch(await request.body(), request.headers.get("content-type", ""))
-        sender = admitted(application, request.scope, len(texts))
+        contents = await run_in_threadpool(
+            read_batch, await request.body(), request.headers.get("content-type", "")
+        )
+        sender = admitted(application, request.scope, len(contents))
 
-        origins = [origin_of(request, position) for position in range(len(texts))]
+        origins = [origin_of(request, position) for position in range(len(contents))]
 
         def enter(position: int) -> Future[Outcome]:
-            text = texts[position]
-            content = text.encode(errors="replace")
+            content = contents[position]
             if len(content) > max_message_bytes:
                 told = f"the message holds {len(content)} bytes, the limit is {max_message_bytes}"
                 return failed(MessageTooLarge(told))
             return application.submit(content, source, sender, origin=origins[position])
 
-        entered = [each async for each in _in_pieces(enter, len(texts))]
+        entered = [each async for each in _in_pieces(enter, len(contents))]
         known = await _known(
             application, [o for o, each in zip(origins, entered, strict=True) if _repeated(each)]
         )
@@ -142,10 +149,9 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         def answer(position: int) -> Mapping[str, Any]:
             if not _repeated(entered[position]):
                 return outcome_answer(entered[position].result(), application.timeline)
-            content = texts[position].encode(errors="replace")
-            return again(application, known.get(origins[position]), content, source)
+            return again(application, known.get(origins[position]), contents[position], source)
 
-        results = [_entry(answer, position) for position in range(len(texts))]
+        results = [_entry(answer, position) for position in range(len(contents))]
         refused = sum("problem" in each for each in results)
         return JSONResponse(
             {"accepted": len(results) - refused, "failed": refused, "results": results}
@@ -208,26 +214,6 @@ def _wants_early(request: Request) -> bool:
     """Whether the client asks for an answer before the message is taken in (RFC 7240, 4.1)."""
     preferences = ",".join(request.headers.getlist("prefer")).split(",")
     return _EARLY in (each.partition(";")[0].strip().lower() for each in preferences)
-
-
-def _batch(body: bytes, content_type: str) -> list[str]:
-    media_type = media_type_of(content_type)
-    if media_type not in (_JSON, _LINES):
-        raise HTTPException(415, f"expected {_JSON} or {_LINES}, not '{media_type}'")
-    try:
-        if media_type == _LINES:
-            texts = [json.loads(line) for line in body.splitlines() if line.strip()]
-        else:
-            texts = json.loads(body)
-    except ValueError as error:
-        raise HTTPException(400, f"the body is not {media_type}: {error}") from None
-    except RecursionError:
-        raise HTTPException(400, "expected an array of strings, and no arrays in it") from None
-    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
-        raise HTTPException(400, "expected an array of strings, each an XML document")
-    if len(texts) > _MAX_BATCH:
-        raise HTTPException(413, f"a batch may hold {_MAX_BATCH} messages, this one {len(texts)}")
-    return texts
 
 
 async def _in_pieces(

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
+from sensorstream.app.versions import Match
 from sensorstream.reasoning.ontology import MEDIA_TYPES
 from sensorstream.server.negotiation import media_type_of, tagged
+from sensorstream.server.rest.versioned import (
+    IF_MATCH,
+    ChangedBody,
+    DryRun,
+    TriedBody,
+    VersionsBody,
+    tried_body,
+    version_answer,
+    versions_body,
+    wanted,
+    who,
+)
 
 _TEXT: Final[dict[str, Any]] = {each: {"schema": {"type": "string"}} for each in MEDIA_TYPES}
-
-
-class ChangedBody(BaseModel):
-    """The ontology is in force, from the next message on, and on disk."""
-
-    change: str = Field(description="the journal's id of the change", examples=["m17"])
 
 
 def router(application: Application) -> APIRouter:
@@ -34,7 +40,7 @@ def router(application: Application) -> APIRouter:
     )
     def read_ontology(request: Request) -> Response:
         """Its text; the header `SensorStream-Origin` is `settings` or the change's id."""
-        found = application.ontology()
+        found = application.ontologies.in_force()
         answer = Response(
             found.content,
             media_type=found.media_type,
@@ -45,9 +51,16 @@ def router(application: Application) -> APIRouter:
     @routes.put(
         "/ontology",
         summary="Put another ontology in force",
-        openapi_extra={"requestBody": {"required": True, "content": _TEXT}},
+        openapi_extra={
+            "parameters": IF_MATCH[:1],
+            "requestBody": {"required": True, "content": _TEXT},
+        },
     )
-    async def put_ontology(request: Request) -> ChangedBody:
+    async def put_ontology(
+        request: Request,
+        match: Annotated[Match, Depends(wanted)],
+        dry_run: DryRun = None,
+    ) -> ChangedBody | TriedBody:
         """Check, classify and swap; answers when it is in force. Messages come in meanwhile."""
         media_type = media_type_of(request.headers.get("content-type", ""))
         if media_type not in MEDIA_TYPES:
@@ -56,7 +69,25 @@ def router(application: Application) -> APIRouter:
                 f"'{media_type}' is not an ontology: expected one of {', '.join(MEDIA_TYPES)}",
             )
         content = await request.body()
-        change = await run_in_threadpool(application.put_ontology, content, media_type)
+        ontologies = application.ontologies
+        if dry_run is not None:
+            return tried_body(await run_in_threadpool(ontologies.try_put, content, media_type))
+        change = await run_in_threadpool(ontologies.put, content, media_type, who(request), match)
         return ChangedBody(change=change)
+
+    @routes.get("/ontology/versions", summary="List the versions of the ontology")
+    def list_versions() -> VersionsBody:
+        """Oldest first; none while the ontology of the settings has always been in force."""
+        return versions_body(application.ontologies.versions())
+
+    @routes.get(
+        "/ontology/versions/{change}",
+        summary="Read a version of the ontology",
+        response_class=Response,
+        responses={200: {"content": _TEXT}},
+    )
+    def read_version(change: str, request: Request) -> Response:
+        """The text that a change has put."""
+        return version_answer(application.ontologies.version(change), request)
 
     return routes

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import fields, replace
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import AwareDatetime, BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from sensorstream.app.application import Application
-from sensorstream.engine.outcome import Status
+from sensorstream.app.replays import MOST, Replayed
+from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Contradiction, RepeatedMessage
-from sensorstream.journal.message import origin_of_replay
+from sensorstream.history.quarantine import Chosen
 from sensorstream.server.answers import OutcomeBody, outcome_answer
 from sensorstream.server.negotiation import check_xml
-from sensorstream.server.problems import ContradictionBody
+from sensorstream.server.problems import ContradictionBody, ProblemBody, problem_of
 from sensorstream.server.senders import admitted
+
+_PATH = "/quarantine"
+_Kind = Literal["unmatched", "partial", "rejected", "skipped"]
+_Id = Annotated[str, Path(alias="id", description="the `message_id`, such as m42")]
+_Seq = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
 
 
 class QuarantinedBody(BaseModel):
@@ -28,8 +36,9 @@ class QuarantinedBody(BaseModel):
     message_id: str
     source: str
     received_at: datetime
-    status: Literal["unmatched", "partial", "rejected", "skipped"]
+    status: _Kind
     reason: str
+    code: str | None = Field(description="of the error that rejected it; null: there was none")
     content: str
     contradiction: ContradictionBody | None = None
 
@@ -41,20 +50,63 @@ class QuarantineBody(BaseModel):
     next: str | None
 
 
+class ReplayedBody(BaseModel):
+    """A message of the quarantine, and what became of it: its outcome or its problem."""
+
+    replay_of: str
+    outcome: OutcomeBody | None = None
+    problem: ProblemBody | None = None
+
+
+class ReplaysBody(BaseModel):
+    """How it went. Of ``left`` messages, which were chosen too, ``next`` is the path to POST to."""
+
+    replayed: int = Field(description="taken in, nothing of them is in quarantine now")
+    failed: int
+    left: int
+    results: list[ReplayedBody]
+    next: str | None
+
+
+class DismissedBody(BaseModel):
+    """How many messages were taken out of quarantine, and how many of the chosen ones are left."""
+
+    dismissed: int
+    left: int
+
+
+def _chosen(
+    status: _Kind | None = None,
+    code: Annotated[
+        str | None, Query(max_length=100, description="of the error that rejected them")
+    ] = None,
+    source: Annotated[str | None, Query(description="only those of this source")] = None,
+    since: Annotated[
+        AwareDatetime | None, Query(description="only those received then or later")
+    ] = None,
+    until: Annotated[AwareDatetime | None, Query(description="only those received before")] = None,
+    after: Annotated[_Seq, Query(description="only those with a `seq` above")] = None,
+    before: Annotated[_Seq, Query(description="only those with a `seq` below")] = None,
+) -> Chosen:
+    return Chosen(status, code, source, since, until, after, before)
+
+
+_Choosing = Annotated[Chosen, Depends(_chosen)]
+
+
 def router(application: Application) -> APIRouter:
     """The quarantine resource."""
     routes = APIRouter(tags=["messages"])
 
-    @routes.get("/quarantine", summary="List messages not taken in")
+    @routes.get(_PATH, summary="List messages not taken in")
     def list_quarantined(
-        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-        before: Annotated[int | None, Query(description="`seq` of the page's last one")] = None,
+        chosen: _Choosing, limit: Annotated[int, Query(ge=1, le=1000)] = 100
     ) -> QuarantineBody:
         """Messages not taken in or not whole, with their reason and content, newest first.
 
-        Those that were replayed are left out.
+        Those that were replayed or dismissed are left out.
         """
-        found = application.quarantine(limit, before)
+        found = application.quarantine(limit, chosen)
         messages = [
             QuarantinedBody(
                 seq=each.seq,
@@ -63,14 +115,70 @@ def router(application: Application) -> APIRouter:
                 received_at=each.received_at,
                 status=each.status,
                 reason=each.reason,
+                code=each.code or None,
                 content=each.content.decode(errors="replace"),
                 contradiction=_contradiction(each.contradiction),
             )
             for each in found
         ]
         more = len(found) == limit
-        following = f"/quarantine?limit={limit}&before={found[-1].seq}" if more else None
+        following = _link(_PATH, replace(chosen, before=found[-1].seq), limit) if more else None
         return QuarantineBody(messages=messages, next=following)
+
+    @routes.delete(_PATH, summary="Take messages out of quarantine")
+    def dismiss_messages(chosen: _Choosing) -> DismissedBody:
+        """Take the chosen messages out of quarantine, without anything else all of them; at most
+        10,000, oldest first. The journal keeps them.
+        """
+        gone, left = application.replays.dismiss_all(chosen)
+        return DismissedBody(dismissed=gone, left=left)
+
+    @routes.post(
+        "/quarantine/replay",
+        summary="Take many messages in anew",
+        responses={200: {"model": ReplaysBody}},
+    )
+    def replay_messages(
+        request: Request,
+        chosen: _Choosing,
+        limit: Annotated[int, Query(ge=1, le=MOST)] = MOST,
+    ) -> JSONResponse:
+        """Take the chosen messages in anew, as they came, oldest first; without anything chosen,
+        all of them. What is in quarantine because of this is chosen by no `next`.
+        """
+        choice = application.replays.choose(chosen, limit)
+        done: list[Replayed] = []
+        if choice.first:
+            sender = admitted(application, request.scope, len(choice.first))
+            done += application.replays.replay_all(choice, sender)
+        left = choice.count - len(choice.first)
+        following = None
+        if left > 0:
+            rest = replace(chosen, after=choice.first[-1][0], before=choice.newest + 1)
+            following = _link("/quarantine/replay", rest, limit)
+        well = sum(each.well for each in done)
+        return JSONResponse(
+            {
+                "replayed": well,
+                "failed": len(done) - well,
+                "left": left,
+                "results": [_replayed(each) for each in sorted(done, key=lambda each: each.seq)],
+                "next": following,
+            }
+        )
+
+    def _replayed(each: Replayed) -> dict[str, Any]:
+        if isinstance(each.told, Outcome):
+            told = {"outcome": outcome_answer(each.told, application.timeline)}
+        else:
+            told = {"problem": problem_of(each.told).document()}
+        return {"replay_of": each.name, **told}
+
+    @routes.delete("/quarantine/{id}", summary="Take a message out of quarantine", status_code=204)
+    def dismiss_message(id_: _Id) -> Response:
+        """Take a message out of quarantine; the journal keeps it."""
+        application.replays.dismiss(id_)
+        return Response(status_code=204)
 
     @routes.post(
         "/quarantine/{id}/replay",
@@ -85,27 +193,23 @@ def router(application: Application) -> APIRouter:
             }
         },
     )
-    async def replay_message(
-        id_: Annotated[str, Path(alias="id", description="the `message_id`, such as m42")],
-        request: Request,
-    ) -> JSONResponse:
+    async def replay_message(id_: _Id, request: Request) -> JSONResponse:
         """Take a message in anew as it came, or as the body has it; it leaves the quarantine.
 
         It is a message of its own, whose journal entry names the old one. A message is replayed
         once; what is not taken in then is in quarantine itself.
         """
-        old, content = await run_in_threadpool(application.messages.in_quarantine, id_)
         corrected = await request.body()
         if corrected:
             check_xml(request.headers.get("content-type", ""))
         sender = admitted(application, request.scope)
-        entered = application.submit(
-            corrected or content, old.source, sender, origin=origin_of_replay(old.id)
+        entered = await run_in_threadpool(
+            application.replays.replay, id_, corrected or None, sender
         )
         try:
             outcome = await asyncio.wrap_future(entered)
         except RepeatedMessage:
-            raise RepeatedMessage(f"message {old.id} was replayed before") from None
+            raise RepeatedMessage(f"message {id_} was replayed before") from None
         return JSONResponse(
             outcome_answer(outcome, application.timeline),
             202 if outcome.status is Status.JOURNALLED else 200,
@@ -120,3 +224,12 @@ def _contradiction(found: Contradiction | None) -> ContradictionBody | None:
     return ContradictionBody(
         triples=list(found.triples), axioms=list(found.axioms), limits=found.limits
     )
+
+
+def _link(path: str, chosen: Chosen, limit: int) -> str:
+    told: dict[str, object] = {"limit": limit}
+    for each in fields(chosen):
+        value = getattr(chosen, each.name)
+        if value is not None:
+            told[each.name] = value.isoformat() if isinstance(value, datetime) else value
+    return f"{path}?{urlencode(told)}"

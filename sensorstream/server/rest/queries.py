@@ -19,17 +19,33 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sensorstream.alerts.cloudevents import plain_time, query_report_data
 from sensorstream.alerts.feed import Subscription
 from sensorstream.app.application import Application
-from sensorstream.app.registered_queries import QueryView, ResultSet
+from sensorstream.app.registered_queries import TEXT, QueryView, ResultSet
+from sensorstream.app.versions import Match, digest_of
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
 from sensorstream.server.negotiation import choose, media_type_of
 from sensorstream.server.problems import PositionBody
 from sensorstream.server.rest import individuals
+from sensorstream.server.rest.versioned import (
+    IF_MATCH,
+    DryRun,
+    FaultBody,
+    VersionsBody,
+    fault_bodies,
+    version_answer,
+    versions_body,
+    wanted,
+    who,
+)
 from sensorstream.server.results import answer_response
 
 _PATH: Final = "/queries"
-_TEXTS: Final = ("application/sparql-query", "text/plain")
+_TEXTS: Final = (TEXT, "text/plain")
+_BODY: Final[dict[str, Any]] = {
+    "required": True,
+    "content": {each: {"schema": {"type": "string"}} for each in _TEXTS},
+}
 _STREAM: Final = "text/event-stream"
 _LOOK_AGAIN: Final = 15.0  # seconds; the comment sent then finds out that a client is gone
 _RETRY: Final = 2000  # milliseconds
@@ -65,6 +81,7 @@ class QueryBody(BaseModel):
     )
     state: Literal["running", "stopped"]
     stopped: str | None = Field(description="why it was stopped, or null")
+    digest: str = Field(description="the ETag of its text, for If-Match")
     notes: list[NoteBody] = Field(
         description="in the answer to its registration: what is remarkable in its text"
     )
@@ -74,6 +91,18 @@ class QueriesBody(BaseModel):
     """All continuous queries, in the order they were registered."""
 
     queries: list[QueryBody]
+
+
+class QueryTriedBody(BaseModel):
+    """Nothing was put: what is wrong with the query, or what it would report."""
+
+    faults: list[FaultBody]
+    messages: int = Field(description="how many recent messages were tried, at most 100")
+    count: int = Field(description="how many reports came of them")
+    reports: list[dict[str, Any]] = Field(
+        description="the first 20 of these, as `/results` sends them"
+    )
+    stopped: str | None = Field(description="why it was stopped on the way, or null")
 
 
 class StepsBody(BaseModel):
@@ -118,6 +147,7 @@ def router(application: Application) -> APIRouter:
             next_report=time(query.next_report),
             state="stopped" if query.stopped else "running",
             stopped=query.stopped or None,
+            digest=digest_of(query.text),
             notes=[NoteBody.model_validate(asdict(each)) for each in query.notes],
         )
 
@@ -130,12 +160,7 @@ def router(application: Application) -> APIRouter:
         "",
         summary="Register a continuous query",
         status_code=201,
-        openapi_extra={
-            "requestBody": {
-                "required": True,
-                "content": {each: {"schema": {"type": "string"}} for each in _TEXTS},
-            }
-        },
+        openapi_extra={"requestBody": _BODY},
     )
     async def register(
         request: Request,
@@ -145,14 +170,8 @@ def router(application: Application) -> APIRouter:
         ] = None,
     ) -> QueryBody:
         """Start a query; it begins with the present content of the knowledge base."""
-        media_type = media_type_of(request.headers.get("content-type", _TEXTS[0]))
-        if media_type not in _TEXTS:
-            raise HTTPException(415, f"expected {' or '.join(_TEXTS)}, not '{media_type}'")
-        try:
-            text = (await request.body()).decode()
-        except UnicodeDecodeError as error:
-            raise HTTPException(400, f"the query is not UTF-8: {error}") from None
-        query = await run_in_threadpool(application.queries.register, text, name)
+        text = await _text(request)
+        query = await run_in_threadpool(application.queries.register, text, name, who(request))
         response.headers["Location"] = f"{_PATH}/{quote(query.name, safe='')}"
         return told(query)
 
@@ -162,15 +181,67 @@ def router(application: Application) -> APIRouter:
         return QueriesBody(queries=[told(each) for each in application.queries.views()])
 
     @routes.get("/{name}", summary="Look up a continuous query")
-    def get_query(name: Name) -> QueryBody:
-        """One query as it stands."""
-        return told(application.queries.view(unquote(name)))
+    def get_query(name: Name, response: Response) -> QueryBody:
+        """One query as it stands; the ETag is that of its text."""
+        found = told(application.queries.view(unquote(name)))
+        response.headers["ETag"] = f'"{found.digest}"'
+        return found
 
-    @routes.delete("/{name}", summary="Remove a continuous query", status_code=204)
-    def delete_query(name: Name) -> Response:
+    @routes.put(
+        "/{name}",
+        summary="Put a continuous query",
+        openapi_extra={"parameters": IF_MATCH, "requestBody": _BODY},
+    )
+    async def put_query(
+        name: Name,
+        request: Request,
+        match: Annotated[Match, Depends(wanted)],
+        dry_run: DryRun = None,
+    ) -> QueryBody | QueryTriedBody:
+        """Start a query, instead of the one of this name if there is one."""
+        text = await _text(request)
+        queries, chosen = application.queries, unquote(name)
+        if dry_run is not None:
+            trial = await run_in_threadpool(queries.try_put, chosen, text)
+            return QueryTriedBody(
+                faults=fault_bodies(trial.faults),
+                messages=trial.messages,
+                count=trial.count,
+                reports=[
+                    query_report_data(each.id, each.report, application.timeline)
+                    for each in trial.reports
+                ],
+                stopped=trial.stopped or None,
+            )
+        return told(await run_in_threadpool(queries.put, chosen, text, who(request), match))
+
+    @routes.delete(
+        "/{name}",
+        summary="Remove a continuous query",
+        status_code=204,
+        openapi_extra={"parameters": IF_MATCH[:1]},
+    )
+    def delete_query(
+        name: Name, request: Request, match: Annotated[Match, Depends(wanted)]
+    ) -> Response:
         """Stop a query; its followers get an `end` event."""
-        application.queries.remove(unquote(name))
+        application.queries.remove(unquote(name), who(request), match)
         return Response(status_code=204)
+
+    @routes.get("/{name}/versions", summary="List the versions of a continuous query")
+    def list_versions(name: Name) -> VersionsBody:
+        """Oldest first."""
+        return versions_body(application.queries.versions(unquote(name)))
+
+    @routes.get(
+        "/{name}/versions/{change}",
+        summary="Read a version of a continuous query",
+        response_class=Response,
+        responses={200: {"content": {TEXT: {"schema": {"type": "string"}}}}},
+    )
+    def read_version(name: Name, change: str, request: Request) -> Response:
+        """The text that a change has put."""
+        return version_answer(application.queries.version(unquote(name), change), request)
 
     @routes.get(
         "/{name}/results",
@@ -212,6 +283,16 @@ def router(application: Application) -> APIRouter:
         return Response(status_code=204)
 
     return routes
+
+
+async def _text(request: Request) -> str:
+    media_type = media_type_of(request.headers.get("content-type", _TEXTS[0]))
+    if media_type not in _TEXTS:
+        raise HTTPException(415, f"expected {' or '.join(_TEXTS)}, not '{media_type}'")
+    try:
+        return (await request.body()).decode()
+    except UnicodeDecodeError as error:
+        raise HTTPException(400, f"the query is not UTF-8: {error}") from None
 
 
 def _results(application: Application, name: str, accept: str) -> Response:

@@ -6,16 +6,29 @@ import asyncio
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from sensorstream.access.roles import Role
-from sensorstream.alerts.records import DeliveryState, LoggedDelivery, WebhookState
+from sensorstream.alerts.records import DeliveryState, LoggedDelivery, Webhook, WebhookState
 from sensorstream.alerts.targets import place_of
 from sensorstream.app.application import Application
+from sensorstream.app.versions import Match, digest_of
+from sensorstream.app.webhooks import definition
 from sensorstream.server.access import user_of
+from sensorstream.server.rest.versioned import (
+    IF_MATCH,
+    DryRun,
+    FaultBody,
+    VersionsBody,
+    fault_bodies,
+    version_answer,
+    versions_body,
+    wanted,
+    who,
+)
 
 _SECRET = "`whsec_` and base64 of 24 to 64 random bytes"
 _LARGEST = 2**63 - 1
@@ -35,6 +48,23 @@ class NewWebhookBody(BaseModel):
         default="cloudevents",
         description="CloudEvents 1.0, or what an Alertmanager sends (version 4): alerts only",
     )
+
+
+class DefinitionBody(BaseModel):
+    """What a webhook is; its secret is made by the server, and never a part of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: str = Field(max_length=2000, examples=["https://hooks.example.org/sensorstream"])
+    queries: list[str] = Field(default=[], max_length=1000)
+    format: Literal["cloudevents", "alertmanager"] = "cloudevents"
+
+
+class WebhookTriedBody(BaseModel):
+    """Nothing was put, and nothing sent: what speaks against it, and which queries do not run."""
+
+    faults: list[FaultBody]
+    absent: list[str] = Field(description="names of queries that do not run now")
 
 
 class DeliveryBody(BaseModel):
@@ -67,6 +97,7 @@ class WebhookBody(BaseModel):
     disabled_at: datetime | None
     failing_since: datetime | None
     last_delivery: DeliveryBody | None
+    digest: str = Field(description="the ETag of its definition, for If-Match")
 
 
 class RegisteredBody(WebhookBody):
@@ -129,13 +160,10 @@ def router(application: Application) -> APIRouter:
     )
     def register(body: NewWebhookBody, request: Request) -> JSONResponse:
         """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
-        webhook = application.webhooks.register(body.url, body.secret, body.queries, body.format)
-        told = {
-            **_body(WebhookState(webhook), request).model_dump(mode="json"),
-            "secret": webhook.secret,
-        }
-        headers = {"Location": f"/webhooks/{webhook.id}", "Cache-Control": "no-store"}
-        return JSONResponse(told, status_code=201, headers=headers)
+        webhook = application.webhooks.register(
+            body.url, body.secret, body.queries, body.format, who(request)
+        )
+        return _registered(webhook, request)
 
     @routes.get("/webhooks", summary="List webhooks")
     def list_webhooks(request: Request) -> WebhooksBody:
@@ -143,15 +171,67 @@ def router(application: Application) -> APIRouter:
         return WebhooksBody(webhooks=[_body(each, request) for each in application.webhooks.all()])
 
     @routes.get("/webhooks/{webhook_id}", summary="Look up a webhook")
-    def get_webhook(webhook_id: str, request: Request) -> WebhookBody:
-        """One registered webhook."""
-        return _body(application.webhooks.one(webhook_id), request)
+    def get_webhook(webhook_id: str, request: Request, response: Response) -> WebhookBody:
+        """One registered webhook; the ETag is that of its definition."""
+        found = _body(application.webhooks.one(webhook_id), request)
+        response.headers["ETag"] = f'"{found.digest}"'
+        return found
 
-    @routes.delete("/webhooks/{webhook_id}", summary="Remove a webhook", status_code=204)
-    def delete_webhook(webhook_id: str) -> Response:
+    @routes.put(
+        "/webhooks/{webhook_id}",
+        summary="Put a webhook",
+        response_model=WebhookBody | WebhookTriedBody,
+        responses={201: {"model": RegisteredBody}},
+        openapi_extra={"parameters": IF_MATCH},
+    )
+    def put_webhook(
+        webhook_id: str,
+        body: DefinitionBody,
+        request: Request,
+        match: Annotated[Match, Depends(wanted)],
+        dry_run: DryRun = None,
+    ) -> WebhookBody | WebhookTriedBody | JSONResponse:
+        """Register a webhook by this id (201, with its secret), or change the one that has it."""
+        webhooks, told = application.webhooks, (body.url, body.queries, body.format)
+        if dry_run is not None:
+            fault = webhooks.try_put(webhook_id, *told)
+            running = {each.name for each in application.queries.views() if not each.stopped}
+            return WebhookTriedBody(
+                faults=fault_bodies([] if fault is None else [fault]),
+                absent=[each for each in body.queries if each not in running],
+            )
+        made = webhooks.put(webhook_id, *told, who(request), match)
+        if made is not None:
+            return _registered(made, request)
+        return _body(webhooks.one(webhook_id), request)
+
+    @routes.delete(
+        "/webhooks/{webhook_id}",
+        summary="Remove a webhook",
+        status_code=204,
+        openapi_extra={"parameters": IF_MATCH[:1]},
+    )
+    def delete_webhook(
+        webhook_id: str, request: Request, match: Annotated[Match, Depends(wanted)]
+    ) -> Response:
         """Stop delivering to a webhook; its deliveries are dropped."""
-        application.webhooks.delete(webhook_id)
+        application.webhooks.delete(webhook_id, who(request), match)
         return Response(status_code=204)
+
+    @routes.get("/webhooks/{webhook_id}/versions", summary="List the versions of a webhook")
+    def list_versions(webhook_id: str) -> VersionsBody:
+        """Oldest first; none if an earlier SensorStream has registered it."""
+        return versions_body(application.webhooks.versions(webhook_id))
+
+    @routes.get(
+        "/webhooks/{webhook_id}/versions/{change}",
+        summary="Read a version of a webhook",
+        response_class=Response,
+        responses={200: {"model": DefinitionBody}},
+    )
+    def read_version(webhook_id: str, change: str, request: Request) -> Response:
+        """The definition that a change has put, which can be put again."""
+        return version_answer(application.webhooks.version(webhook_id, change), request)
 
     @routes.post("/webhooks/{webhook_id}/enable", summary="Enable a webhook")
     def enable_webhook(webhook_id: str, request: Request) -> WebhookBody:
@@ -224,6 +304,15 @@ def router(application: Application) -> APIRouter:
     return routes
 
 
+def _registered(webhook: Webhook, request: Request) -> JSONResponse:
+    told = {
+        **_body(WebhookState(webhook), request).model_dump(mode="json"),
+        "secret": webhook.secret,
+    }
+    headers = {"Location": f"/webhooks/{webhook.id}", "Cache-Control": "no-store"}
+    return JSONResponse(told, status_code=201, headers=headers)
+
+
 def _body(state: WebhookState, request: Request) -> WebhookBody:
     webhook = state.webhook
     whole = Role.ADMIN in user_of(request).roles
@@ -237,6 +326,7 @@ def _body(state: WebhookState, request: Request) -> WebhookBody:
         disabled_at=state.disabled_at,
         failing_since=state.failing_since,
         last_delivery=None if state.last is None else _delivery(state.last),
+        digest=digest_of(definition(webhook)),
     )
 
 

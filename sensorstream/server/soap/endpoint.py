@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from xml.sax.saxutils import escape
 
 from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
 from sensorstream.app.waiting import Sender
-from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import MessageTooLarge, SensorStreamError
+from sensorstream.errors import MessageTooLarge, RepeatedMessage, SensorStreamError
 from sensorstream.server.access import check_source
 from sensorstream.server.answers import outcome_answer
+from sensorstream.server.idempotency import REPLAYED, again, origin_of
 from sensorstream.server.negotiation import media_type_of
-from sensorstream.server.problems import problem_of, unexpected
+from sensorstream.server.problems import http_problem, problem_of, unexpected
 from sensorstream.server.senders import admitted
 from sensorstream.server.soap.envelope import (
     Fault,
@@ -27,10 +29,11 @@ from sensorstream.server.soap.envelope import (
     answer,
     element_of,
     fault,
-    read_message,
+    read_request,
 )
 
 _log = logging.getLogger(__name__)
+_SOURCE: Final = "soap"
 _WSDL: Final = Path(__file__).with_name("service.wsdl")
 _TYPES: Final = {version.media_type: version for version in Version}
 _XML: Final = {"schema": {"type": "string", "format": "xml"}}
@@ -69,17 +72,27 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         openapi_extra={"requestBody": {"required": True, "content": dict.fromkeys(_TYPES, _XML)}},
     )
     async def call(request: Request) -> Response:
-        """Operation `postMessage`; failures are SOAP faults with the problem in their detail."""
+        """Operation `postMessage`; failures are SOAP faults with the problem in their detail.
+
+        An idempotency key stands in the header `Idempotency-Key`, or in the SOAP header
+        `idempotencyKey`.
+        """
         media_type = media_type_of(request.headers.get("content-type", ""))
         if media_type not in _TYPES:
             raise HTTPException(415, f"expected {' or '.join(_TYPES)}, not '{media_type}'")
         version = _TYPES[media_type]
-        check_source(request, "soap")
+        check_source(request, _SOURCE)
         try:
-            version, text = read_message(await request.body(), version)
-            outcome = await _take(text, admitted(application, request.scope))
-        except Fault as told:
-            return _fault_response(told)
+            read = read_request(await request.body(), version)
+            version = read.version
+            try:
+                origin = origin_of(request, enclosed=read.keys)
+            except HTTPException as error:
+                problem = http_problem(error.status_code, error.detail)
+                raise Fault(version, version.sender, problem) from None
+            told, replayed = await _take(read.message, admitted(application, request.scope), origin)
+        except Fault as failure:
+            return _fault_response(failure)
         except SensorStreamError as error:
             problem = problem_of(error)
             code = version.sender if problem.status < 500 else version.receiver
@@ -89,16 +102,24 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         except Exception:
             _log.exception("a SOAP call failed unexpectedly")
             return _fault_response(Fault(version, version.receiver, unexpected()))
-        told_as = element_of("postMessageResponse", outcome_answer(outcome, application.timeline))
-        return Response(answer(version, told_as), media_type=version.media_type)
+        content = answer(version, element_of("postMessageResponse", dict(told)))
+        return Response(
+            content, headers=REPLAYED if replayed else None, media_type=version.media_type
+        )
 
-    async def _take(text: str, sender: Sender) -> Outcome:
+    async def _take(text: str, sender: Sender, origin: str) -> tuple[Mapping[str, Any], bool]:
+        """The answer, and whether it was given before."""
         content = _DECLARATION.sub("", text, count=1).strip().encode()
         if len(content) > max_message_bytes:
             raise MessageTooLarge(
                 f"the message holds {len(content)} bytes, the limit is {max_message_bytes}"
             )
-        return await asyncio.wrap_future(application.submit(content, "soap", sender))
+        entered = application.submit(content, _SOURCE, sender, origin=origin)
+        try:
+            return outcome_answer(await asyncio.wrap_future(entered), application.timeline), False
+        except RepeatedMessage:
+            known = await run_in_threadpool(application.messages.of_origins, [origin])
+            return again(application, known.get(origin), content, _SOURCE), True
 
     return routes
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -15,6 +16,7 @@ from lxml import etree
 from sensorstream.server.problems import Problem
 
 NAMESPACE: Final = "http://sensorstream.example/soap"
+_KEY: Final = f"{{{NAMESPACE}}}idempotencyKey"
 _TRUE: Final = ("1", "true")
 # XML 1.0, section 2.2: characters a document may not hold.
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -77,8 +79,17 @@ def _client_problem(detail: str) -> Problem:
     return Problem("soap", "The SOAP request cannot be read", 400, detail)
 
 
-def read_message(body: bytes, assumed: Version) -> tuple[Version, str]:
-    """The version of a ``postMessage`` request, and the message in it.
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A ``postMessage`` request: the message in it, and the idempotency keys of its header."""
+
+    version: Version
+    message: str
+    keys: Sequence[str]
+
+
+def read_request(body: bytes, assumed: Version) -> Request:
+    """Read an envelope.
 
     ``assumed`` is the version of the answer if the body has no readable version.
 
@@ -107,7 +118,9 @@ def read_message(body: bytes, assumed: Version) -> tuple[Version, str]:
             " escaped, or in a CDATA section"
         )
         raise Fault(version, version.sender, _client_problem(told))
-    return version, messages[0].text or ""
+    headers = envelope.findall(version.name_of("Header"))
+    keys = [str(key.xpath("string()")) for header in headers for key in header.findall(_KEY)]
+    return Request(version, messages[0].text or "", keys)
 
 
 def answer(version: Version, content: etree._Element) -> bytes:
@@ -179,13 +192,14 @@ def _parse(body: bytes, assumed: Version) -> etree._Element:
 
 
 def _refuse_unknown_headers(envelope: etree._Element, version: Version) -> None:
-    """No header is supported: refuse those marked mustUnderstand (SOAP 1.1, 4.2.3; 1.2, 5.2.3)."""
+    """Refuse headers but the key that are marked mustUnderstand (SOAP 1.1, 4.2.3; 1.2, 5.2.3)."""
     role = version.name_of("actor" if version is Version.SOAP_11 else "role")
     unknown = tuple(
         str(block.tag)
         for header in envelope.findall(version.name_of("Header"))
         for block in header.iterchildren(tag=etree.Element)
-        if (block.get(version.name_of("mustUnderstand")) or "").strip() in _TRUE
+        if block.tag != _KEY
+        and (block.get(version.name_of("mustUnderstand")) or "").strip() in _TRUE
         and (block.get(role) or "") in _OURS[version]
     )
     if unknown:

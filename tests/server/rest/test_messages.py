@@ -158,20 +158,18 @@ def test_the_largest_message_allowed_is_taken(client: httpx.Client) -> None:
     assert client.post("/messages", content=content, headers=XML).status_code == 200
 
 
-@pytest.mark.parametrize("lines", [False, True], ids=["array", "ndjson"])
+@pytest.mark.parametrize("form", ["application/json", "application/x-ndjson", "text/xml"])
 def test_a_batch_is_taken_in_order_and_each_message_fails_for_itself(
-    client: httpx.Client, application: Any, lines: bool
+    client: httpx.Client, application: Any, form: str
 ) -> None:
-    texts = ["<A>ü</A>", "<Bad/>", "<open>", "<B/>", f"<big>{'x' * 5000}</big>"]
-    if lines:
-        content = "\n".join(json.dumps(each) for each in texts) + "\n\n"
-        answer = client.post(
-            "/messages/batch",
-            content=content,
-            headers={"content-type": "application/x-ndjson"},
-        )
-    else:
-        answer = client.post("/messages/batch", json=texts)
+    deep = "<d>" * 100 + "</d>" * 100
+    texts = ["<A>ü</A>", "<Bad/>", deep, "<B/>", f"<big>{'x' * 5000}</big>"]
+    content = {
+        "application/json": json.dumps(texts),
+        "application/x-ndjson": "\n".join(json.dumps(each) for each in texts) + "\n\n",
+        "text/xml": f"<Messages>\n{' '.join(texts)}</Messages>",
+    }
+    answer = client.post("/messages/batch", content=content[form], headers={"content-type": form})
     assert answer.status_code == 200
     told = answer.json()
     assert (told["accepted"], told["failed"]) == (2, 3)
@@ -190,7 +188,10 @@ def test_a_batch_is_taken_in_order_and_each_message_fails_for_itself(
         (b'{"a": 1}', "application/json", 400),
         (b"[1]", "application/json", 400),
         (b'"<A/>"\n<B/>', "application/x-ndjson", 400),
-        (b"<A/>", "application/xml", 415),
+        (b"<A/>", "text/plain", 415),
+        (b"<A/>", "application/xml", 400),
+        (b"<Messages><A/>", "application/xml", 400),
+        (b"<Messages/>", "application/xml; charset=latin1", 415),
         (json.dumps(["<A/>"] * 10_001).encode(), "application/json", 413),
     ],
 )

@@ -11,13 +11,13 @@ TURTLE = {"content-type": "text/turtle"}
 class Served(Protocol):
     """What of the application in memory these tests change."""
 
-    text: Any
+    ontologies: Any
 
 
 def test_an_ontology_that_was_put_is_what_is_read(
     client: httpx.Client, application: Served
 ) -> None:
-    application.text = replace(application.text, origin="settings")
+    application.ontologies.text = replace(application.ontologies.text, origin="settings")
     before = client.get("/ontology")
     assert before.headers["sensorstream-origin"] == "settings"
     answer = client.put("/ontology", content=b"# another", headers=TURTLE)

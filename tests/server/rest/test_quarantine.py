@@ -13,6 +13,7 @@ def test_messages_not_taken_in_are_listed_with_reason_and_content(client: httpx.
             "received_at": "2026-03-01T12:00:00Z",
             "status": "rejected",
             "reason": "not an integer",
+            "code": None,
             "content": "<Bad/>",
             "contradiction": {
                 "triples": ["<urn:x:a> <urn:x:p> <urn:x:b> ."],

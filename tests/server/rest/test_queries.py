@@ -38,6 +38,7 @@ on message {{/r}}
 then insert individual :r-{{@id}} a :Reading at {{@t}}
   ; :value {{@v}}^^xsd:integer ; :room {{@room}} .
 """
+WIDE = "SELECT ?r { ?r :value ?v }"
 WINDOWED = (
     PREFIX
     + """REGISTER RSTREAM :mean AS SELECT ?room (AVG(?v) AS ?mean)
@@ -242,6 +243,7 @@ def test_constructed_graphs_are_read_as_rdf(web: httpx.Client) -> None:
         ),
         ("ASK { ?x ?p 1 }", {"name": "taken"}, 409, "query-conflict", "'taken' runs already"),
         ("ASK { ?x ?p 1 }", {"name": "a\nb"}, 400, "query", "printable"),
+        ("ASK { ?x ?p 1 }", {"name": ".."}, 400, "query", "meaning in addresses"),
     ],
 )
 def test_what_cannot_run_is_a_problem(
@@ -333,3 +335,47 @@ def test_the_example_of_the_documentation_runs(web: httpx.Client) -> None:
     assert told["name"] == "http://sensorstream.example/tracking#crowd"
     assert quote(told["name"], safe="") in page
     assert (told["relation"], told["variables"]) == ("RSTREAM", ["people"])
+
+
+def test_a_query_is_put_tried_replaced_and_its_versions_are_kept(web: httpx.Client) -> None:
+    path, first, second = "/queries/all", PREFIX + "ASK { ?r :value 1 }", PREFIX + WIDE
+    for number in (1, 2):
+        say(web, number, number, number)
+
+    def put(text: str, **headers: str) -> httpx.Response:
+        return web.put(path, content=text.encode(), headers={**SPARQL, **headers})
+
+    made = put(first, **{"if-none-match": "*"})
+    assert (made.status_code, made.json()["form"]) == (200, "ASK")
+    assert put(second, **{"if-none-match": "*"}).status_code == 412
+    tag = web.get(path).headers["etag"]
+
+    tried = web.put(path, content=second, headers=SPARQL, params={"dry-run": "1"}).json()
+    assert (tried["messages"], tried["faults"], tried["stopped"]) == (2, [], None)
+    assert (tried["count"], [each["op"] for each in tried["reports"]]) == (1, ["+"])
+    wrong = web.put(path, content="SELECT", headers=SPARQL, params={"dry-run": "1"}).json()
+    assert [each["code"] for each in wrong["faults"]] == ["query"]
+    assert (web.get(path).json()["query"], put("SELECT").status_code) == (first, 400)
+
+    replaced = put(second, **{"if-match": tag})
+    assert replaced.json()["variables"] == ["r"]
+    again = put(second).json()
+    assert again["registered"] == replaced.json()["registered"]
+    lost = put(first, **{"if-match": tag})
+    assert (lost.status_code, lost.json()["type"]) == (412, "urn:sensorstream:error:changed")
+    refused = put(first + " GROUP BY ?none HAVING (AVG(?x) > 1) LIMIT x")
+    assert (refused.status_code, rows(web, f"{path}/results")) == (
+        400,
+        rows(web, f"{path}/results"),
+    )
+    assert len(rows(web, f"{path}/results")) == 2
+
+    assert web.delete(path, headers={"if-match": tag}).status_code == 412
+    assert web.delete(path).status_code == 204
+    versions = web.get(f"{path}/versions").json()["versions"]
+    assert [each["by"] for each in versions] == ["anonymous"] * 3
+    assert versions[2]["digest"] is None
+    old = web.get(f"{path}/versions/{versions[0]['change']}")
+    assert (old.text, old.headers["etag"]) == (first, tag)
+    assert put(old.text).json()["form"] == "ASK"
+    assert web.get("/queries/none/versions").status_code == 404

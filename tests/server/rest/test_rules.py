@@ -27,7 +27,13 @@ def test_a_rule_file_is_put_read_and_removed(client: httpx.Client) -> None:
         assert (answer.status_code, answer.json()) == (200, {"change": "m9"})
         assert client.get("/rules/new.rules").text == text
     versions = client.get("/rules/new.rules/versions").json()["versions"]
-    assert [each["text"] for each in versions] == ["# newer", None]
+    assert [each["digest"] for each in versions] == ["d1", None]
+    assert client.get("/rules/new.rules/versions/m9").text == "# newer"
+    unknown = client.get("/rules/new.rules/versions/m11")
+    assert (unknown.status_code, unknown.json()["type"]) == (
+        404,
+        "urn:sensorstream:error:unknown-version",
+    )
     assert client.delete("/rules/new.rules").status_code == 200
     gone = client.get("/rules/new.rules")
     assert (gone.status_code, gone.json()["type"]) == (404, "urn:sensorstream:error:unknown-rules")
@@ -54,7 +60,7 @@ def test_what_has_changed_meanwhile_is_not_overwritten(client: httpx.Client) -> 
     other = client.put(path, content=b"# other", headers={"if-match": tag})
     assert other.status_code == 200
     late = client.put(path, content=b"# late", headers={"if-match": tag})
-    assert (late.status_code, late.json()["type"]) == (412, "urn:sensorstream:error:rules-changed")
+    assert (late.status_code, late.json()["type"]) == (412, "urn:sensorstream:error:changed")
     assert client.delete(path, headers={"if-match": tag}).status_code == 412
     assert client.put(path, content=b"#", headers={"if-none-match": "*"}).status_code == 412
     absent = client.put("/rules/none.rules", content=b"#", headers={"if-match": "*"})

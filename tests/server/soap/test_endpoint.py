@@ -62,6 +62,14 @@ def test_zeep_speaks_soap_1_2_to_the_other_port(soap: zeep.Client) -> None:
     assert service.postMessage("<Message/>").matched == ["tracker", "sensor"]
 
 
+def test_zeep_may_give_a_key_in_the_header(soap: zeep.Client, application: Any) -> None:
+    header = {"key": "7d0b1c4e"}
+    result = soap.service.postMessage("<Message/>", _soapheaders=header)
+    assert result.message_id == application.received[-1].id
+    with pytest.raises(zeep.exceptions.Fault, match="printable ASCII signs"):
+        soap.service.postMessage("<Message/>", _soapheaders={"key": "x" * 256})
+
+
 def test_zeep_gets_a_bad_message_back_as_a_fault(soap: zeep.Client) -> None:
     with pytest.raises(zeep.exceptions.Fault) as caught:
         soap.service.postMessage("<Bad/>")

@@ -1,0 +1,167 @@
+"""Runs work that nothing can interrupt in a fork of this process, which can be ended.
+
+A fork has all that the work needs, compiled and with its data, and gives back what it would have
+given here. It has one thread and no open files but its pipe, and leaves no trace.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Final, NoReturn, TypeVar
+
+from sensorstream.errors import Overrun
+from sensorstream.pipes import readable
+
+MEMORY: Final = 1 << 30
+"""Bytes of memory that the work may take, beside what this process has."""
+MOST_OUTPUT: Final = 64 << 20
+"""Bytes that it may give back."""
+_HUNG: Final = 0.1
+"""The part of its time that a fork needs processor time for, if it works at all."""
+_OUT_OF_MEMORY: Final = 71
+_TOO_LARGE: Final = 72
+
+T = TypeVar("T")
+
+
+class _HungError(Exception):
+    """A fork that did nothing: another thread held a lock, which no one releases there."""
+
+
+def run_apart(work: Callable[[], T], seconds: float, *, what: str, setting: str) -> T:
+    """The result of ``work``, or its exception; both must be picklable.
+
+    Args:
+        work: changes nothing outside itself.
+        seconds: how long it may take.
+        what: what is done, for errors.
+        setting: the name of the limit, for errors.
+
+    Raises:
+        Overrun: it takes longer, more than :data:`MEMORY`, or gives back more than
+            :data:`MOST_OUTPUT`.
+    """
+    try:
+        try:
+            answer = _answer(work, seconds)
+        except _HungError:
+            answer = _answer(work, seconds)
+    except (_HungError, TimeoutError):
+        raise Overrun(f"{what} took longer than {seconds:g} s ({setting})") from None
+    except MemoryError:
+        raise Overrun(f"{what} took more than {MEMORY >> 20} MiB of memory") from None
+    except OSError as error:
+        raise Overrun(f"{what} {error}") from None
+    # It is what the fork wrote.
+    succeeded, result = pickle.loads(answer)
+    if not succeeded:
+        raise result
+    found: T = result
+    return found
+
+
+def _answer(work: Callable[[], object], seconds: float) -> bytes:
+    """What a fork writes; TimeoutError, MemoryError or OSError tell why it does not."""
+    ours, theirs = os.pipe()
+    # A signal to the group of processes is for this one: its handlers would run in both.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _work_and_exit(work, theirs, seconds)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    os.close(theirs)
+    try:
+        answer = _received(ours, monotonic() + seconds)
+    finally:
+        os.close(ours)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        _, status, usage = os.wait4(pid, 0)
+    if answer is None:
+        if usage.ru_utime + usage.ru_stime < _HUNG * seconds:
+            raise _HungError
+        raise TimeoutError
+    if answer:
+        return answer
+    code = os.waitstatus_to_exitcode(status)
+    if code == _OUT_OF_MEMORY:
+        raise MemoryError
+    if code == _TOO_LARGE:
+        raise OSError(f"gave more than {MOST_OUTPUT >> 20} MiB")
+    raise OSError(f"ended its process ({code})")
+
+
+def _received(pipe: int, deadline: float) -> bytes | None:
+    """All that comes; None if it takes longer."""
+    parts: list[bytes] = []
+    while True:
+        left = deadline - monotonic()
+        if left <= 0 or not readable(pipe, left):
+            return None
+        part = os.read(pipe, 1 << 20)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+
+
+def _work_and_exit(work: Callable[[], object], pipe: int, seconds: float) -> NoReturn:
+    """In the fork: never goes back into what it was forked from."""
+    code = 1
+    try:
+        _confine(pipe, seconds)
+        code = _write(_result_of(work), pipe)
+    except MemoryError:
+        code = _OUT_OF_MEMORY
+    except BaseException as error:
+        # Whoever asked is told the exit code.
+        with suppress(Exception):
+            sys.stderr.write(f"{type(error).__name__}: {error}\n")
+    finally:
+        os._exit(code)
+
+
+def _confine(pipe: int, seconds: float) -> None:
+    gc.disable()
+    # Of all processes this is the one to end if the machine has no memory left.
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    # Where this process is killed, its address and its clients must not wait for the fork.
+    os.closerange(3, pipe)
+    os.closerange(pipe + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = taken + MEMORY if hard == resource.RLIM_INFINITY else min(taken + MEMORY, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    # The owner ends this process in time. If it is gone, the system does.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, 2 * seconds + 1)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGALRM,))
+
+
+def _result_of(work: Callable[[], object]) -> bytes:
+    try:
+        return pickle.dumps((True, work()), pickle.HIGHEST_PROTOCOL)
+    except MemoryError:
+        raise
+    except Exception as error:
+        return pickle.dumps((False, error), pickle.HIGHEST_PROTOCOL)
+
+
+def _write(answer: bytes, pipe: int) -> int:
+    if len(answer) > MOST_OUTPUT:
+        return _TOO_LARGE
+    view = memoryview(answer)
+    while view:
+        view = view[os.write(pipe, view) :]
+    return 0

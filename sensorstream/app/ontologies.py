@@ -1,0 +1,151 @@
+"""The ontology in force: read, changed and tried while messages arrive, with its versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import Engine
+
+from sensorstream.app.exchange import FROM_SETTINGS, Exchange
+from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.trials import DeploymentTrial, Trials
+from sensorstream.app.versions import (
+    Match,
+    Told,
+    Version,
+    check_match,
+    digest_of,
+    version,
+    versions,
+)
+from sensorstream.errors import SensorStreamError
+from sensorstream.history.views import check_views, install_views
+from sensorstream.journal.entry import Entry
+from sensorstream.journal.takeover import PutOntology
+from sensorstream.model.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class ServedOntology:
+    """An ontology's text; ``origin`` is ``settings``, or the journal's id of the change."""
+
+    content: bytes
+    media_type: str
+    origin: str
+
+    @property
+    def digest(self) -> str:
+        """The ETag of the text."""
+        return digest_of(self.content)
+
+
+class Ontologies:
+    """Reads and changes the ontology of a running deployment. Thread-safe."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        pipeline: Pipeline,
+        database: Engine,
+        url: Callable[[], str],
+        check_here: Callable[[str, str], None],
+        trials: Trials,
+    ) -> None:
+        """``check_here`` raises that the engines run elsewhere; see :class:`.Application`."""
+        self._exchange = exchange
+        self._pipeline = pipeline
+        self._database = database
+        self._url = url
+        self._check_here = check_here
+        self._trials = trials
+
+    def in_force(self) -> ServedOntology:
+        """The ontology in force, and its origin."""
+        put = self._exchange.put
+        if put is not None:
+            return ServedOntology(put.content, put.media_type, put.entry)
+        content = self._exchange.deployment.ontology.ntriples()
+        return ServedOntology(content, "application/n-triples", FROM_SETTINGS)
+
+    def put(self, content: bytes, media_type: str, by: str = "", match: Match = None) -> str:
+        """Put another ontology in force between two messages; its entry in the journal.
+
+        Args:
+            content: its text.
+            media_type: one of :data:`.MEDIA_TYPES`.
+            by: who puts it.
+            match: whether the change is wanted, told the digest of the present text.
+
+        Raises:
+            OntologyError: it cannot be used; the old one stays.
+            ChangedMeanwhile: ``match`` says no.
+            OntologyConflict: the window contradicts it, somebody's view depends on a view that
+                would change, or another change is in progress.
+            LanguageError: a mapping or semantic rule does not fit it.
+            ReasonerError: the new reasoner failed.
+            RunsOnSpark: the engines are not here.
+        """
+        self._check_here(
+            "another ontology",
+            "put it into the settings, and start the server and the pipeline again",
+        )
+
+        def check(schema: Schema) -> None:
+            self._check_match(match)
+            self._check_views(schema)
+
+        outcome = self._exchange.change_ontology(self._pipeline, content, media_type, check, by)
+        install_views(
+            self._database,
+            self._exchange.deployment.ontology.schema,
+            self._exchange.deployment.timeline,
+        )
+        return outcome.message.id
+
+    def try_put(self, content: bytes, media_type: str) -> DeploymentTrial:
+        """What :meth:`put` would change, told by recent messages; nothing is put.
+
+        Raises:
+            Busy: another trial is in progress.
+            HistoryError: the journal cannot be read.
+            RunsOnSpark: the engines are not here.
+        """
+        with self._trials.alone("another ontology"):
+            now = self._exchange.deployment
+            try:
+                new = self._exchange.try_ontology(
+                    self._pipeline, content, media_type, self._check_views
+                )
+            except SensorStreamError as error:
+                return DeploymentTrial((error,))
+            return self._trials.compare(now, new)
+
+    def versions(self) -> Iterator[Version]:
+        """The ontologies that were put, oldest first; none while that of the settings is in force.
+
+        Raises:
+            HistoryError: the journal cannot be read.
+        """
+        return versions(self._url(), (PutOntology.kind,), None, _told)
+
+    def version(self, change: str) -> Version:
+        """The ontology that a change has put.
+
+        Raises:
+            UnknownVersion: it has put none.
+            HistoryError: the journal cannot be read.
+        """
+        return version(self.versions(), change, "the ontology")
+
+    def _check_match(self, match: Match) -> None:
+        if match is not None:
+            check_match(match, self.in_force().content, "the ontology")
+
+    def _check_views(self, schema: Schema) -> None:
+        check_views(self._database, schema, self._exchange.deployment.timeline)
+
+
+def _told(entry: Entry) -> Told:
+    assert isinstance(entry, PutOntology)
+    return Told(entry.content, entry.by, entry.media_type)

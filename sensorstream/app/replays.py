@@ -1,0 +1,132 @@
+"""Messages in quarantine are taken in anew, or dismissed."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Engine
+
+from sensorstream.app.waiting import Sender
+from sensorstream.clock import Clock
+from sensorstream.engine.outcome import Outcome
+from sensorstream.errors import Busy, RepeatedMessage, SensorStreamError, UnknownMessage
+from sensorstream.history.kept_messages import content_of_message, kept_message
+from sensorstream.history.quarantine import NOT_WHOLE, Choice, Chosen, choose, dismiss
+from sensorstream.journal.message import origin_of_replay
+
+Submit = Callable[[bytes, str, Sender, str], Future[Outcome]]
+"""Takes a content of a source from a sender, with an origin: :meth:`.Pipeline.submit`."""
+
+MOST: Final = 1000
+"""Messages that one request takes in anew."""
+_DISMISSED: Final = 10_000
+"""Messages that one request dismisses."""
+_AT_ONCE: Final = 50
+"""Replays that may wait for the engine at a time: their contents are held meanwhile."""
+_FULL: Final = 0.05
+"""Seconds between two attempts while there is no room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A message of the quarantine with its ``seq`` and id, and what became of it now."""
+
+    seq: int
+    name: str
+    told: Outcome | SensorStreamError
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing of it is in quarantine now."""
+        return isinstance(self.told, Outcome) and self.told.status not in NOT_WHOLE
+
+
+class Replays:
+    """Thread-safe. Everything raises :class:`.HistoryError` if the history cannot be used."""
+
+    def __init__(self, database: Engine, submit: Submit, clock: Clock, timeout: float) -> None:
+        """``timeout``: seconds of one question to the database."""
+        self._database = database
+        self._submit = submit
+        self._clock = clock
+        self._timeout = timeout
+
+    def replay(self, name: str, content: bytes | None, sender: Sender) -> Future[Outcome]:
+        """Take one message in anew, as it came or with another content.
+
+        The future raises what a new message would, and :class:`.RepeatedMessage` if it was replayed
+        before.
+
+        Raises:
+            UnknownMessage: it is not in quarantine.
+        """
+        message = kept_message(self._database, name)
+        if message.status not in NOT_WHOLE or message.dismissed_at is not None:
+            raise UnknownMessage(f"message {message.id} is not in quarantine")
+        found = content_of_message(self._database, name) if content is None else content
+        return self._submit(found, message.source, sender, origin_of_replay(message.id))
+
+    def choose(self, chosen: Chosen, limit: int) -> Choice:
+        """Some messages in quarantine, oldest first."""
+        return choose(self._database, chosen, limit, self._timeout)
+
+    def replay_all(self, choice: Choice, sender: Sender) -> Sequence[Replayed]:
+        """Take chosen messages in anew, as they came, in their order; waits until all is done.
+
+        Raises:
+            Busy: there is no room for the first; for the others it is waited for.
+        """
+        return list(self._all(choice, sender))
+
+    def dismiss(self, name: str) -> None:
+        """Take one message out of quarantine; the journal keeps it.
+
+        Raises:
+            UnknownMessage: it is not in quarantine.
+        """
+        seq = kept_message(self._database, name).seq
+        gone, _ = self.dismiss_all(Chosen(after=seq - 1, before=seq + 1))
+        if not gone:
+            raise UnknownMessage(f"message {name} is not in quarantine")
+
+    def dismiss_all(self, chosen: Chosen) -> tuple[int, int]:
+        """Take many messages out of quarantine; how many they are, and how many are left."""
+        return dismiss(self._database, chosen, _DISMISSED, self._clock.now(), self._timeout)
+
+    def _all(self, choice: Choice, sender: Sender) -> Iterator[Replayed]:
+        under_way: deque[tuple[int, str, Future[Outcome]]] = deque()
+        for position, (seq, name, source) in enumerate(choice.first):
+            if len(under_way) >= _AT_ONCE:
+                yield _done(*under_way.popleft())
+            while True:
+                try:
+                    content = content_of_message(self._database, name)
+                except UnknownMessage as error:  # It was erased meanwhile.
+                    yield Replayed(seq, name, error)
+                    break
+                entered = self._submit(content, source, sender, origin_of_replay(name))
+                if not (entered.done() and isinstance(busy := entered.exception(), Busy)):
+                    under_way.append((seq, name, entered))
+                    break
+                if not position:
+                    raise busy
+                if under_way:
+                    yield _done(*under_way.popleft())
+                else:
+                    time.sleep(_FULL)
+        for each in under_way:
+            yield _done(*each)
+
+
+def _done(seq: int, name: str, entered: Future[Outcome]) -> Replayed:
+    try:
+        return Replayed(seq, name, entered.result())
+    except RepeatedMessage:
+        return Replayed(seq, name, RepeatedMessage(f"message {name} was replayed before"))
+    except SensorStreamError as error:
+        return Replayed(seq, name, error)

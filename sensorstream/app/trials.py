@@ -1,0 +1,244 @@
+"""What other rules, another ontology or a new query would make of recent messages.
+
+They are tried on engines of their own with empty windows, so that the running one is not touched.
+HermiT and Pellet are replaced by the plain profile: a second Java would cost seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Final
+
+from sensorstream.app.wiring import Deployment, Machine, build_machine
+from sensorstream.engine.arrival import Arrived
+from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import Busy, SensorStreamError
+from sensorstream.history.journal_rows import last_messages
+from sensorstream.history.store import record_of
+from sensorstream.journal.effects import in_order, reports_of
+from sensorstream.journal.records import Record
+from sensorstream.model.terms import Triple
+
+MOST_MESSAGES: Final = 100
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""What a trial may hold of the journal."""
+_SECONDS: Final = 10.0
+"""Someone waits for the answer, and the engine gets less of the processor meanwhile."""
+_MOST_DIFFERENCES: Final = 20
+_MOST_STATEMENTS: Final = 50
+_MOST_REPORTS: Final = 20
+_NOT_TAKEN_IN: Final = frozenset((Status.REJECTED.value, Status.UNMATCHED.value))
+
+
+@dataclass(slots=True)
+class Effect:
+    """What became of a message: ``reason`` is why it was not taken in, ``matched`` mapping rules.
+
+    ``statements`` are what the mapping rules made of it, as N-Triples without the full stop;
+    ``alerts`` those that it led to, as "severity rule: text".
+    """
+
+    status: str = "held"
+    reason: str = ""
+    matched: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
+    alerts: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A message that the rules that were tried treat in another way.
+
+    Of the statements only those of one side are kept, and of those the first 50.
+    """
+
+    message: str
+    before: Effect
+    after: Effect
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentTrial:
+    """``messages`` were tried, ``different`` of them had another effect; the first ones are here.
+
+    ``lost_before`` and ``lost_after`` are how many of them were not taken in: rejected, or without
+    a rule that matches. If something is at fault, ``faults`` has all of it, and nothing was tried.
+    """
+
+    faults: tuple[SensorStreamError, ...] = ()
+    messages: int = 0
+    different: int = 0
+    lost_before: int = 0
+    lost_after: int = 0
+    differences: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTrial:
+    """``messages`` were tried; ``count`` reports came of them, the first of which are here.
+
+    If the query is at fault, ``faults`` has it, and nothing was tried. ``stopped``: why it was
+    stopped while it was tried; "" if it was not.
+    """
+
+    faults: tuple[SensorStreamError, ...] = ()
+    messages: int = 0
+    count: int = 0
+    reports: tuple[QueryReport, ...] = ()
+    stopped: str = ""
+
+
+class Trials:
+    """Tries things on the last messages of a journal, one at a time. Thread-safe."""
+
+    def __init__(
+        self,
+        url: Callable[[], str],
+        check_here: Callable[[str, str], None],
+        counter: Callable[[], float],
+    ) -> None:
+        """``check_here`` raises that the engines run elsewhere; see :class:`.Application`.
+
+        ``counter`` is :meth:`.Clock.counter`.
+        """
+        self._url = url
+        self._check_here = check_here
+        self._counter = counter
+        self._busy = Lock()
+
+    @contextmanager
+    def alone(self, what: str) -> Iterator[None]:
+        """The block may try something.
+
+        Raises:
+            Busy: another trial is in progress.
+            RunsOnSpark: the engines are not here.
+        """
+        self._check_here(f"a trial of {what}", "try it without a server: 'sensorstream run'")
+        if not self._busy.acquire(blocking=False):
+            raise Busy("another trial is in progress: ask again later")
+        try:
+            yield
+        finally:
+            self._busy.release()
+
+    def compare(self, now: Deployment, new: Deployment) -> DeploymentTrial:
+        """Try two deployments, in :meth:`alone`.
+
+        Raises:
+            ReasonerError: a reasoner does not start.
+            HistoryError: the journal cannot be read.
+        """
+        return _compared(now, new, self._records(), self._counter)
+
+    def query(self, deployment: Deployment, name: str, text: str) -> QueryTrial:
+        """Try a query, in :meth:`alone`; see :meth:`compare`."""
+        with ExitStack() as stack:
+            side = _Side(stack, deployment, self._counter)
+            queries = side.engine.queries
+            try:
+                queries.check(name, text)
+                queries.register(name, text)
+            except SensorStreamError as error:
+                return QueryTrial((error,))
+            end = self._counter() + _SECONDS
+            done = 0
+            for record in self._records():
+                if self._counter() > end:
+                    break
+                side.take(record)
+                done += 1
+            stopped = queries.stopped.get(name)
+            return QueryTrial(
+                messages=done,
+                count=side.count,
+                reports=tuple(side.reports),
+                stopped="" if stopped is None else stopped.reason,
+            )
+
+    def _records(self) -> Sequence[Record]:
+        return [record_of(each) for each in last_messages(self._url(), MOST_MESSAGES, MOST_BYTES)]
+
+
+def _compared(
+    now: Deployment, new: Deployment, records: Sequence[Record], counter: Callable[[], float]
+) -> DeploymentTrial:
+    with ExitStack() as stack:
+        sides = (_Side(stack, now, counter), _Side(stack, new, counter))
+        end = counter() + _SECONDS
+        done = 0
+        for record in records:
+            if counter() > end:
+                break
+            for side in sides:
+                side.take(record)
+            done += 1
+        before, after = (side.effects for side in sides)
+        different = [each for each in before if before[each] != after.get(each)]
+        shown = different[:_MOST_DIFFERENCES]
+        return DeploymentTrial(
+            messages=done,
+            different=len(different),
+            lost_before=_lost(before),
+            lost_after=_lost(after),
+            differences=tuple(_difference(each, before[each], after[each]) for each in shown),
+        )
+
+
+def _lost(effects: dict[str, Effect]) -> int:
+    return sum(each.status in _NOT_TAKEN_IN for each in effects.values())
+
+
+class _Side:
+    """An engine, and the effects of the messages that it has taken, by their ids."""
+
+    def __init__(
+        self, stack: ExitStack, deployment: Deployment, counter: Callable[[], float]
+    ) -> None:
+        settings = deployment.settings
+        if settings.reasoning.profile in ("hermit", "pellet"):
+            plain = replace(settings.reasoning, profile="plain")
+            deployment = replace(deployment, settings=replace(settings, reasoning=plain))
+        self._machine: Machine = build_machine(deployment, counter)
+        self.engine = self._machine.engine
+        stack.enter_context(closing(self.engine))
+        self.effects: dict[str, Effect] = {}
+        self.reports: list[QueryReport] = []
+        self.count = 0
+
+    def take(self, record: Record) -> None:
+        arrived = self._machine.mapper.map(record.message)
+        effect = self.effects[record.message.id] = Effect()
+        if isinstance(arrived, Arrived):
+            events = arrived.mapped.events
+            said = {_line(triple) for event in events for triple in event.triples}
+            effect.statements = tuple(sorted(said))
+        came = self.engine.take(arrived)
+        reports = reports_of([came])
+        self.count += len(reports)
+        self.reports += reports[: max(0, _MOST_REPORTS - len(self.reports))]
+        for outcome in in_order(came):
+            # Messages that waited are told when they are released.
+            told = self.effects.get(outcome.message.id, effect)
+            told.status = outcome.status.value
+            told.reason = "" if outcome.rejection is None else str(outcome.rejection)
+            told.matched = outcome.matched or told.matched
+            told.alerts += (f"{each.severity} {each.rule}: {each.text}" for each in outcome.alerts)
+
+
+def _difference(message: str, before: Effect, after: Effect) -> Difference:
+    common = set(before.statements) & set(after.statements)
+    return Difference(message, _without(before, common), _without(after, common))
+
+
+def _without(effect: Effect, common: set[str]) -> Effect:
+    own = [each for each in effect.statements if each not in common]
+    return replace(effect, statements=tuple(own[:_MOST_STATEMENTS]))
+
+
+def _line(triple: Triple) -> str:
+    return " ".join(term.n3 for term in triple)

@@ -1,0 +1,118 @@
+"""What rule files, queries, webhooks and the ontology have in common: they are texts with versions.
+
+Each change of one is an entry of the journal, and each accepted one is a version: the entry's id
+names it. So nothing is kept beside the journal, and a replay meets the same versions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import ChangedMeanwhile, UnknownVersion
+from sensorstream.history.journal_rows import journal_changes
+from sensorstream.history.store import record_of
+from sensorstream.journal.entry import Entry
+from sensorstream.journal.kinds import entry_of
+
+Match: TypeAlias = Callable[[str | None], bool] | None
+"""Whether a change is wanted, told the digest of what is there now, None if nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A text of a resource; ``text`` is None, and ``digest`` empty, where it was removed.
+
+    ``change`` is the journal's id of the entry that put it, ``by`` who sent that, or ``settings``
+    for what was in force before the first change; empty if that is not known.
+    """
+
+    change: str
+    at: datetime
+    by: str
+    digest: str
+    text: bytes | None
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an entry says of a resource."""
+
+    text: bytes | None
+    by: str
+    media_type: str
+
+
+def digest_of(text: bytes | str) -> str:
+    """The strong validator of a text: its ETag without the quotation marks."""
+    content = text.encode() if isinstance(text, str) else text
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def check_match(match: Match, text: bytes | str | None, what: str) -> None:
+    """Check that a change is wanted.
+
+    Raises:
+        ChangedMeanwhile: ``match`` says no.
+    """
+    if match is not None and not match(None if text is None else digest_of(text)):
+        raise ChangedMeanwhile(
+            f"{what} is not the version that the request names any more: read it again"
+        )
+
+
+def versions(
+    url: str, kinds: Collection[str], source: str | None, told: Callable[[Entry], Told]
+) -> Iterator[Version]:
+    """The versions of one resource, oldest first; close the iterator if it is not read to its end.
+
+    Args:
+        url: of the database.
+        kinds: of the entries that change it.
+        source: of these entries; None: any.
+        told: what such an entry says of it.
+
+    Raises:
+        HistoryError: the journal cannot be read.
+    """
+    last: bytes | None = None
+    with closing(journal_changes(url, kinds, source)) as rows:
+        for row in rows:
+            record = record_of(row)
+            if record.status in (Status.REJECTED, Status.SKIPPED):
+                continue
+            said = told(entry_of(record))
+            if said.text != last:
+                digest = "" if said.text is None else digest_of(said.text)
+                yield Version(
+                    record.message.id,
+                    record.received_at,
+                    said.by,
+                    digest,
+                    said.text,
+                    said.media_type,
+                )
+            last = said.text
+
+
+def version(of: Iterator[Version], change: str, what: str) -> Version:
+    """The version that a change has put.
+
+    Raises:
+        UnknownVersion: it has put none, or removed the resource.
+    """
+    there = []
+    for each in of:
+        if each.text is not None:
+            if each.change == change:
+                return each
+            there.append(each.change)
+    raise UnknownVersion(
+        f"{what} has no version '{change[:60]}': there are {', '.join(there[-20:]) or 'none'}"
+    )

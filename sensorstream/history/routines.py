@@ -1,0 +1,291 @@
+"""What the writer does for every group of messages, as functions of its own session.
+
+PostgreSQL keeps the plans of a function's statements; planning them for every message took most of
+its time. And a function decides between its statements without a round trip, for each of which
+the writer's thread gives up the interpreter and waits for it again. They are in ``pg_temp``: each
+session has those of its own version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from psycopg2 import extensions
+
+from sensorstream.errors import HistoryError
+from sensorstream.history.arrays import array_of, arrays_of
+from sensorstream.history.class_sets import ANALYZED, CLASSES
+from sensorstream.history.copying import Row
+from sensorstream.history.rows import (
+    MESSAGE_COLUMNS,
+    STATEMENT_COLUMNS,
+    STAY_COLUMNS,
+    alert_rows,
+    statement_rows,
+    status_rows,
+    stay_rows,
+)
+from sensorstream.history.terms import TERM_COLUMNS, TermKey, term_rows
+from sensorstream.journal.records import Effects
+from sensorstream.model.terms import Term
+from sensorstream.model.vocabulary import RDF_TYPE
+
+_APPEND: Final = """
+create function pg_temp.append_entries(
+  seqs bigint[], kinds text[], ids text[], sources text[], arrived timestamptz[],
+  times bigint[], contents bytea[], origins text[]
+) returns void language plpgsql as $body$
+begin
+  insert into store.messages
+    (seq, kind, id, source, received_at, received, content, origin)
+    select a.* from unnest(seqs, kinds, ids, sources, arrived, times, contents, origins) as a;
+end
+$body$
+"""
+
+# The set of classes of each stay that left_now tells; those that are new are stored. With the ends
+# as parameters only the partitions between them are opened.
+_NEW_SETS: Final = f"""told as materialized (
+      select i.*, c.classes from left_now i
+      {CLASSES.format(within="and t.valid_to between first_end and last_end")}
+    ), new as (
+      insert into store.class_sets (classes)
+        select distinct classes from told t
+        where not exists (select from store.class_sets s where s.classes = t.classes)
+        returning id, classes
+    )"""
+
+_WRITE: Final = f"""
+create function pg_temp.write_effects(
+  -- The group's last entry; whether it is to be on disk at the end; what the writer knows of.
+  upto bigint, durable boolean, known_removals bigint, raised timestamptz,
+  -- Its entries.
+  seqs bigint[], statuses text[], reasons text[], contradictions jsonb[],
+  were_degraded boolean[], told_facts jsonb[],
+  -- The terms whose numbers the writer does not remember. Others name them by -1, -2, ...
+  numerics numeric[], moments timestamptz[], kinds smallint[], texts text[], datatypes text[],
+  languages text[],
+  -- Statements.
+  subjects bigint[], predicates bigint[], objects bigint[], froms bigint[], untils bigint[],
+  statement_stays bigint[], statement_messages bigint[], numbers double precision[],
+  are_inferred boolean[],
+  -- Stays.
+  stays bigint[], names bigint[], entries bigint[], times bigint[], ends bigint[],
+  stay_messages bigint[],
+  -- Stays that may have left before, and whose classes may be others now.
+  typed bigint[],
+  -- Alerts.
+  alert_ids text[], alert_rules text[], alert_kinds text[], severities text[], alert_texts text[],
+  alert_keys text[], alert_times bigint[], alert_messages text[], alert_causes text[],
+  out result text, out removals_now bigint, out given bigint[], out queued boolean
+) language plpgsql as $body$
+declare
+  last bigint;
+  last_before bigint;
+  watermark_before bigint;
+  present bigint;
+  unfinished bigint;
+  fresh bigint;
+  first_end bigint;
+  last_end bigint;
+begin
+  queued := false;
+  given := '{{}}';
+  if not durable then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
+  -- What is read after it is read as it is while the row is locked.
+  select watermark, removals, last_term into strict watermark_before, removals_now, last_before
+    from store.progress for update;
+  if upto <= watermark_before then
+    result := 'stored';
+    return;
+  end if;
+  select count(n.seq), count(*) filter (where n.seq is null and m.status is null)
+    into present, unfinished
+    from store.messages m left join unnest(seqs) as n (seq) on n.seq = m.seq
+    where m.seq > watermark_before and m.seq <= upto;
+  if present < cardinality(seqs) or unfinished > 0 then
+    result := 'refused';
+    return;
+  end if;
+  if removals_now <> known_removals then
+    result := 'forget';
+    return;
+  end if;
+
+  last := last_before;
+  if cardinality(kinds) > 0 then
+    -- With LIMIT the planner goes through the index, term by term, and never reads the whole table.
+    given := array(
+      select (
+        select t.id from store.terms t where t.text = a.text and t.kind = a.kind
+        and t.datatype is not distinct from a.datatype
+        and t.language is not distinct from a.language limit 1
+      )
+      from unnest(kinds, texts, datatypes, languages) with ordinality
+        as a (kind, text, datatype, language, place)
+      order by place
+    );
+    for place in 1 .. cardinality(given) loop
+      if given[place] is null then
+        last := last + 1;
+        given[place] := last;
+      end if;
+    end loop;
+    if last > last_before then
+      insert into store.terms (id, number, moment, kind, text, datatype, language)
+        select a.id, a.number, a.moment, a.kind, a.text, a.datatype, a.language
+        from unnest(given, numerics, moments, kinds, texts, datatypes, languages)
+          as a (id, number, moment, kind, text, datatype, language)
+        where a.id > last_before;
+    end if;
+  end if;
+
+  if cardinality(subjects) > 0 then
+    insert into store.statements
+      (subject, predicate, object, valid_from, valid_to, stay, message, number, inferred)
+      select
+        case when s < 0 then given[-s] else s end, case when p < 0 then given[-p] else p end,
+        case when o < 0 then given[-o] else o end, f, u, stay, message, number, i
+      from unnest(subjects, predicates, objects, froms, untils, statement_stays,
+        statement_messages, numbers, are_inferred) as a (s, p, o, f, u, stay, message, number, i);
+  end if;
+
+  if cardinality(stays) > 0 then
+    select min(each), max(each) into first_end, last_end from unnest(ends) as each;
+    with left_now as (
+      select stay, case when n < 0 then given[-n] else n end as name, entry, time, expired_at,
+        message
+      from unnest(stays, names, entries, times, ends, stay_messages)
+        as a (stay, n, entry, time, expired_at, message)
+    ), {_NEW_SETS}, kept as (
+      insert into store.stays (stay, name, entered, time, expired_at, message, class_set)
+        select t.stay, t.name, t.entry, t.time, t.expired_at, t.message, coalesce(s.id, new.id)
+        from told t left join store.class_sets s on s.classes = t.classes
+        left join new on new.classes = t.classes
+    )
+    select min(id) into fresh from new;
+    if fresh <= {ANALYZED} then
+      analyze store.class_sets;
+    end if;
+  end if;
+  if cardinality(typed) > 0 then
+    select min(expired_at), max(expired_at) into first_end, last_end
+      from store.stays where stay = any(typed);
+    with left_now as (
+      select stay, name, expired_at from store.stays where stay = any(typed)
+    ), {_NEW_SETS}
+    update store.stays i set class_set = coalesce(s.id, new.id)
+      from told t left join store.class_sets s on s.classes = t.classes
+      left join new on new.classes = t.classes
+      where i.stay = t.stay and i.class_set <> coalesce(s.id, new.id);
+  end if;
+
+  if cardinality(alert_ids) > 0 then
+    insert into store.alerts
+      (id, rule, kind, severity, text, key, time, raised_at, message_id, messages)
+      select id, rule, kind, severity, text, key, time, raised, message, causes::bigint[]
+      from unnest(alert_ids, alert_rules, alert_kinds, severities, alert_texts, alert_keys,
+        alert_times, alert_messages, alert_causes) with ordinality
+        as a (id, rule, kind, severity, text, key, time, message, causes, place)
+      order by place;
+    -- A delivery for every webhook there is now. It is pending, or dead for a webhook that is
+    -- disabled: from there it can be recovered.
+    insert into store.deliveries (webhook_id, alert_id, status, next_attempt_at, last_error)
+      select w.id, a.id, case when disabled_at is null then 'pending' else 'dead' end,
+        case when disabled_at is null then raised end,
+        case when disabled_at is not null then 'the webhook was disabled' end
+      from store.alerts a cross join store.webhooks w where a.id = any(alert_ids) order by a.seq;
+    queued := found;
+  end if;
+
+  update store.messages m set status = v.status,
+    -- Why an entry is skipped was written down before.
+    reason = coalesce(v.reason, m.reason), contradiction = v.contradiction,
+    degraded = v.degraded, facts = v.facts
+    from unnest(seqs, statuses, reasons, contradictions, were_degraded, told_facts)
+      as v (seq, status, reason, contradiction, degraded, facts)
+    where m.seq = v.seq;
+  update store.progress set watermark = upto, last_term = last;
+  result := 'written';
+end
+$body$
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a group of effects.
+
+    ``result`` is ``written``; ``stored`` if it was stored before; ``refused`` if it leaves out an
+    entry, or has one that is not in the journal; ``forget`` if others have removed terms or
+    partitions (``removals``) since. ``terms`` are the numbers of the terms that were asked for,
+    and ``queued`` says whether an alert has a receiver.
+    """
+
+    result: str
+    removals: int
+    terms: Sequence[int]
+    queued: bool
+
+
+def make_routines(cursor: extensions.cursor) -> None:
+    """Make the functions, for the rest of the session.
+
+    Their plans are made once, while tables may still be small: they must use the indexes.
+    """
+    cursor.execute("set plan_cache_mode = force_generic_plan; set enable_seqscan = off")
+    cursor.execute(_APPEND + ";" + _WRITE)
+
+
+def append_entries(cursor: extensions.cursor, rows: Sequence[Row]) -> None:
+    """Write entries to the journal: rows of :data:`.MESSAGE_COLUMNS`."""
+    _call(cursor, "append_entries", arrays_of(rows, len(MESSAGE_COLUMNS)))
+
+
+def write_effects(
+    cursor: extensions.cursor,
+    effects: Effects,
+    *,
+    new: Mapping[TermKey, Term],
+    numbers: Mapping[Term, int],
+    removals: int,
+    durable: bool,
+) -> Written:
+    """Write those effects of a group of entries that most groups have, and move the watermark.
+
+    Args:
+        cursor: of the session, in a transaction or alone.
+        effects: all of them.
+        new: terms whose numbers are not known.
+        numbers: of terms; -1, -2, ... of those in ``new``.
+        removals: of which removals by others the writer knows.
+        durable: whether they are to be on disk when the transaction ends.
+    """
+    departed = {each.individual.stay for each in effects.departures}
+    typed = {each.stay for each in (*effects.ended, *effects.revoked) if each.triple[1] == RDF_TYPE}
+    terms = (row[1:] for row in term_rows(new, dict.fromkeys(new, 0)))
+    _call(
+        cursor,
+        "write_effects",
+        f"{effects.watermark},{durable},{removals},'{effects.raised_at.isoformat()}'",
+        arrays_of(status_rows(effects.statuses), 6),
+        arrays_of(terms, len(TERM_COLUMNS) - 1),
+        arrays_of(statement_rows(effects.ended, numbers), len(STATEMENT_COLUMNS)),
+        arrays_of(stay_rows(effects.departures, numbers), len(STAY_COLUMNS) - 1),
+        array_of([*(typed - departed)]),
+        arrays_of(alert_rows(effects.alerts), 9),
+    )
+    row = cursor.fetchone()
+    if row is None:
+        raise HistoryError("PostgreSQL gave no answer about the effects of a group")
+    return Written(*row)
+
+
+def _call(cursor: extensions.cursor, name: str, *arguments: str) -> None:
+    query = f"select * from pg_temp.{name}({','.join(arguments)})"
+    # XML has no lone surrogates, but a SPARQL escape can make one; UTF-8 cannot hold it.
+    cursor.execute(query.encode("utf-8", "replace"))

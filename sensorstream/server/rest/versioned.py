@@ -1,0 +1,161 @@
+"""What rules, queries, webhooks and the ontology share: conditions, versions, trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+from fastapi import Query, Request, Response
+from pydantic import BaseModel, Field
+
+from sensorstream.app.trials import DeploymentTrial
+from sensorstream.app.versions import Match, Version
+from sensorstream.errors import SensorStreamError
+from sensorstream.server.negotiation import tagged
+from sensorstream.server.problems import PositionBody
+
+IF_MATCH: Final[list[dict[str, Any]]] = [
+    {
+        "name": name,
+        "in": "header",
+        "required": False,
+        "description": meaning,
+        "schema": {"type": "string"},
+    }
+    for name, meaning in (
+        ("If-Match", "the ETag of what is to be replaced, or *: 412 if it is not that any more"),
+        ("If-None-Match", "*: 412 if there is one"),
+    )
+]
+
+DryRun = Annotated[
+    str | None,
+    Query(alias="dry-run", description="Given, with any value: only try it, put nothing"),
+]
+
+
+class ChangedBody(BaseModel):
+    """It is in force, from the next message on, and on disk."""
+
+    change: str = Field(
+        description="the journal's id of the change; of the last one if nothing differs",
+        examples=["m17"],
+    )
+
+
+class FaultBody(BaseModel):
+    """What is wrong, and where if that is known."""
+
+    code: str = Field(examples=["language"])
+    detail: str
+    position: PositionBody | None
+
+
+class EffectBody(BaseModel):
+    """What became of a message; `statements` are only those that the other side does not make."""
+
+    status: str
+    reason: str
+    matched: list[str]
+    statements: list[str]
+    alerts: list[str]
+
+
+class DifferenceBody(BaseModel):
+    """A message that would be treated in another way."""
+
+    message: str
+    before: EffectBody
+    after: EffectBody
+
+
+class TriedBody(BaseModel):
+    """Nothing was put in force: what is wrong with it, or what would be different."""
+
+    faults: list[FaultBody]
+    messages: int = Field(description="how many recent messages were tried, at most 100")
+    different: int = Field(description="how many of them would be treated in another way")
+    lost_before: int = Field(description="how many were rejected, or unmatched")
+    lost_after: int = Field(description="how many would be rejected, or unmatched")
+    differences: list[DifferenceBody] = Field(description="the first 20 of these")
+
+
+class VersionBody(BaseModel):
+    """A text that was put; `digest` is its ETag, and null where it was removed."""
+
+    change: str = Field(description="the journal's id of the change", examples=["m17"])
+    at: datetime
+    by: str = Field(description="who put it; `settings` for what was there before, or unknown")
+    digest: str | None
+
+
+class VersionsBody(BaseModel):
+    """The versions, oldest first."""
+
+    versions: list[VersionBody]
+
+
+def wanted(request: Request) -> Match:
+    """Whether the digest of what is there fits If-Match and If-None-Match (RFC 9110, 13.1)."""
+    match = request.headers.get("if-match", "").strip()
+    none = request.headers.get("if-none-match", "").strip()
+    if not match and not none:
+        return None
+
+    def fits(digest: str | None) -> bool:
+        wants = not match or (digest is not None and _names(match, digest))
+        return wants and not (none and digest is not None and _names(none, digest))
+
+    return fits
+
+
+def _names(tags: str, digest: str) -> bool:
+    return tags == "*" or f'"{digest}"' in [each.strip() for each in tags.split(",")]
+
+
+def who(request: Request) -> str:
+    """Who sends a request, as the journal names them."""
+    return str(request.scope["user"])
+
+
+def fault_bodies(faults: Iterable[SensorStreamError]) -> list[FaultBody]:
+    """The faults of what was tried."""
+    return [
+        FaultBody(
+            code=each.code,
+            detail=each.message,
+            position=None
+            if each.position is None
+            else PositionBody.model_validate(asdict(each.position)),
+        )
+        for each in faults
+    ]
+
+
+def tried_body(trial: DeploymentTrial) -> TriedBody:
+    """What came of a trial."""
+    return TriedBody(
+        faults=fault_bodies(trial.faults),
+        messages=trial.messages,
+        different=trial.different,
+        lost_before=trial.lost_before,
+        lost_after=trial.lost_after,
+        differences=[DifferenceBody.model_validate(asdict(each)) for each in trial.differences],
+    )
+
+
+def versions_body(found: Iterable[Version]) -> VersionsBody:
+    """A list of versions, without their texts."""
+    return VersionsBody(
+        versions=[
+            VersionBody(change=each.change, at=each.at, by=each.by, digest=each.digest or None)
+            for each in found
+        ]
+    )
+
+
+def version_answer(found: Version, request: Request) -> Response:
+    """The text of one version."""
+    return tagged(Response(found.text, media_type=found.media_type), request)

@@ -1,0 +1,75 @@
+"""A message whose mapping takes too long is passed over, in each replay too; others are mapped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg2
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import Overrun
+from sensorstream.settings import LimitSettings, RuleSettings, Settings
+
+Open = Callable[[Settings], Application]
+STEEP = """prefix : <http://sensorstream.example/tracking#>
+mapping steep
+on message {/Seen}
+then
+  insert individual :human-{@id} a :Human ; :hasName "{count(//a/following::b)}" .
+"""
+
+
+def seen(number: int, pairs: int) -> bytes:
+    return f"<Seen id='{number}'>{'<a><b/></a>' * pairs}</Seen>".encode()
+
+
+@pytest.fixture
+def steep(settings: Settings, tmp_path: Path) -> Settings:
+    file = tmp_path / "steep.rules"
+    file.write_text(STEEP)
+    return replace(
+        settings,
+        rules=RuleSettings((*settings.rules.files, file)),
+        limits=LimitSettings(mapping_seconds=1.0),
+    )
+
+
+def forget(settings: Settings) -> None:
+    """All is done again from the beginning, at the next start."""
+    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.checkpoints")
+    connection.close()
+
+
+def test_a_path_that_takes_too_long_costs_its_message_only(
+    steep: Settings, open_application: Open
+) -> None:
+    application = open_application(steep)
+    deadly = application.submit(seen(1, 20_000), "test")
+    # Mapped at once, and in a fork.
+    small = application.submit(seen(2, 3), "test").result(60)
+    large = application.submit(seen(3, 300), "test").result(60)
+    assert (small.status, large.status) == (Status.ACCEPTED, Status.ACCEPTED)
+    with pytest.raises(Overrun, match=r"longer than 1 s \(limits\.mapping_seconds\)"):
+        deadly.result(60)
+    (kept,) = application.quarantine(10)
+    assert kept.status == "skipped"
+    told = application.asking.sql("select text from store.alerts where kind = 'overrun'").rows
+    assert len(told) == 1
+    window = application.window_view(100)
+    names = {each.name.rpartition("#")[2] for each in window.individuals}
+    assert names >= {"human-2", "human-3"}
+    assert "human-1" not in names
+    application.close()
+    # A replay asks no clock: neither about what was passed over nor about what was mapped.
+    forget(steep)
+    begun = time.monotonic()
+    again = open_application(replace(steep, limits=LimitSettings(mapping_seconds=0.000_001)))
+    assert again.window_view(100) == window
+    assert time.monotonic() - begun < 60
+    assert len(again.quarantine(10)) == 1

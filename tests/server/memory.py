@@ -1,0 +1,276 @@
+"""An application in memory: what the server calls, for everything that needs no database."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Counter
+
+from sensorstream.alerts.feed import AlertFeed
+from sensorstream.alerts.records import (
+    RaisedAlert,
+)
+from sensorstream.app.application import Application, InForce
+from sensorstream.app.asking import Asking
+from sensorstream.app.metrics import Metrics
+from sensorstream.app.rates import Rates
+from sensorstream.app.readiness import Part
+from sensorstream.app.running import Running
+from sensorstream.app.waiting import HERE, Sender
+from sensorstream.app.window_view import IndividualView, WindowView
+from sensorstream.cache.cache import Cache
+from sensorstream.cache.protocol import CacheLimits
+from sensorstream.clock import SystemClock
+from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.errors import (
+    Contradiction,
+    HistoryError,
+    MappingError,
+    Position,
+    QueryError,
+    Unavailable,
+    UnknownAlert,
+)
+from sensorstream.history.alerts import Behind
+from sensorstream.history.asking.answer import Answer, Graph, Solutions
+from sensorstream.history.asking.question import Question
+from sensorstream.history.asking.stopping import Stop
+from sensorstream.history.quarantine import EVERY, Chosen, Quarantined
+from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.mapping.document import parse_document
+from sensorstream.model.events import Alert, Message
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.timeline import Timeline
+from sensorstream.settings import ServerSettings, Settings
+from sensorstream.sparql.algebra import Ask, Select
+from tests.server.resources import (
+    EX,
+    NOW,
+    ListedWebhooks,
+    MemoryOntologies,
+    MemoryRulebook,
+    NoQueries,
+    NoReplays,
+    OneIndividual,
+    OneJob,
+    OneMessage,
+    open_to_all,
+)
+
+
+class MemoryAsking(Asking):
+    """Answers that a test sets; keeps what was asked."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self.asked: list[tuple[Question, bool | str]] = []
+        self.rows = 1
+        self.table = SqlResult(("n",), ((1,),))
+        self.streams_closed = 0
+        self.ended = threading.Event()
+        self.endless = 0
+
+    def _check_here(self, what: str, way_out: str = "") -> None:
+        """The engines are here."""
+
+    @contextmanager
+    def history(
+        self, question: Question, *, live: bool, stop: Stop | None = None
+    ) -> Iterator[Answer]:
+        self.asked.append((question, live))
+        if isinstance(question.query.form, Select):
+            yield Solutions(("name",), iter([(Literal("Ada"),)] * self.rows))
+        elif isinstance(question.query.form, Ask):
+            yield True
+        else:
+            yield Graph(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
+
+    @contextmanager
+    def archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
+        self.asked.append((question, "archive"))
+        yield Solutions(("name",), iter([(Literal("Ada"),)]))
+
+    def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
+        return replace(self.sql(text), columns=("archived",))
+
+    def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
+        if "endless" in text:
+            self.endless += 1
+            self.ended.wait(60)
+        if "broken" in text:
+            raise QueryError('syntax error at or near "broken"', position=Position("query", 1, 8))
+        if "away" in text:
+            raise HistoryError("the store is away")
+        return self.table
+
+    @contextmanager
+    def sql_stream(self, text: str, stop: Stop | None = None) -> Iterator[SqlStream]:
+        table = self.sql(text)
+
+        def batches() -> Iterator[list[tuple[object, ...]]]:
+            yield list(table.rows)
+            if "fails later" in text:
+                raise QueryError("division by zero")
+
+        try:
+            yield SqlStream(tuple(Column(name, 25) for name in table.columns), batches())
+        finally:
+            self.streams_closed += 1
+
+
+class MemoryApplication(Application):
+    """An application over lists and a knowledge base: every method that the server calls.
+
+    The root of a message decides what happens: ``<Bad>`` is a mapping error, ``<Busy>`` finds
+    no room, ``<Defect>`` hits a defect of ours; anything else is taken in.
+    """
+
+    def __init__(self) -> None:
+        self.settings = Settings(
+            Path("sensorstream.toml"), server=ServerSettings(max_message_bytes=4096)
+        )
+        self.alert_feed = AlertFeed()
+        self.rates = Rates(0)
+        self.access = open_to_all()
+        self.queries = NoQueries()
+        self._elsewhere = False
+        self._individuals = OneIndividual()
+        self.messages = OneMessage()
+        self.replays = NoReplays()
+        self.jobs = OneJob()
+        self.kb = KnowledgeBase()
+        self.received: list[Message] = []
+        self.kept: list[RaisedAlert] = []
+        self.webhooks = ListedWebhooks()
+        self.rulebook = MemoryRulebook()
+        self.ontologies = MemoryOntologies()
+        self.alive = True
+        self.parts = (Part("pipeline", True), Part("history", True, age=0.31))
+        self.registry = CollectorRegistry()
+        messages = Counter("sensorstream_messages", "Messages.", registry=self.registry)
+        self._count = messages.inc
+        for origin, name in ((Origin.WINDOW, "Ada"), (Origin.STATIC, "Room")):
+            self.kb.add(origin, [(IRI(f"{EX}{name.lower()}"), IRI(f"{EX}name"), Literal(name))])
+        self.running = Running(SystemClock(), Metrics().observe_question)
+        self.cache = Cache(self.kb, threading.Lock(), CacheLimits(30, 512, 1000))
+        self.asking = MemoryAsking(self.cache)
+        self._probes = []
+
+    @property
+    def timeline(self) -> Timeline:
+        return Timeline.INTEGER
+
+    @property
+    def metrics(self) -> CollectorRegistry:
+        return self.registry
+
+    def submit(
+        self,
+        content: bytes,
+        source: str,
+        sender: Sender = HERE,
+        *,
+        origin: str = "",
+        early: bool = False,
+    ) -> Future[Outcome]:
+        future: Future[Outcome] = Future()
+        try:
+            future.set_result(self._process(content, source))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def _process(self, content: bytes, source: str) -> Outcome:
+        root = parse_document(content, max_depth=self.settings.server.max_depth).getroot()
+        if root.tag == "Bad":
+            place = Position("message", 1, 5)
+            raise MappingError("rule 'tracker': {@x} is 'abc', expected an integer", position=place)
+        if root.tag == "Busy":
+            raise Unavailable("10000 messages are waiting already: send it again later")
+        if root.tag == "Defect":
+            raise RuntimeError("secret inside")
+        self._count()
+        message = Message(f"m{len(self.received) + 1}", content, 7, source)
+        self.received.append(message)
+        alert = Alert(
+            f"{message.id}-1", "crowded", "rule", "warning", "21 people", "kitchen", 7, message.id
+        )
+        return Outcome(
+            message,
+            Status.ACCEPTED,
+            matched=("tracker", "sensor"),
+            individuals=(IRI(f"{EX}human-1"),),
+            alerts=(alert,),
+            replies=("<Command lamp='on'/>",),
+            phases=Timings(0.001, 0.002, 0.003, 0.004),
+            warnings=("something odd",),
+        )
+
+    def raise_alert(self, text: str) -> RaisedAlert:
+        seq = len(self.kept) + 1
+        alert = Alert(f"a{seq}-1", "crowded", "rule", "warning", text, "kitchen", seq, f"a{seq}")
+        raised = RaisedAlert(seq, alert, NOW)
+        self.kept.append(raised)
+        self.alert_feed.announce()
+        return raised
+
+    def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
+        older = (each for each in reversed(self.kept) if before is None or each.seq < before)
+        return list(itertools.islice(older, limit))
+
+    def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
+        return [each for each in self.kept if each.seq > seq][:limit]
+
+    def messages_behind(
+        self, alert: str, limit: int, after: int = 0
+    ) -> tuple[RaisedAlert, Sequence[Behind]]:
+        if alert != "m42-1":
+            raise UnknownAlert(f"there is no alert '{alert}'")
+        kept = Alert("m42-1", "crowded", "rule", "warning", "text", "kitchen", 7, "m42")
+        found = [Behind(3, None, None, None), Behind(42, "rest", NOW, b"<\xffA/>")]
+        return RaisedAlert(1, kept, NOW), [each for each in found if each.seq > after][:limit]
+
+    def window_view(self, limit: int, offset: int = 0) -> WindowView:
+        people = tuple(
+            IndividualView(IRI(f"{EX}human-{n}"), (f"{EX}Human",), n, n + 1, 5, f"m{n}")
+            for n in range(5)
+        )
+        page = people[offset : offset + limit]
+        definition = ("sliding", "individuals", "individuals", "5", "1", "", "")
+        return WindowView(*definition, 1, 5, 0, 2, 25, 10, 4, page)
+
+    def quarantine(self, limit: int, chosen: Chosen = EVERY) -> Sequence[Quarantined]:
+        kept = [
+            Quarantined(
+                2,
+                "m2",
+                "rest",
+                NOW,
+                "rejected",
+                "not an integer",
+                b"<Bad/>",
+                Contradiction(("<urn:x:a> <urn:x:p> <urn:x:b> .",), ("p Range C",)),
+            ),
+            Quarantined(1, "m1", "soap", NOW, "unmatched", "no rule", b"<\xffOdd/>"),
+        ]
+        return [each for each in kept if each.seq < (chosen.before or 9)][:limit]
+
+    def rules(self) -> Sequence[InForce]:
+        place = Position("tracking.rules", 3, 1)
+        return (InForce("mapping", "tracker"), InForce("semantic", "crowded", place))
+
+    def held(self) -> int:
+        return 2
+
+    def ailment(self) -> str:
+        return "" if self.alive else "the pipeline has stopped"
+
+    def ready(self) -> Sequence[Part]:
+        return self.parts

@@ -1,0 +1,393 @@
+"""The parts of an application in memory: lists with little in them."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+
+from sensorstream.access.audit import Change
+from sensorstream.access.keys import Key
+from sensorstream.alerts.poster import Attempt
+from sensorstream.alerts.records import (
+    CLOUD_EVENTS,
+    LoggedDelivery,
+    Webhook,
+    WebhookState,
+)
+from sensorstream.alerts.signing import check_secret, new_secret
+from sensorstream.alerts.targets import read_url
+from sensorstream.app.access import Access, AuditLog, Keys
+from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
+from sensorstream.app.job_folder import Job
+from sensorstream.app.jobs import JobAnswer, Jobs
+from sensorstream.app.messages import Life, Messages
+from sensorstream.app.ontologies import Ontologies, ServedOntology
+from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
+from sensorstream.app.replays import Replays
+from sensorstream.app.report_log import ReportLog
+from sensorstream.app.rulebook import Rulebook
+from sensorstream.app.trials import DeploymentTrial, QueryTrial
+from sensorstream.app.versions import Match, Version
+from sensorstream.app.webhooks import Webhooks
+from sensorstream.engine.live_queries import QueryReport
+from sensorstream.errors import (
+    Contradiction,
+    LanguageError,
+    OntologyConflict,
+    Position,
+    QueryConflict,
+    SensorStreamError,
+    TooManyJobs,
+    UnknownDelivery,
+    UnknownIndividual,
+    UnknownJob,
+    UnknownMessage,
+    UnknownQuery,
+    UnknownWebhook,
+)
+from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
+from sensorstream.history.latest import Latest
+from sensorstream.history.quarantine import Choice, Chosen
+from sensorstream.model.events import Provenance
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.spark.jobs.protocol import JobText
+from sensorstream.testing import ManualClock
+
+EX = "http://example.org/"
+
+
+class MemoryOntologies(Ontologies):
+    """Takes every text except one with "clash", and has no versions."""
+
+    def __init__(self) -> None:
+        self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
+
+    def in_force(self) -> ServedOntology:
+        return self.text
+
+    def put(self, content: bytes, media_type: str, by: str = "", match: Match = None) -> str:
+        if b"clash" in content:
+            found = Contradiction(("<urn:x:a> <urn:x:p> <urn:x:b> .",), ("A DisjointWith B",))
+            raise OntologyConflict("the window contradicts it", contradiction=found)
+        self._check_match(match)
+        self.text = ServedOntology(content, media_type, "m9")
+        return "m9"
+
+    def try_put(self, content: bytes, media_type: str) -> DeploymentTrial:
+        return DeploymentTrial(messages=2)
+
+    def versions(self) -> Iterator[Version]:
+        return iter(())
+
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+class NoQueries(Queries):
+    """No continuous query runs, and none can be registered."""
+
+    def __init__(self) -> None:
+        self.log = ReportLog()
+
+    def register(self, text: str, name: str | None = None, by: str = "") -> QueryView:
+        raise QueryConflict("no more queries may run")
+
+    def views(self) -> list[QueryView]:
+        return []
+
+    def runs(self, entry: str) -> bool:
+        return False
+
+    def reports(self, entry: str, after: int) -> Sequence[QueryReport]:
+        return ()
+
+    def put(self, name: str, text: str, by: str = "", match: Match = None) -> QueryView:
+        return self.register(text, name, by)
+
+    def try_put(self, name: str, text: str) -> QueryTrial:
+        return QueryTrial(messages=3)
+
+    def versions(self, name: str) -> Iterator[Version]:
+        self.view(name)
+        return iter(())
+
+    def remove(self, name: str, by: str = "", match: Match = None) -> None:
+        self.view(name)
+
+    def view(self, name: str) -> QueryView:
+        raise UnknownQuery(f"there is no query '{name}'")
+
+    def check_followed(self) -> None:
+        """They would be followed here."""
+
+    def results(self, name: str) -> ResultSet:
+        raise UnknownQuery(f"there is no query '{name}'")
+
+    def graph(self, name: str) -> dict[str, Any]:
+        raise UnknownQuery(f"there is no query '{name}'")
+
+    def steps(self, name: str, last: int) -> list[dict[str, Any]]:
+        raise UnknownQuery(f"there is no query '{name}'")
+
+    def end_record(self, name: str) -> None:
+        self.view(name)
+
+
+class MemoryKeys(Keys):
+    """Keys in a list."""
+
+    def __init__(self) -> None:
+        self.kept: list[Key] = []
+        self.uses: dict[str, datetime] = {}
+
+    def all(self) -> Sequence[Key]:
+        return list(self.kept)
+
+    def used(self, when: dict[str, datetime]) -> None:
+        self.uses.update(when)
+
+
+class MemoryAuditLog(AuditLog):
+    """Changes in a list."""
+
+    def __init__(self) -> None:
+        self.kept: list[Change] = []
+
+    def add(self, change: Change) -> None:
+        self.kept.append(replace(change, seq=len(self.kept) + 1))
+
+    def before(self, seq: int | None, limit: int) -> Sequence[Change]:
+        older = (each for each in reversed(self.kept) if seq is None or each.seq < seq)
+        return list(itertools.islice(older, limit))
+
+    def forget(self, before: datetime) -> None:
+        self.kept = [each for each in self.kept if each.at >= before]
+
+
+def open_to_all() -> Access:
+    return Access(MemoryKeys(), MemoryAuditLog(), ManualClock(NOW), needed=False, audit_days=1)
+
+
+class OneMessage(Messages):
+    """The journal has one message, m42, which is not taken in yet."""
+
+    def __init__(self) -> None:
+        pass
+
+    def page(self, wanted: Wanted, limit: int) -> Sequence[KeptMessage]:
+        return [self.life("m42").message]
+
+    def content(self, name: str) -> bytes:
+        raise UnknownMessage(f"there is no message '{name}'")
+
+    def life(self, name: str) -> Life:
+        if name != "m42":
+            raise UnknownMessage(f"there is no message '{name}'")
+        message = KeptMessage(42, "m42", "rest", NOW, 7, 4, None, "", None, None)
+        return Life(message, None, [], [], (0, 0), Left())
+
+
+class NoReplays(Replays):
+    """No message in quarantine can be chosen."""
+
+    def __init__(self) -> None:
+        pass
+
+    def choose(self, chosen: Chosen, limit: int) -> Choice:
+        return Choice((), 0, 0)
+
+    def dismiss_all(self, chosen: Chosen) -> tuple[int, int]:
+        return 0, 0
+
+
+class MemoryRulebook(Rulebook):
+    """Takes every text except one with "wrong"; there are no files, and one version of each."""
+
+    def __init__(self) -> None:
+        self.kept: Mapping[str, str] = {"tracking.rules": "# tracking\n"}
+        self.by = ""
+
+    def _texts(self) -> Mapping[str, str]:
+        return self.kept
+
+    def _on_disk(self) -> Mapping[str, str]:
+        return {}
+
+    def _tables(self) -> Mapping[str, str]:
+        return {}
+
+    def _origin(self) -> str:
+        return "settings"
+
+    def versions(self, name: str) -> Iterator[Version]:
+        text = self.file(name).text.encode()
+        yield Version("m9", NOW, "key me", "d1", text, "text/plain")
+        yield Version("m11", NOW, "", "", None, "text/plain")
+
+    def _try(self, texts: Mapping[str, str]) -> DeploymentTrial:
+        return DeploymentTrial(messages=2, different=0)
+
+    def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
+        files = change(self.kept)
+        for name, text in files.items():
+            if "wrong" in text:
+                raise LanguageError("expected a rule", position=Position(name, 2, 3))
+        self.kept, self.by = files, by
+        return "m9"
+
+
+class OneIndividual(Individuals):
+    """Knows one individual, which has left the window, by any IRI."""
+
+    def __init__(self) -> None:
+        said = Latest(
+            (IRI(f"{EX}ada"), IRI(f"{EX}name"), Literal("Ada")), Provenance("m1", 3), 7, False
+        )
+        self.known = KnownIndividual(IRI(f"{EX}ada"), False, (said,))
+
+    def individual(self, name: str) -> KnownIndividual:
+        if ":" not in name:
+            raise UnknownIndividual(f"neither the window nor history has <{name}>")
+        return self.known
+
+    def latest(self, class_: str, limit: int, after: str = "") -> KnownIndividuals:
+        return KnownIndividuals((self.known,), None)
+
+
+class OneJob(Jobs):
+    """Each job is done, and has one row."""
+
+    def __init__(self) -> None:
+        self.one = Job("job_1", JobText("sql", "select 1 as n"), "spark", "done", NOW, NOW, NOW, 1)
+
+    def submit(self, question: JobText, on: str = "spark") -> Job:
+        if "one too many" in question.text:
+            raise TooManyJobs("16 jobs wait already: ask again later")
+        return replace(self.one, question=question, state="queued", ended_at=None, rows=None)
+
+    def jobs(self) -> Sequence[Job]:
+        return (self.one,)
+
+    def job(self, job_id: str) -> Job:
+        if not job_id.startswith("job_"):
+            raise UnknownJob(f"there is no job '{job_id}'")
+        return self.one
+
+    def answer(self, job_id: str) -> JobAnswer:
+        file = io.BytesIO()
+        pyarrow.parquet.write_table(pyarrow.table({"n": [1]}), file)
+        file.seek(0)
+        return JobAnswer(self.job(job_id).question, file)
+
+    def delete(self, job_id: str) -> None:
+        self.job(job_id)
+
+
+class ListedWebhooks(Webhooks):
+    """Webhooks in a list; each has one dead delivery, and answers a test with 204."""
+
+    def __init__(self) -> None:
+        self.listed: dict[str, WebhookState] = {}
+
+    def register(
+        self,
+        url: str,
+        secret: str | None = None,
+        queries: Sequence[str] = (),
+        format: str = CLOUD_EVENTS,
+        by: str = "",
+    ) -> Webhook:
+        made = self.put(f"wh_{len(self.listed) + 1}", url, queries, format)
+        assert made is not None
+        made = replace(made, secret=made.secret if secret is None else check_secret(secret))
+        self.listed[made.id] = WebhookState(made)
+        return made
+
+    def put(
+        self,
+        webhook_id: str,
+        url: str,
+        queries: Sequence[str] = (),
+        format: str = CLOUD_EVENTS,
+        by: str = "",
+        match: Match = None,
+    ) -> Webhook | None:
+        read_url(url)
+        webhook = Webhook(webhook_id, url, new_secret(), NOW, tuple(queries), format=format)
+        new = webhook_id not in self.listed
+        self.listed[webhook_id] = WebhookState(webhook)
+        return webhook if new else None
+
+    def try_put(
+        self, webhook_id: str, url: str, queries: Sequence[str] = (), format: str = CLOUD_EVENTS
+    ) -> SensorStreamError | None:
+        return None
+
+    def versions(self, webhook_id: str) -> Iterator[Version]:
+        self.one(webhook_id)
+        return iter(())
+
+    def all(self) -> Sequence[WebhookState]:
+        return list(self.listed.values())
+
+    def one(self, webhook_id: str) -> WebhookState:
+        if webhook_id not in self.listed:
+            raise UnknownWebhook(f"there is no webhook '{webhook_id}'")
+        return self.listed[webhook_id]
+
+    def delete(self, webhook_id: str, by: str = "", match: Match = None) -> None:
+        del self.listed[self.one(webhook_id).webhook.id]
+
+    def enable(self, webhook_id: str) -> WebhookState:
+        return self.one(webhook_id)
+
+    def rotate(self, webhook_id: str, secret: str | None = None) -> tuple[str, datetime]:
+        self.one(webhook_id)
+        return new_secret() if secret is None else check_secret(secret), NOW
+
+    def test(self, webhook_id: str) -> Future[Attempt]:
+        self.one(webhook_id)
+        answered: Future[Attempt] = Future()
+        answered.set_result(Attempt(NOW, 0.25, None, 204, ""))
+        return answered
+
+    def log(
+        self, webhook_id: str, state: str | None, limit: int, before: int | None = None
+    ) -> Sequence[LoggedDelivery]:
+        self.one(webhook_id)
+        if state not in (None, "dead") or (before is not None and before <= 7):
+            return []
+        return [replace(DEAD, webhook_id=webhook_id)]
+
+    def resend(self, delivery_id: int) -> LoggedDelivery:
+        if delivery_id != DEAD.id:
+            raise UnknownDelivery(f"there is no delivery {delivery_id}")
+        return replace(DEAD, state="pending", attempts=0)
+
+    def recover(self, webhook_id: str, since: datetime, until: datetime | None = None) -> int:
+        return len([each for each in self.log(webhook_id, "dead", 1) if each.raised_at >= since])
+
+
+DEAD = LoggedDelivery(
+    id=7,
+    webhook_id="wh_1",
+    event_id="m3-1",
+    query=None,
+    raised_at=NOW,
+    state="dead",
+    attempts=8,
+    next_attempt_at=None,
+    attempted_at=NOW,
+    seconds=0.5,
+    status=500,
+    answer="why",
+    error="answered 500",
+)

@@ -1,0 +1,91 @@
+"""Work in a fork: the same results, and an end in any case."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from threading import Event, Lock, Thread
+
+import psutil
+import pytest
+
+from sensorstream import apart
+from sensorstream.apart import run_apart
+from sensorstream.errors import LanguageError, Overrun, Position
+
+
+def run(work: object, seconds: float = 30.0) -> object:
+    assert callable(work)
+    return run_apart(work, seconds, what="the work", setting="limits.of_it")
+
+
+def endless() -> None:
+    while True:
+        pass
+
+
+def test_the_result_is_that_of_another_process() -> None:
+    assert run(os.getpid) != os.getpid()
+    assert run(lambda: "x" * 3_000_000) == "x" * 3_000_000
+
+
+def test_an_error_is_raised_here_with_its_place() -> None:
+    def fail() -> None:
+        raise LanguageError("no good", position=Position("f", 3, 4))
+
+    with pytest.raises(LanguageError, match="f:3:4: no good"):
+        run(fail)
+
+
+def test_one_without_end_is_ended() -> None:
+    before = set(psutil.Process().children())
+    with pytest.raises(Overrun, match=r"the work took longer than 0\.3 s \(limits\.of_it\)"):
+        run(endless, 0.3)
+    assert set(psutil.Process().children()) <= before
+
+
+@pytest.mark.parametrize(
+    ("work", "told"),
+    [
+        (lambda: "x" * (apart.MEMORY + 1), "more than 1024 MiB of memory"),
+        (lambda: b"x" * (apart.MOST_OUTPUT + 1), "gave more than 64 MiB"),
+        (lambda: os.kill(os.getpid(), 9), r"ended its process \(-9\)"),
+        (lambda: os._exit(0), r"ended its process \(0\)"),
+    ],
+)
+def test_one_that_takes_or_gives_too_much_or_dies_is_told(work: object, told: str) -> None:
+    with pytest.raises(Overrun, match=f"the work .*{told}"):
+        run(work)
+
+
+def test_files_stay_with_the_owner(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("w") as file:
+        found = run(lambda: Path(f"/proc/self/fd/{file.fileno()}").exists())
+    assert found is False
+
+
+def test_a_fork_that_waits_for_a_lock_of_another_thread_is_tried_once_more() -> None:
+    lock, held, release = Lock(), Event(), Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            release.wait(60)
+
+    def work() -> str:
+        # Given back only in the process that holds it.
+        if not lock.acquire(timeout=60):
+            return "never"
+        return "done"
+
+    thread = Thread(target=hold)
+    thread.start()
+    assert held.wait(60)
+    begun = time.monotonic()
+    with pytest.raises(Overrun):
+        run(work, 2.0)
+    assert time.monotonic() - begun >= 4.0
+    release.set()
+    thread.join()
+    assert run(work) == "done"
