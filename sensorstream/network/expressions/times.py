@@ -98,6 +98,9 @@ def time_order(left: Literal, right: Literal) -> int | None:
     family = FAMILIES.get(left.datatype)
     if family is None or FAMILIES.get(right.datatype) != family:
         return None
+    start, end = _instant(left), _instant(right)
+    if start is not None and end is not None:
+        return (start > end) - (start < end)
     one, other = time_of(left), time_of(right)
     if isinstance(one, Duration) and isinstance(other, Duration):
         order = compared(one, other)
@@ -110,6 +113,18 @@ def time_order(left: Literal, right: Literal) -> int | None:
     ) <= _ZONE_DOUBT:
         return UNORDERED
     return (a > b) - (a < b)
+
+
+def _instant(term: Literal) -> datetime | None:
+    """Of a dateTime in UTC to the microsecond, as most are: quicker than all that others need."""
+    lexical = term.lexical
+    if lexical[-1:] != "Z" or len(lexical) > _PLAIN + 1:
+        return None
+    try:
+        value = term.value
+    except TermError:
+        return None
+    return value if type(value) is datetime else None
 
 
 def time_key(term: Literal) -> TimeKey | None:

@@ -179,10 +179,12 @@ def equal(left: Term | None, right: Term | None) -> bool | None:
     if left == right:
         value = number(left)
         return value is None or value == value
-    order = time_order(left, right) if left.datatype in FAMILIES else compare(left, right)
+    order = compare(left, right)
     if order is not None:
+        return order == 0
+    if left.datatype in FAMILIES and time_order(left, right) == UNORDERED:
         # With a time zone on one side only it is not certain; of durations it is.
-        return None if order == UNORDERED and left.datatype in MOMENTS else order == 0
+        return None if left.datatype in MOMENTS else False
     if left.language is not None or right.language is not None:
         return False
     if left.datatype in _KNOWN and right.datatype in _KNOWN and _kind(left) != _kind(right):
