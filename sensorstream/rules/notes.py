@@ -17,7 +17,7 @@ from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_SUBCLASS_OF
 from sensorstream.rules.reading import parsed_condition, select_query
-from sensorstream.rules.triggers import NOW, bound_by
+from sensorstream.rules.triggers import NOW, bound_by, conditions_of
 from sensorstream.rules.update import parsed_deletion, parsed_update
 from sensorstream.sparql.algebra import InsertData, Modify, Quad, Update
 from sensorstream.sparql.parser import Parsed
@@ -60,7 +60,7 @@ def _of_queries(
     given: dict[str, Kinds] = dict.fromkeys(bound_by(rule.trigger), frozenset((NAME,)))
     given[NOW] = kind_of(line.literal(0))
     known = replace(known, given=given)
-    for condition in rule.conditions:
+    for condition in conditions_of(rule):
         if not isinstance(condition, syntax.Select | syntax.Ask):
             continue
         parsed = parsed_condition(condition.query, file)
@@ -79,6 +79,9 @@ def _of_queries(
             found = all_kinds((pattern,), known.schema, known.given)
             given = {name: found.get(name) for name in returned}
             known = replace(known, given={**known.given, **given})
+    ends = rule.trigger.until if isinstance(rule.trigger, syntax.When) else None
+    if isinstance(ends, syntax.Select | syntax.Ask):
+        yield from query_notes(parsed_condition(ends.query, file), known)
     for update in _updates(rule, file, known.given):
         yield from update_notes(update, known)
 
@@ -135,7 +138,7 @@ def _made(files: Iterable[syntax.RuleFile]) -> _Made | None:
 def _given(rule: syntax.SemanticRule, file: syntax.RuleFile) -> frozenset[str]:
     """The variables that trigger and conditions give a value."""
     given = bound_by(rule.trigger)
-    for condition in rule.conditions:
+    for condition in conditions_of(rule):
         if isinstance(condition, syntax.Select) and not condition.negated:
             given |= select_query(parsed_condition(condition.query, file), given)[1]
     return given
@@ -178,7 +181,7 @@ def _needed(rule: syntax.SemanticRule) -> Iterator[tuple[syntax.Name, bool]]:
     """The classes that must have members, and whether members in the ontology are sufficient."""
     if isinstance(rule.trigger, syntax.OnInsert | syntax.OnExpire):
         yield rule.trigger.class_name, False
-    for condition in rule.conditions:
+    for condition in conditions_of(rule):
         match condition:
             case syntax.Exists(class_name=name, negated=False):
                 yield name, True

@@ -97,7 +97,12 @@ class Wake(Enum):
 Trigger: TypeAlias = Callable[[Moment], Solutions]
 
 
-def compile_trigger(rule: syntax.SemanticRule, file: syntax.RuleFile, line: Timeline) -> Trigger:
+def compile_trigger(
+    trigger: syntax.OnChange | syntax.OnMessage | syntax.OnInsert | syntax.OnExpire | syntax.Every,
+    rule: str,
+    file: syntax.RuleFile,
+    line: Timeline,
+) -> Trigger:
     """The solutions that a rule starts from at a moment; empty if the rule is not triggered.
 
     Each has the event's time as ``?now``: an integer, or an ``xsd:dateTime``.
@@ -106,7 +111,6 @@ def compile_trigger(rule: syntax.SemanticRule, file: syntax.RuleFile, line: Time
         LanguageError: the duration is not a length of the time line; or the trigger has another
             meaning for ``?now``.
     """
-    trigger = rule.trigger
     match trigger:
         case syntax.OnChange():
             return lambda moment: _once(moment, line) if moment.delta else NO_SOLUTION
@@ -121,7 +125,7 @@ def compile_trigger(rule: syntax.SemanticRule, file: syntax.RuleFile, line: Time
             each = _each(variable, line)
             return lambda moment: each(moment, moment.losses.get(left, ()))
         case syntax.Every(duration=duration):
-            return _every(rule.name, read_duration(duration, line), line)
+            return _every(rule, read_duration(duration, line), line)
 
 
 def _once(moment: Moment, line: Timeline) -> Solutions:
@@ -183,6 +187,12 @@ def bound_by(trigger: syntax.Trigger) -> frozenset[str]:
     if isinstance(trigger, syntax.OnInsert | syntax.OnExpire):
         return frozenset([trigger.variable.name, NOW])
     return frozenset([NOW])
+
+
+def conditions_of(rule: syntax.SemanticRule) -> tuple[syntax.Condition, ...]:
+    """The conditions of a rule, that of its trigger first; its end is left out."""
+    begins = (rule.trigger.condition,) if isinstance(rule.trigger, syntax.When) else ()
+    return (*begins, *rule.conditions)
 
 
 def _every(rule: str, length: int, line: Timeline) -> Trigger:

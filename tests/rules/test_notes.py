@@ -196,3 +196,16 @@ def test_a_condition_knows_the_kinds_of_an_earlier_one() -> None:
         'GROUP BY ?h } and ask { ASK { ?h :hasName ?t FILTER(?n > "5") } } then alert info "{?h}"'
     )
     assert codes(rule) == ["filter-never-true", "rule-never-fires"]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "expected"),
+    [
+        ("when exists :Room becomes true", ["rule-never-fires"]),
+        ("when not exists :Room becomes true", []),
+        ("when ask { ASK { ?x :hasNam 1 } } becomes true", ["unknown-property"]),
+        ("when exists :Human becomes true until ask { ASK { ?x a :Humn } }", ["unknown-class"]),
+    ],
+)
+def test_the_conditions_of_an_edge_are_looked_at(trigger: str, expected: list[str]) -> None:
+    assert codes(f'rule r {trigger} then alert info "x"') == expected
