@@ -284,6 +284,11 @@ class LimitSettings:
     query_seconds: float = _setting(
         5.0, "Seconds an operator of a continuous query may take in one instant."
     )
+    query_seconds_together: float = _setting(
+        0.25,
+        "Seconds that all continuous queries together may take for a message, on average, while "
+        "they take more than half of the engine's time; beyond that the costliest is stopped.",
+    )
     message_rows: int = _setting(
         2_000_000,
         "Rows that conditions of semantic rules may visit or find for one message.",
@@ -306,7 +311,9 @@ class LimitSettings:
     )
     transform_seconds: float = _setting(5.0, "Seconds a stylesheet (XSLT) may take for a message.")
     mapping_seconds: float = _setting(
-        5.0, "Seconds that mapping rules which are not linear may take for a large message."
+        5.0,
+        "Seconds that mapping rules which are not linear may take for a large message, and its "
+        "validation by an XML Schema.",
     )
 
     # Connections.

@@ -26,6 +26,7 @@ from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
 from sensorstream.app.jobs import Jobs
+from sensorstream.app.live import Live
 from sensorstream.app.messages import Messages
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
@@ -38,6 +39,7 @@ from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.rule_texts import with_others
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
@@ -213,12 +215,9 @@ class Application:
         )
         self.webhooks.catch_up()
         trials = Trials(lambda: self.url, self._check_here, clock.counter)
-        self.rulebook = Rulebook(
-            exchange, self._pipeline, lambda: self.url, self._check_here, trials
-        )
-        self.ontologies = Ontologies(
-            exchange, self._pipeline, database, lambda: self.url, self._check_here, trials
-        )
+        live = Live(exchange, self._pipeline, lambda: self.url, self._check_here, trials)
+        self.rulebook = Rulebook(live)
+        self.ontologies = Ontologies(live, database)
         limits = settings.limits
         self.cache = Cache(
             machine.engine.kb,
@@ -569,6 +568,8 @@ def in_force(
     if rules is not None:
         entry = PutRules.decode(rules.content, rules.source)
         texts, tables, change = entry.files, entry.tables, rules.id
+        if not entry.whole:
+            texts = with_others(deployment.settings, texts)
         _LOG.info("the rules are those put as %s, not those of the files", rules.id)
     if message is None and rules is None:
         return deployment, None

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from sensorstream.app.file_texts import FileTexts
 from sensorstream.app.mapping_files import is_rule_file, mapping_file_faults
 from sensorstream.app.reference_files import read_reference_with_faults
 from sensorstream.app.schemas import read_schemas
@@ -66,4 +67,5 @@ def faults(
         settings.time.timeline,
         settings.rules.base,
         reference.library_of(""),
+        FileTexts(unsaved),
     )

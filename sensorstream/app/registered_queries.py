@@ -7,15 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.slow_reads import SlowReads
 from sensorstream.app.trials import QueryTrial, Trials
-from sensorstream.app.versions import Match, Told, Version, check_match, version, versions
+from sensorstream.app.versions import Match, Told, Versions, check_match
 from sensorstream.app.wiring import Deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport, Stopped
@@ -94,9 +95,18 @@ class Queries:
         engines run them. ``deployment`` is that in force, ``url`` that of the database.
         """
         self._deployment = deployment
-        self._url = url
         self._trials = trials
+        self.versions = Versions(
+            url,
+            (RegisterQuery.kind, RemoveQuery.kind),
+            _told,
+            "the query '{}'".format,
+            by_source=True,
+            check=checked_name,
+            without=_raise_unknown,
+        )
         self._changing = Lock()
+        self._slow_reads = SlowReads()
         self._check_here = check_here
         self.log = log
         self._time = partial(plain_time, timeline=timeline)
@@ -197,30 +207,6 @@ class Queries:
         with self._pipeline.lock:
             self.log.keep(self._engine.queries.entries())
 
-    def versions(self, name: str) -> Iterator[Version]:
-        """The texts that a query has had, oldest first.
-
-        Raises:
-            UnknownQuery: no query has ever had this name.
-            HistoryError: the journal cannot be read.
-        """
-        kinds = (RegisterQuery.kind, RemoveQuery.kind)
-        found = versions(self._url(), kinds, checked_name(name), _told)
-        first = next(found, None)
-        if first is None:
-            raise UnknownQuery(f"there has never been a query '{name}'")
-        yield first
-        yield from found
-
-    def version(self, name: str, change: str) -> Version:
-        """The text that a change gave a query.
-
-        Raises:
-            UnknownQuery, UnknownVersion: there is none.
-            HistoryError: the journal cannot be read.
-        """
-        return version(self.versions(name), change, f"the query '{name}'")
-
     def _present(self, name: str) -> QueryView | None:
         try:
             return self.view(name)
@@ -260,10 +246,12 @@ class Queries:
         Raises:
             UnknownQuery: there is no query of this name.
             Overrun: it is larger than the limits allow.
+            Busy: a slow read was not long ago, and this one may be slow, too.
             RunsOnSpark: other engines run the queries.
         """
         self.check_followed()
-        with self.locked(name) as running, self._engine.queries.processor.network.budget.alone():
+        budget = self._engine.queries.processor.network.budget
+        with self.locked(name) as running, self._slow_reads.turn(name), budget.alone():
             match running.query.form:
                 case Ask():
                     return ResultSet(answer=next(iter(running.root.rows()), None) is not None)
@@ -346,7 +334,11 @@ class Queries:
         )
 
 
-def _told(entry: Entry) -> Told:
+def _raise_unknown(name: str) -> NoReturn:
+    raise UnknownQuery(f"there has never been a query '{name}'")
+
+
+def _told(_: str, entry: Entry) -> Told:
     if isinstance(entry, RegisterQuery):
         return Told(entry.text.encode(), entry.by, TEXT)
     assert isinstance(entry, RemoveQuery)

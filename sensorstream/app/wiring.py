@@ -6,10 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sensorstream.app.file_texts import FileTexts
 from sensorstream.app.intake import disorder_spec, filters_of, shedding_of
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference_files import read_reference, read_tables
-from sensorstream.app.rule_texts import parse_texts, read_texts, table_names, table_paths
+from sensorstream.app.rule_texts import (
+    parse_texts,
+    path_of,
+    read_texts,
+    table_names,
+    table_paths,
+)
 from sensorstream.app.schemas import read_schemas
 from sensorstream.app.window_settings import window_partition, window_spec
 from sensorstream.engine.arrival import Mapper
@@ -48,8 +55,8 @@ class Deployment:
     """All files that the settings name, read and compiled; nothing has been started.
 
     ``texts`` are those of the rule files, by name; ``put`` is the journal's id of the change that
-    put them in force, empty for the files of the settings. ``tables`` are the texts of the tables
-    that the rule files name, by their paths; see :func:`.table_names`.
+    put them in force, empty for the files of the settings. ``tables`` are the texts of the files
+    that these name (tables, and what RML joins messages with), by paths; see :func:`.table_names`.
     """
 
     settings: Settings
@@ -121,8 +128,8 @@ def read_deployment(
     """Read and compile all files that the settings name.
 
     ``ontology`` and ``rules`` replace theirs; with ``rules`` no rule file is read. ``texts``
-    replaces those of the files in the rule language, as the change ``put`` has put them in force,
-    and ``tables`` those of the tables that they name.
+    replaces those of the rule files, as the change ``put`` has put them in force, and ``tables``
+    those of the files that they name.
 
     Raises:
         SettingsError: a setting is not valid.
@@ -133,29 +140,32 @@ def read_deployment(
     window = window_spec(settings.window, timeline)
     if ontology is None:
         ontology = load_ontology(settings.ontology.files)
-    paths = settings.rules.files if rules is None else ()
     if rules is not None:
         texts, files = {}, rules
     else:
         texts = read_texts(settings) if texts is None else texts
         files = parse_texts(settings, texts)
     found = read_tables(files) if tables is None else table_paths(settings, tables)
+    paths = {path_of(settings, name): text for name, text in texts.items()}
+    named = FileTexts({**found, **paths}, replayed=tables is not None)
     reference = read_reference(files, ontology.triples, settings.functions.files, found)
-    plan = compile_mapping(files, ontology.schema, timeline, reference, read_schemas(settings))
+    schemas = read_schemas(settings, settings.limits.mapping_seconds)
+    plan = with_mapping_files(
+        compile_mapping(files, ontology.schema, timeline, reference, schemas),
+        files,
+        tuple(paths),
+        ontology.schema,
+        timeline,
+        settings.rules.base,
+        reference.library_of(""),
+        settings.limits.transform_seconds,
+        named,
+    )
     return Deployment(
         settings=settings,
         ontology=ontology,
         reference=reference,
-        mapping=with_mapping_files(
-            plan,
-            files,
-            paths,
-            ontology.schema,
-            timeline,
-            settings.rules.base,
-            reference.library_of(""),
-            settings.limits.transform_seconds,
-        ),
+        mapping=plan,
         rules=compile_rules(files, ontology.schema, timeline),
         window=window,
         partition=window_partition(settings.window, ontology.schema),
@@ -164,7 +174,7 @@ def read_deployment(
         shedding=shedding_of(settings, ontology.schema),
         texts=texts,
         put=put,
-        tables=table_names(settings, found),
+        tables=table_names(settings, {**found, **named.read}),
     )
 
 
@@ -212,7 +222,14 @@ def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> 
 
 def _query_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
     rows = limits.query_rows
-    return Limits(rows, limits.query_seconds, counter, "limits.query", kept=rows)
+    return Limits(
+        rows,
+        limits.query_seconds,
+        counter,
+        "limits.query",
+        kept=rows,
+        together=limits.query_seconds_together,
+    )
 
 
 def _message_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:

@@ -56,6 +56,13 @@ class ConditionEvaluator(Protocol):
     def begin(self) -> None:
         """A message begins: its rules have the whole budget."""
 
+    def check(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
+        """Check that these rules can be prepared for now; those prepared for before stay.
+
+        Raises:
+            Overrun: to prepare for all of them takes more than the limits.
+        """
+
     def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         """Prepare for the conditions of these rules instead of those prepared for before.
 
@@ -113,6 +120,9 @@ class SnapshotEvaluator:
 
     def begin(self) -> None:
         """Do nothing: whoever asks counts what a message takes."""
+
+    def check(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
+        """Do nothing: there is nothing to prepare."""
 
     def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         """Do nothing: each query is evaluated when it is called."""

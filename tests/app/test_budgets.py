@@ -11,7 +11,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.metrics import Metrics
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import Overrun, UnknownQuery, UnsupportedQuery
+from sensorstream.errors import Busy, Overrun, UnknownQuery, UnsupportedQuery
 from sensorstream.journal.registration import QueryStopped
 from sensorstream.model.events import Message
 from sensorstream.settings import LimitSettings, RuleSettings, Settings, WindowSettings
@@ -210,3 +210,43 @@ def test_a_message_whose_rules_take_too_much_is_quarantined_and_stays_so(
     connection.close()
     narrow = open_application(replace(limited, limits=LimitSettings(message_rows=1)))
     assert narrow.window_view(1000) == window
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["SELECT (COUNT(*) AS ?n) { ?a a ?x . ?b a ?y . ?c a ?z }", "SELECT ?a { ?a a ?x . ?b a ?y }"],
+    ids=["counted", "found"],
+)
+def test_rules_that_are_too_much_to_begin_are_refused_and_leave_nothing(
+    limited: Settings, open_application: Open, condition: str
+) -> None:
+    limits = LimitSettings(message_rows=2_000)
+    application = open_application(replace(limited, limits=limits))
+    send(application, 1, 60)
+    before = application.rulebook.files().files
+    text = GREEDY.split("if select")[0] + f"if select {{ {condition} }}\nthen alert info 'x'\n"
+    text = text.replace("'", '"')
+    with pytest.raises(Overrun, match=r"limits\.message_rows"):
+        application.rulebook.put("greedy.rules", text, "")
+    assert application.rulebook.files().files == before
+    modest = text.replace(condition, "SELECT ?a { ?a a ?x FILTER(?a = ?x) }")
+    application.rulebook.put("greedy.rules", modest, "")
+    send(application, 61, 1)
+    assert [each.name for each in application.rulebook.files().files][-1] == "greedy.rules"
+
+
+def test_after_a_slow_read_of_results_messages_are_taken_first(
+    settings: Settings, open_application: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sensorstream.app.slow_reads._PAUSE", 1e9)
+    application = open_application(settings)
+    application.queries.register(PLAIN, "quick")
+    application.queries.register(PLAIN, "slow")
+    application.queries.results("quick")
+    with monkeypatch.context() as patch:
+        patch.setattr("sensorstream.app.slow_reads._HARMLESS", -1.0)
+        application.queries.results("slow")
+    with pytest.raises(Busy, match="messages are taken first"):
+        application.queries.results("slow")
+    application.queries.results("quick")
+    send(application, 1, 1)

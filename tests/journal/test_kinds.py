@@ -23,6 +23,7 @@ from sensorstream.model.timeline import Timeline
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 RULES = '{"ü.rules": "b", "a.rules": ""}'.encode()
 TABLES = b'{"files": {"a.rules": ""}, "tables": {"t.csv": "a"}}'
+WHOLE = b'{"files": {"a.ttl": ""}, "tables": {}, "whole": true}'
 REGISTERED = """{"query": "ASK {'ü'}", "by": "me", "replaces": true}""".encode()
 RECEIVER = b'{"url": "http://x/", "queries": ["q"], "format": "cloudevents", "by": "me"}'
 ENTRIES: list[tuple[Entry, str, bytes, str]] = [
@@ -31,8 +32,9 @@ ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (PassTime(17, 23), "time", b"17 23", ""),
     (PutOntology(b":A a :B .", "text/turtle"), "ontology", b":A a :B .", "text/turtle"),
     (PutOntology(b"", "text/turtle", "key:a b"), "ontology", b"", "text/turtle key:a b"),
-    (PutRules({"ü.rules": "b", "a.rules": ""}, "key:me"), "rules", RULES, "key:me"),
-    (PutRules({"a.rules": ""}, "me", {"t.csv": "a"}), "rules", TABLES, "me"),
+    (PutRules({"ü.rules": "b", "a.rules": ""}, "key:me", whole=False), "rules", RULES, "key:me"),
+    (PutRules({"a.rules": ""}, "me", {"t.csv": "a"}, whole=False), "rules", TABLES, "me"),
+    (PutRules({"a.ttl": ""}, "me", {}), "rules", WHOLE, "me"),
     (ReadmitReasoner(), "reasoner", b"", ""),
     (ReportAudit("1 difference: ü"), "audit", "1 difference: ü".encode(), ""),
     (ReportDamage("one at 7"), "damage", b"one at 7", ""),
