@@ -66,15 +66,15 @@ class TimeSettings:
         "How far a source's messages may be out of order, in the time line's lengths (PT5S, or "
         "5); 0 for sources in order that wait for each other; empty takes messages as they come.",
     )
+    idle: float = _setting(
+        10.0, "Seconds without a message after which a source is not waited for."
+    )
+    max_held: int = _setting(100_000, "Messages that may wait for earlier ones at a time.")
     ahead: str = _setting(
         "",
         "How far a message's time may be ahead of its arrival, in the time line's lengths; empty: "
         "a day, and on the line of integers, which need not be seconds since 1970, however far.",
     )
-    idle: float = _setting(
-        10.0, "Seconds without a message after which a source is not waited for."
-    )
-    max_held: int = _setting(100_000, "Messages that may wait for earlier ones at a time.")
 
     @property
     def timeline(self) -> Timeline:
