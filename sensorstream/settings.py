@@ -73,7 +73,7 @@ class TimeSettings:
     ahead: str = _setting(
         "",
         "How far a message's time may be ahead of its arrival, in the time line's lengths; empty: "
-        "a day, and on the line of integers, which need not be seconds since 1970, however far.",
+        "ten years; however far on the line of integers, which need not be seconds since 1970.",
     )
 
     @property
@@ -190,7 +190,7 @@ class ReasoningSettings:
     timeout: float = _setting(10.0, "Seconds the reasoner may take for one question.")
     heap: int = _setting(1024, "Memory of the reasoner's Java in MiB; more makes it end.")
     explain: float = _setting(5.0, "Seconds to find out what contradicts what in a message.")
-    audit: str = _setting(
+    cross_check: str = _setting(
         "", "How often all inferences are computed anew and compared (PT10M); empty: never."
     )
 

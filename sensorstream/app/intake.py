@@ -16,7 +16,8 @@ from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import FilterSettings, Settings
 
-_DAY: Final = "P1D"
+_FAR: Final = "P3660D"
+"""Ten years: no clock that is wrong by less makes a server refuse all, nor do simulated times."""
 _SAMPLE: Final = re.compile(r"sample 1/([1-9][0-9]*)")
 
 
@@ -61,7 +62,7 @@ def ahead_of(settings: Settings) -> int | None:
     time = settings.time
     if not time.ahead:
         # Integers need not be seconds since 1970, which the time of arrival is.
-        return None if time.timeline is Timeline.INTEGER else time.timeline.span(_DAY)
+        return None if time.timeline is Timeline.INTEGER else time.timeline.span(_FAR)
     try:
         return time.timeline.span(time.ahead)
     except TermError as error:

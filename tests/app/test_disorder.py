@@ -101,7 +101,7 @@ def test_a_message_of_the_future_is_refused_and_moves_nothing(
     [
         (TimeSettings(), None),
         (TimeSettings(ahead="60"), 60),
-        (TimeSettings(line="datetime"), 86_400_000_000),
+        (TimeSettings(line="datetime"), 3660 * 86_400_000_000),
         (TimeSettings(line="datetime", ahead="PT5S"), 5_000_000),
     ],
 )
