@@ -29,6 +29,7 @@ from sensorstream.errors import (
 )
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.kb.graph import Origin
+from sensorstream.mapping.functions import Definition
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
@@ -71,6 +72,7 @@ class ReadDeployment(Protocol):
         texts: Mapping[str, str],
         put: str,
         tables: Mapping[str, str] | None,
+        functions: Mapping[str, Definition] | None,
     ) -> Deployment:
         """See :func:`.read_deployment`."""
 
@@ -110,7 +112,12 @@ class Exchange:
         now = self.deployment
         ontology = parse_ontology(content, media_type)
         deployment = self._read(
-            now.settings, ontology, texts=now.texts, put=now.put, tables=now.tables
+            now.settings,
+            ontology,
+            texts=now.texts,
+            put=now.put,
+            tables=now.tables,
+            functions=now.reference.functions,
         )
         return NewOntology(self._engine, _aside(deployment), self, deployment)
 
@@ -138,7 +145,14 @@ class Exchange:
             SettingsError: a file that they name cannot be read.
         """
         now = self.deployment
-        deployment = self._read(now.settings, now.ontology, texts=files, put=now.put, tables=tables)
+        deployment = self._read(
+            now.settings,
+            now.ontology,
+            texts=files,
+            put=now.put,
+            tables=tables,
+            functions=now.reference.functions,
+        )
         return NewRules(self._engine, self, deployment)
 
     def with_reasoner(self) -> NewReasoner:

@@ -70,7 +70,10 @@ class Heavy:
         return True
 
     def turn(self, path: Path, seconds: float, waited: int) -> None:
-        """A heavy one has had its turn, for which so many senders of others have waited."""
+        """A heavy one has had its turn, for which so many senders of others have waited.
+
+        0 for a change, which somebody waits for: it is not put off for long.
+        """
         self._path, self._took, self._ended = path, min(seconds, _MOST), self._counter()
         self._owed = waited * _MESSAGES
 

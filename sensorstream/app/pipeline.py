@@ -12,13 +12,13 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import wait as wait_for
-from dataclasses import dataclass, field, replace
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from datetime import timedelta
-from threading import Condition, Event, Lock, Thread
+from threading import Condition, Lock, Thread
 from typing import Any, Final, TypeVar
 
+from sensorstream.app.durable import Durable
 from sensorstream.app.heavy import Heavy
 from sensorstream.app.in_work import InWork
 from sensorstream.app.metrics import Metrics
@@ -58,8 +58,6 @@ _GROUP_SECONDS: Final = 0.1
 """How long a group may take while there are several senders: it is answered whole."""
 _COMPANY: Final = 1.0
 """Seconds for which there are several senders after two have been seen together."""
-_PATIENCE: Final = 1.0
-"""Seconds between two attempts to reach a history that is unavailable."""
 _NAP: Final = 1.0
 """The most seconds between two readings of the clock while the engine has something due."""
 _LOUD: Final = frozenset({Status.UNMATCHED, Status.PARTIAL, Status.LATE, Status.REJECTED})
@@ -112,12 +110,11 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True)
 class _Storing:
-    """A group whose effects are being stored: ``queued`` is what :meth:`.Store.commit` returns."""
+    """A group whose effects are being stored."""
 
     group: Sequence[_Waiting]
     outcomes: Sequence[Outcome]
     effects: Effects
-    queued: Future[bool]
 
 
 class Pipeline:
@@ -152,14 +149,13 @@ class Pipeline:
         self.lock = Lock()
         self._target = target
         self._engine = target.engine
-        self._store = store
+        self._store = Durable(store, reopen)
         self._timeline = store.timeline
         self._clock = clock
         self._metrics = metrics
         self._checkpoint_every = max(1, checkpoint_every)
         self._on_commit = on_commit
         self._publish = publish
-        self._reopen = reopen
         self._elsewhere = elsewhere
         self._applies = elsewhere is None
         self._in_work = InWork() if in_work is None else in_work
@@ -183,14 +179,8 @@ class Pipeline:
         self._company = -_COMPANY
         self._last_path: Path | None = None
         self._stopping = False
-        self._halt = Event()
-        self._trouble: HistoryError | None = None
-        # Effects that are stored, but certainly on disk only after a journal write that begins
-        # later. At most those of two groups, while the history does not break down.
-        self._unsure: list[Effects] = []
-        # The group after them, until its effects are stored.
+        # The last group, until its effects are stored.
         self._storing: _Storing | None = None
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="effects")
         self._failure: BaseException | None = None
         self._thread = Thread(target=self._run, name="pipeline", daemon=True)
         self._measure()
@@ -235,16 +225,15 @@ class Pipeline:
                 return
             self._stopping = True
             self._gate.notify()
-        self._halt.set()
+        self._store.stop()
         self._thread.join()
-        self._writer.shutdown()
         self._turn_away()
         self._store.close()
 
     @property
     def trouble(self) -> HistoryError | None:
         """Why the history cannot be written at the moment; None while it can."""
-        return self._trouble
+        return self._store.trouble
 
     @property
     def failure(self) -> BaseException | None:
@@ -378,12 +367,12 @@ class Pipeline:
 
     def _count(self, group: Sequence[_Waiting], seconds: float) -> None:
         first = group[0]
-        slow = False
         if not isinstance(first.entry, TakeMessage):
-            slow = self._heavy.took(first.path, first.size, seconds)
-        if first.heavy or slow:
+            if self._heavy.took(first.path, first.size, seconds) or first.heavy:
+                self._heavy.turn(first.path, seconds, waited=0)
+        elif first.heavy:
             self._heavy.turn(first.path, seconds, waited=self._light)
-        elif isinstance(first.entry, TakeMessage):
+        else:
             self._pace = (self._pace + seconds / len(group)) / 2
 
     def _take(self) -> list[_Waiting] | None:
@@ -474,16 +463,11 @@ class Pipeline:
             waiting.future.set_exception(RepeatedMessage("it is in the journal already"))
 
     def _known(self, origins: set[str]) -> set[str]:
-        known: set[str] = set()
+        if not origins:
+            return set()
         keys = {each for each in origins if is_of_key(each)}
         since = self._clock.now() - self._keys_last
-
-        def read(store: Store, _: bool) -> None:
-            known.update(store.origins(origins - keys), store.origins(keys, since))
-
-        if origins:
-            self._durably(read)
-        return known
+        return {*self._store.origins(origins - keys), *self._store.origins(keys, since)}
 
     def _work(self, group: Sequence[_Waiting]) -> None:
         """Write entries to the journal, apply them, store their effects, answer: for all kinds."""
@@ -508,18 +492,18 @@ class Pipeline:
                         outcomes.append(waiting.entry.apply(self._target, record, _NONE))
                     self._stops += stops_of(self._target, record.seq)
                     self._heavy.took(waiting.path, waiting.size, self._in_work.seconds)
-                if self._is_stored:
+                if self._store.is_stored:
                     self._settle()
             self._in_work.end()
             self._settle()
             effects = effects_of(records, outcomes)
             beside = self._goes_on(group)
-            queued = self._commit_beside(effects) if beside else self._commit(effects)
+            self._store.begin(effects, beside=beside)
         except BaseException as error:
             for waiting in group:
                 waiting.end(Unavailable(f"it could not be processed: {error}"))
             raise
-        self._storing = _Storing(group, outcomes, effects, queued)
+        self._storing = _Storing(group, outcomes, effects)
         if not beside:
             self._settle()
         if self._stops:
@@ -585,13 +569,7 @@ class Pipeline:
             new_record(entry, seq, now, self._timeline)
             for seq, entry in enumerate(entries, self._seq + 1)
         ]
-
-        def append(store: Store, again: bool) -> None:
-            if not again or store.last_seq() < records[-1].seq:
-                store.append(records)
-                self._unsure.clear()
-
-        self._durably(append)
+        self._store.append(records)
         self._seq += len(records)
         return records
 
@@ -604,42 +582,17 @@ class Pipeline:
             and not any(waiting.heavy or waiting.entry.costly for waiting in group)
         )
 
-    def _commit_beside(self, effects: Effects) -> Future[bool]:
-        return self._writer.submit(self._store.commit, effects)
-
-    def _commit(self, effects: Effects) -> Future[bool]:
-        queued: Future[bool] = Future()
-        try:
-            queued.set_result(self._store.commit(effects))
-        except Exception as error:
-            queued.set_exception(error)
-        return queued
-
-    @property
-    def _is_stored(self) -> bool:
-        storing = self._storing
-        return storing is not None and storing.queued.done() and not storing.queued.exception()
-
     def _settle(self) -> None:
         """Wait until the effects of the last group are stored; then answer and publish, once."""
         storing = self._storing
         if storing is None:
             return
-        queued = False
-
-        def wait(*_: object) -> None:
-            nonlocal queued
-            assert self._storing is not None
-            queued = self._storing.queued.result()
-
         try:
-            # If they are not stored, they are stored again when the store has been opened again.
-            self._durably(wait)
+            queued = self._store.wait()
         except BaseException as error:
             self._give_up(error)
             raise
         self._storing = None
-        self._unsure.append(storing.effects)
         self._stored = storing.effects.watermark
         entries = [waiting.entry for waiting in storing.group]
         self._metrics.observe_entries(entries, storing.outcomes)
@@ -681,57 +634,10 @@ class Pipeline:
     def _is_checkpoint_due(self) -> bool:
         return self._seq - self._checkpoint_seq >= self._checkpoint_every
 
-    def _durably(self, write: Callable[[Store, bool], None]) -> None:
-        """Carry out a write, repeated until the history is available.
-
-        ``write`` gets the store, and whether an earlier attempt may have arrived.
-
-        Raises:
-            HistoryError: the history is still unavailable when the pipeline stops.
-        """
-        again = False
-        while True:
-            try:
-                if again:
-                    self._store.close()
-                    self._store = self._reopen()
-                    self._repeat()
-                write(self._store, again)
-            except HistoryError as error:
-                if self._storing is not None:
-                    # Nobody closes the store while it is in use.
-                    wait_for([self._storing.queued])
-                if self._trouble is None:
-                    _LOG.error("the history is unavailable, messages wait: %s", error)
-                self._trouble = error
-                again = True
-                if self._halt.wait(_PATIENCE):
-                    raise
-            else:
-                if self._trouble is not None:
-                    _LOG.warning("the history is available again")
-                    self._trouble = None
-                return
-
-    def _repeat(self) -> None:
-        """Store again what may have been lost: what arrived all the same has passed the watermark.
-
-        Raises:
-            HistoryError: the history is still unavailable.
-        """
-        for effects in self._unsure:
-            self._store.commit(effects)
-        storing = self._storing
-        if storing is not None:
-            queued: Future[bool] = Future()
-            # Of what arrived nobody knows any more whether it is in the outbox: look there.
-            queued.set_result(self._store.commit(storing.effects) or True)
-            self._storing = replace(storing, queued=queued)
-
     def _checkpoint(self) -> None:
         if self._applies and self._seq > self._checkpoint_seq:
             state = dump(self._engine.state())
-            self._durably(lambda store, _: store.save_checkpoint(self._seq, state))
+            self._store.save_checkpoint(self._seq, state)
             self._checkpoint_seq = self._seq
 
     def _drain(self) -> None:

@@ -33,8 +33,7 @@ def rule_paths(settings: Settings) -> dict[str, Path]:
     paths = settings.rules.files
     often = Counter(each.name for each in paths)
     return {
-        each.name if often[each.name] == 1 else _below(settings.folder, each): each
-        for each in paths
+        each.name if often[each.name] == 1 else below(settings.folder, each): each for each in paths
     }
 
 
@@ -82,7 +81,7 @@ def with_others(settings: Settings, texts: Mapping[str, str]) -> dict[str, str]:
 
 def table_names(settings: Settings, tables: Mapping[Path, str]) -> dict[str, str]:
     """Texts of files that rules name, by paths from the settings' folder on: it can be moved."""
-    return {_below(settings.folder, path): text for path, text in tables.items()}
+    return {below(settings.folder, path): text for path, text in tables.items()}
 
 
 def table_paths(settings: Settings, tables: Mapping[str, str]) -> dict[Path, str]:
@@ -136,7 +135,8 @@ def _check_tables(folder: Path, file: RuleFile) -> None:
             )
 
 
-def _below(folder: Path, path: Path) -> str:
+def below(folder: Path, path: Path) -> str:
+    """A path from a folder on, if it lies there."""
     try:
         return path.resolve().relative_to(folder.resolve()).as_posix()
     except ValueError:

@@ -232,7 +232,7 @@ def _faults(now: Deployment, texts: Mapping[str, str]) -> Iterator[SensorStreamE
         return
     unsaved = {path_of(settings, name): text for name, text in texts.items()}
     tried = replace(settings, rules=replace(settings.rules, files=tuple(unsaved)))
-    yield from faults(tried, unsaved, lambda _: now.ontology)
+    yield from faults(tried, unsaved, lambda _: now.ontology, now.reference.functions)
 
 
 def digest_of_set(texts: Mapping[str, str]) -> str:

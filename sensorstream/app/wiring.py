@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sensorstream.app.file_texts import FileTexts
-from sensorstream.app.intake import disorder_spec, filters_of, shedding_of
+from sensorstream.app.intake import ahead_of, disorder_spec, filters_of, shedding_of
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference_files import read_reference, read_tables
 from sensorstream.app.rule_texts import (
@@ -34,6 +34,7 @@ from sensorstream.language.parser import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.compile import compile_mapping
+from sensorstream.mapping.functions import Definition
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.model.timeline import Instant, Timeline
@@ -67,6 +68,7 @@ class Deployment:
     window: WindowSpec
     partition: Partition | None
     disorder: Disorder | None
+    ahead: int | None
     filters: tuple[Filter, ...]
     shedding: Shedding | None
     texts: Mapping[str, str]
@@ -124,12 +126,13 @@ def read_deployment(
     texts: Mapping[str, str] | None = None,
     put: str = "",
     tables: Mapping[str, str] | None = None,
+    functions: Mapping[str, Definition] | None = None,
 ) -> Deployment:
     """Read and compile all files that the settings name.
 
     ``ontology`` and ``rules`` replace theirs; with ``rules`` no rule file is read. ``texts``
     replaces those of the rule files, as the change ``put`` has put them in force, and ``tables``
-    those of the files that they name.
+    those of the files that they name; ``functions`` those of the Python files, which are not run.
 
     Raises:
         SettingsError: a setting is not valid.
@@ -148,7 +151,8 @@ def read_deployment(
     found = read_tables(files) if tables is None else table_paths(settings, tables)
     paths = {path_of(settings, name): text for name, text in texts.items()}
     named = FileTexts({**found, **paths}, replayed=tables is not None)
-    reference = read_reference(files, ontology.triples, settings.functions.files, found)
+    own = settings.functions.files if functions is None else functions
+    reference = read_reference(files, ontology.triples, own, found)
     schemas = read_schemas(settings, settings.limits.mapping_seconds)
     plan = with_mapping_files(
         compile_mapping(files, ontology.schema, timeline, reference, schemas),
@@ -170,6 +174,7 @@ def read_deployment(
         window=window,
         partition=window_partition(settings.window, ontology.schema),
         disorder=disorder_spec(settings),
+        ahead=ahead_of(settings),
         filters=filters_of(settings, ontology.schema),
         shedding=shedding_of(settings, ontology.schema),
         texts=texts,
@@ -178,24 +183,24 @@ def read_deployment(
     )
 
 
-def audit_period(settings: Settings) -> float | None:
-    """Seconds between two audits; None: no audits.
+def cross_check_period(settings: Settings) -> float | None:
+    """Seconds between two cross-checks; None: there are none.
 
     Raises:
-        SettingsError: not a duration, or a profile that cannot be audited.
+        SettingsError: not a duration, or a profile that cannot be cross-checked.
     """
     reasoning = settings.reasoning
-    if not reasoning.audit:
+    if not reasoning.cross_check:
         return None
     if reasoning.profile not in ("hermit", "pellet"):
         raise SettingsError(
-            f"reasoning.audit: the profile '{reasoning.profile}' is not audited: expected hermit "
-            "or pellet"
+            f"reasoning.cross_check: the profile '{reasoning.profile}' is not cross-checked: "
+            "expected hermit or pellet"
         )
     try:
-        return Timeline.DATETIME.duration(reasoning.audit) / 1_000_000
+        return Timeline.DATETIME.duration(reasoning.cross_check) / 1_000_000
     except TermError as error:
-        raise SettingsError(f"reasoning.audit: {error}") from None
+        raise SettingsError(f"reasoning.cross_check: {error}") from None
 
 
 def reasoner_of(deployment: Deployment) -> Reasoner:
@@ -220,7 +225,7 @@ def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> 
     return OntologyVersion(seq, valid_from, content, "application/n-triples")
 
 
-def _query_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
+def _query_limits(limits: LimitSettings, counter: Callable[[], float], *, shared: bool) -> Limits:
     rows = limits.query_rows
     return Limits(
         rows,
@@ -228,7 +233,7 @@ def _query_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits
         counter,
         "limits.query",
         kept=rows,
-        together=limits.query_seconds_together,
+        together=limits.query_seconds_together if shared else None,
     )
 
 
@@ -241,11 +246,16 @@ def build_machine(
     counter: Callable[[], float],
     reasoner: Reasoner | None = None,
     turn: Callable[[str], None] | None = None,
+    *,
+    shared: bool = False,
+    live: bool = False,
 ) -> Machine:
     """A new engine with an empty window, its reasoner started.
 
     ``reasoner`` is one of an engine that is not used any more, of the same profile and ontology:
-    its process is used again. ``turn`` is that of :class:`.Engine`.
+    its process is used again. ``turn`` is that of :class:`.Engine`. ``shared``: several clients
+    use it, so that what all continuous queries take together is limited, too.
+    ``live``: messages come as they happen, and are refused if they are of the future.
 
     Raises:
         ReasonerError: the reasoner does not start.
@@ -276,7 +286,7 @@ def build_machine(
             filters=deployment.filters,
             shedding=deployment.shedding,
             queries=QueryTerms(
-                limits=_query_limits(settings.limits, counter),
+                limits=_query_limits(settings.limits, counter, shared=shared),
                 anew=settings.limits.evaluate_anew,
             ),
         )
@@ -289,5 +299,6 @@ def build_machine(
         counter,
         settings.server.max_message_bytes,
         settings.limits.mapping_seconds,
+        deployment.ahead if live else None,
     )
     return Machine(engine, mapper, snapshot)

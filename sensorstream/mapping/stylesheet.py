@@ -156,7 +156,9 @@ def _check(tree: Element, file: str) -> None:
                     etree.XPath(text, namespaces=prefixes or None)
                 except etree.XPathSyntaxError as error:
                     reason = str(error).lower()
-                    raise _fault(file, element, f"'{text}' is not XPath 1.0: {reason}") from None
+                    raise _fault(
+                        file, element, f"'{text[:200]}' is not XPath 1.0: {reason}"
+                    ) from None
 
 
 def _format(tree: Element, file: str) -> ox.RdfFormat:

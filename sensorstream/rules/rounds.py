@@ -87,7 +87,7 @@ def run_rules(
             break
         moment = Moment(run, False, delta, departures, by_message=False)
     return RuleResult(
-        memory.after(time, run.quiet, run.ticks),
+        memory.after(time, run.quiet, run.ticks, run.held, run.timers),
         tuple(run.alerts),
         tuple(run.replies),
         tuple(fired),

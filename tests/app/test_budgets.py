@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
 import psycopg2
 import pytest
@@ -12,7 +14,8 @@ from sensorstream.app.application import Application
 from sensorstream.app.metrics import Metrics
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, Overrun, UnknownQuery, UnsupportedQuery
-from sensorstream.journal.registration import QueryStopped
+from sensorstream.journal.entry import Target
+from sensorstream.journal.registration import QueryStopped, RegisterQuery
 from sensorstream.model.events import Message
 from sensorstream.settings import LimitSettings, RuleSettings, Settings, WindowSettings
 from sensorstream.simulation.tracker import tracker_messages
@@ -250,3 +253,27 @@ def test_after_a_slow_read_of_results_messages_are_taken_first(
         application.queries.results("slow")
     application.queries.results("quick")
     send(application, 1, 1)
+
+
+def test_few_registrations_wait_so_that_threads_are_left_for_others(
+    settings: Settings, open_application: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sensorstream.app.registered_queries._MOST_WAITING", 1)
+    application = open_application(settings)
+    checked, go_on = Event(), Event()
+    check = RegisterQuery.check
+
+    def wait(entry: RegisterQuery, target: Target) -> None:
+        checked.set()
+        assert go_on.wait(30)
+        check(entry, target)
+
+    monkeypatch.setattr(RegisterQuery, "check", wait)
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(application.queries.register, PLAIN, "first")
+        assert checked.wait(30)
+        with pytest.raises(Busy, match="wait to be registered already"):
+            application.queries.register(PLAIN, "second")
+        go_on.set()
+        assert first.result(30).name == "first"
+    assert application.queries.register(PLAIN, "second").name == "second"

@@ -14,7 +14,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from sensorstream.app import pipeline
+from sensorstream.app import durable, pipeline
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
@@ -39,7 +39,7 @@ from sensorstream.errors import (
     UnknownQuery,
 )
 from sensorstream.journal.entry import Entry, Target
-from sensorstream.journal.notice import ReportAudit
+from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.store import Store
@@ -107,7 +107,7 @@ def running(
     limits: LimitSettings | None = None,
 ) -> Iterator[Running]:
     clock = ManualClock()
-    machine = build_machine(deployment, clock.counter)
+    machine = build_machine(deployment, clock.counter, shared=True)
     engine = machine.engine
     exchange = Exchange(engine, machine.mapper, deployment)
     target = Target(engine, machine.mapper, exchange)
@@ -145,7 +145,7 @@ def all_kinds(run: Running) -> None:
     run.exchange.change_ontology(run.pipeline, ontology, "application/n-triples", lambda _: None)
     for content in messages[9:17]:
         run.send(content)
-    assert run.change(ReportAudit("nothing is wrong")) is Status.ACCEPTED
+    assert run.change(ReportDifferences("nothing is wrong")) is Status.ACCEPTED
     run.exchange.revive(run.pipeline)
     assert run.change(RemoveQuery("people")) is Status.ACCEPTED
     for content in messages[17:]:
@@ -399,7 +399,7 @@ class Crashes(MemoryStore):
 def test_whatever_a_crash_of_the_history_takes_is_stored_again_exactly_once(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr(pipeline, "_PATIENCE", 0.001)
+    monkeypatch.setattr(durable, "_PATIENCE", 0.001)
     monkeypatch.setattr(pipeline, "_GROUP", 3)
     contents = [bytes(each) for each in tracker_messages(120)]
     store = Crashes(seed)
@@ -573,7 +573,7 @@ def test_a_lone_sender_does_not_wait_for_the_crowds_that_came_before(
             sender = Sender("10.0.0.1", str(place % 3))
             taken.append(run.pipeline.submit(content, "hall", sender))
         lone = run.pipeline.submit(contents[900], "hall", Sender("10.0.0.2", "1"))
-        change = run.pipeline.change(ReportAudit("nothing is wrong"))
+        change = run.pipeline.change(ReportDifferences("nothing is wrong"))
         store.let.set()
         for each in (*taken, lone, change):
             each.result(60)
