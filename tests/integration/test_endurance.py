@@ -9,6 +9,6 @@ from tests.integration.endurance.run import Course, endure
 
 
 def test_all_that_a_server_says_after_faults_is_what_an_undisturbed_run_says(folder: Path) -> None:
-    counted = endure(folder, rounds=2, seed=3, faults=[kill_postgres], courses=[Course.FAULT_FIRST])
+    counted = endure(folder, rounds=1, seed=3, faults=[kill_postgres], courses=[Course.FAULT_FIRST])
     assert counted["acknowledged"] > 0
     assert counted["events received"] > 0

@@ -36,7 +36,8 @@ class Witness:
     asked: int = 0
     """Answers of /sparql."""
     changes: list[str] = field(default_factory=list)
-    """The ids of the changes of rules that were acknowledged."""
+    """The ids of the changes of rules that were acknowledged; who puts what is in force already is
+    told that change again."""
     faults: list[str] = field(default_factory=list)
     """What no server may do; the comparison wants none of it."""
     lock: Lock = field(default_factory=Lock)
