@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from sensorstream.access.roles import Role
 from sensorstream.alerts.records import DeliveryState, LoggedDelivery, Webhook, WebhookState
@@ -18,14 +18,13 @@ from sensorstream.app.application import Application
 from sensorstream.app.versions import Match, digest_of
 from sensorstream.app.webhooks import definition
 from sensorstream.server.access import user_of
+from sensorstream.server.rest.moment import Moment
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     DryRun,
     FaultBody,
-    VersionsBody,
+    add_versions,
     fault_bodies,
-    version_answer,
-    versions_body,
     wanted,
     who,
 )
@@ -218,20 +217,16 @@ def router(application: Application) -> APIRouter:
         application.webhooks.delete(webhook_id, who(request), match)
         return Response(status_code=204)
 
-    @routes.get("/webhooks/{webhook_id}/versions", summary="List the versions of a webhook")
-    def list_versions(webhook_id: str) -> VersionsBody:
-        """Oldest first; none if an earlier SensorStream has registered it."""
-        return versions_body(application.webhooks.versions(webhook_id))
-
-    @routes.get(
-        "/webhooks/{webhook_id}/versions/{change}",
-        summary="Read a version of a webhook",
-        response_class=Response,
-        responses={200: {"model": DefinitionBody}},
+    add_versions(
+        routes,
+        "/webhooks/{webhook_id}",
+        "a webhook",
+        application.webhooks.versions,
+        _id,
+        "Oldest first; none if an earlier SensorStream has registered it.",
+        "The definition that a change has put, which can be put again.",
+        {"model": DefinitionBody},
     )
-    def read_version(webhook_id: str, change: str, request: Request) -> Response:
-        """The definition that a change has put, which can be put again."""
-        return version_answer(application.webhooks.version(webhook_id, change), request)
 
     @routes.post("/webhooks/{webhook_id}/enable", summary="Enable a webhook")
     def enable_webhook(webhook_id: str, request: Request) -> WebhookBody:
@@ -286,8 +281,8 @@ def router(application: Application) -> APIRouter:
     @routes.post("/webhooks/{webhook_id}/recover", summary="Send dead deliveries again")
     def recover(
         webhook_id: str,
-        since: Annotated[AwareDatetime, Query(description="what was raised from then on")],
-        until: Annotated[AwareDatetime | None, Query(description="and before; or now")] = None,
+        since: Annotated[Moment, Query(description="what was raised from then on")],
+        until: Annotated[Moment | None, Query(description="and before; or now")] = None,
     ) -> RecoveredBody:
         """Send all dead deliveries of a webhook again whose alert or report is of a span."""
         return RecoveredBody(recovered=application.webhooks.recover(webhook_id, since, until))
@@ -302,6 +297,10 @@ def router(application: Application) -> APIRouter:
         return _delivery(application.webhooks.resend(delivery_id))
 
     return routes
+
+
+def _id(webhook_id: str) -> str:
+    return webhook_id
 
 
 def _registered(webhook: Webhook, request: Request) -> JSONResponse:
