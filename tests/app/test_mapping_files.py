@@ -78,7 +78,7 @@ def test_all_ways_in_are_applied_to_each_message(
         f"ASK {{ <{TRACKING}human-1> a <{TRACKING}Human> ; "
         f"<{TRACKING}hasXLocation> 7 ; <{TRACKING}hasName> 'Ada' }}",
     )
-    assert bool(found)
+    assert found is True
 
 
 def test_what_a_stylesheet_makes_wrong_rejects_the_message(

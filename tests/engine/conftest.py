@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sensorstream.app.recorded import build_engine
 from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.settings import OntologySettings, RuleSettings, Settings
@@ -15,6 +16,7 @@ from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
 Start = Callable[[Deployment], Engine]
+Build = Callable[..., Engine]
 
 
 @pytest.fixture
@@ -42,6 +44,21 @@ def start() -> Iterator[Start]:
     def new(deployment: Deployment) -> Engine:
         engines.append(feeding.machine_of(deployment).engine)
         return engines[-1]
+
+    yield new
+    for engine in engines:
+        engine.close()
+
+
+@pytest.fixture
+def build() -> Iterator[Build]:
+    """Build engines that are given events, on the integer time line; stopped at the end."""
+    engines: list[Engine] = []
+
+    def new(**values: object) -> Engine:
+        engine = build_engine(**{"line": "integer", **values})  # type: ignore[arg-type]
+        engines.append(engine)
+        return engine
 
     yield new
     for engine in engines:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.recorded import build_engine
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import InvalidTerm
@@ -23,20 +22,6 @@ from sensorstream.model.vocabulary import RDF_TYPE
 Build = Callable[..., Engine]
 E = "http://example.org/"
 S, P = IRI(f"{E}s"), IRI(f"{E}p")
-
-
-@pytest.fixture
-def build() -> Iterator[Build]:
-    engines: list[Engine] = []
-
-    def new(**values: object) -> Engine:
-        engine = build_engine(**{"line": "integer", **values})  # type: ignore[arg-type]
-        engines.append(engine)
-        return engine
-
-    yield new
-    for engine in engines:
-        engine.close()
 
 
 def counted(engine: Engine) -> int:

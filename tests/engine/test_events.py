@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.recorded import build_engine
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
@@ -24,20 +23,6 @@ E = "http://example.org/"
 IN_WINDOW = f"""PREFIX : <{E}> SELECT ?s ?v FROM NAMED WINDOW :w ON :one [RANGE PT4S STEP PT2S]
 WHERE {{ WINDOW :w {{ ?s :value ?v }} }}"""
 OUTSIDE = f"PREFIX : <{E}> SELECT ?s ?v {{ ?s :value ?v }}"
-
-
-@pytest.fixture
-def build() -> Iterator[Build]:
-    engines: list[Engine] = []
-
-    def new(**values: object) -> Engine:
-        engine = build_engine(**{"line": "integer", **values})  # type: ignore[arg-type]
-        engines.append(engine)
-        return engine
-
-    yield new
-    for engine in engines:
-        engine.close()
 
 
 def event(number: int, time: int, value: int = 1, stream: str = "one") -> Event:

@@ -6,7 +6,6 @@ The broker is mosquitto: amqtt forgets what a client that is killed has not ackn
 from __future__ import annotations
 
 import os
-import queue
 import signal
 import socket
 import subprocess
@@ -17,8 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from threading import Thread
-from typing import IO
 
 import httpx
 import pytest
@@ -31,6 +28,7 @@ from tests.inputs.mqtt_brokers import (
     mosquitto_broker,
     publish,
 )
+from tests.waiting import first_line
 
 _CLI = [sys.executable, "-m", "sensorstream"]
 _MESSAGES = 200
@@ -39,19 +37,13 @@ _JOURNAL = "select encode(content, 'hex') as content, status from history.messag
 _DEPARTED = "select distinct iri, message_id from history.individuals"
 
 
-def _first_line(stream: IO[str], seconds: float) -> str:
-    lines: queue.Queue[str] = queue.Queue()
-    Thread(target=lambda: lines.put(stream.readline()), daemon=True).start()
-    return lines.get(timeout=seconds)
-
-
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     command = [*_CLI, "serve", "-c", str(folder / "sensorstream.toml"), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            line = _first_line(process.stdout, 120)
+            line = first_line(process.stdout, 120)
             assert line.startswith("listening on http://127.0.0.1:")
             yield process, line.removeprefix("listening on ").strip()
         finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import shutil
 import signal
 import subprocess
@@ -13,14 +12,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
-from typing import IO, Any
+from typing import Any
 
 import httpx
 import pytest
 
 from sensorstream.demo.receiver import Receiver
 from sensorstream.simulation.tracker import tracker_messages
+from tests.waiting import first_line
 
 _CLI = [sys.executable, "-m", "sensorstream"]
 _XML = {"content-type": "application/xml"}
@@ -38,19 +37,13 @@ _QUERIES = {
 }
 
 
-def _first_line(stream: IO[str], seconds: float) -> str:
-    lines: queue.Queue[str] = queue.Queue()
-    Thread(target=lambda: lines.put(stream.readline()), daemon=True).start()
-    return lines.get(timeout=seconds)
-
-
 @contextmanager
 def _serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     command = [*_CLI, "serve", "-c", str(folder / "sensorstream.toml"), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            url = _first_line(process.stdout, 60).removeprefix("listening on ").strip()
+            url = first_line(process.stdout, 60).removeprefix("listening on ").strip()
             with httpx.Client(base_url=url, timeout=30) as client:
                 yield process, client
         finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -13,22 +12,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
-from typing import IO
 
 import httpx
 import psutil
 import pytest
 
 from sensorstream.simulation.tracker import tracker_messages
+from tests.waiting import first_line
 
 _CLI = [sys.executable, "-m", "sensorstream"]
-
-
-def _first_line(stream: IO[str], seconds: float) -> str:
-    lines: queue.Queue[str] = queue.Queue()
-    Thread(target=lambda: lines.put(stream.readline()), daemon=True).start()
-    return lines.get(timeout=seconds)
 
 
 @contextmanager
@@ -37,7 +29,7 @@ def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            line = _first_line(process.stdout, 60)
+            line = first_line(process.stdout, 60)
             assert line.startswith("listening on http://127.0.0.1:")
             yield process, line.removeprefix("listening on ").strip()
         finally:
