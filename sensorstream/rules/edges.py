@@ -79,11 +79,11 @@ def compile_edge(rule: str, when: syntax.When, file: syntax.RuleFile, line: Time
             goes_on = key in present if ends is None or not held.fired else True
             if goes_on and not has_ended(solution):
                 after[key] = held
-        for key, solution in present.items():
-            if key not in before and not has_ended(solution):
+        for key, begun in present.items():
+            if key not in before and not has_ended(begun):
                 after[key] = Holding(run.time, fired=not length)
                 if not length:
-                    fires.append({**solution, **now})
+                    fires.append({**begun, **now})
         if after == before and not is_new:
             return fires
         run.held[rule] = after
