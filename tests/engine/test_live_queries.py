@@ -53,6 +53,9 @@ QUERIES = (
     PREFIX
     + """SELECT (COUNT(*) AS ?n) REPORT EVERY PT4S
     FROM NAMED WINDOW :w [RANGE PT5S] WHERE { WINDOW :w { ?r :value ?v } }""",
+    PREFIX
+    + """SELECT ?r ?v ?w WHERE { { ?r :value ?v } SEQ { ?r :value ?w } FILTER(?v < ?w &&
+    getDURATION() < "PT6S"^^<http://www.w3.org/2001/XMLSchema#duration>) }""",
 )
 
 
@@ -259,7 +262,7 @@ def test_a_query_that_cannot_be_started_again_is_told_of(
     monkeypatch.setattr(Group, "load", broken)
     again = start(deployment)
     again.restore(state)
-    assert list(again.queries.processor.queries) == ["q0", "q1"]
+    assert list(again.queries.processor.queries) == ["q0", "q1", "q3"]
     (alert,) = process(again, message(2, 2, 6)).alerts
     assert (alert.kind, alert.key, alert.id) == ("query-stopped", "q2", "m2-e2")
     with pytest.raises(InternalFault, match="RuntimeError: a fault"):
