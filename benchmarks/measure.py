@@ -5,12 +5,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from benchmarks.results import Row, Step
 from benchmarks.systems import System
-
-TURNS: Final = 20
 
 
 class Disagreement(Exception):
@@ -47,7 +44,7 @@ class Track:
         )
 
 
-def run_in_turns(tracks: Sequence[Track], turns: int = TURNS) -> None:
+def run_in_turns(tracks: Sequence[Track], turns: int) -> None:
     """Process every track's messages, a share of them at each turn."""
     for track in tracks:
         track.steps += track.system.steps(track.before)

@@ -51,6 +51,8 @@ TABLE_1: Final[Mapping[int, Published]] = MappingProxyType(
 class Scale:
     """How much is run. ``peer_steps`` messages are measured of each peer at each size.
 
+    What is measured is divided into ``turns``: the systems take them one after the other.
+
     ``clearings`` are the sizes at which the paper's way also empties a full tumbling window,
     ``listings`` those at which it lists inferred statements of the oldest individual, and
     ``naive`` maps a size to the messages that the naive way gets.
@@ -67,6 +69,7 @@ class Scale:
     statements: tuple[int, ...]
     variation_messages: int
     variation_window: int
+    turns: int = 20
 
 
 DEFAULT: Final = Scale(

@@ -81,11 +81,11 @@ def sliding(scale: Scale, size: int, profiles: Sequence[str]) -> list[Row]:
         peers = [_papers_track(stack, PAPER, messages, size, scale.peer_steps)]
         few = min(_REBUILT_STEPS, scale.peer_steps)
         peers.append(_papers_track(stack, REBUILT, messages, size, few, rebuilt=True))
-        run_in_turns([*tracks, *peers])
+        run_in_turns([*tracks, *peers], scale.turns)
         rows = [*_agreed(tracks, peers, SLIDING)]
         if size in scale.listings:
             listing = _papers_track(stack, LISTING, messages, size, _LISTING_STEPS, listing=True)
-            run_in_turns([listing], turns=1)
+            run_in_turns([listing], 1)
             rows.append(listing.row(SLIDING))
         if size in scale.naive:
             rows += _naive(tracks, scale.naive[size])
@@ -108,7 +108,7 @@ def filling(scale: Scale, size: int, profiles: Sequence[str]) -> list[Row]:
             )
             for profile in profiles
         ]
-        run_in_turns(tracks)
+        run_in_turns(tracks, scale.turns)
         for track in tracks:
             clearings = _clearings(track.steps)
             if clearings:
@@ -150,7 +150,7 @@ def unbounded(scale: Scale, profiles: Sequence[str]) -> list[Row]:
             )
             for profile in profiles
         ]
-        run_in_turns(tracks)
+        run_in_turns(tracks, scale.turns)
         peer = PapersWay(_static(), UNBOUNDED, 0)
         stack.enter_context(closing(peer))
         papers = _in_levels(PAPER, scale.messages, peer, messages, 0)
@@ -213,7 +213,7 @@ def _varied(
             engine = stack.enter_context(closing(Engine(settings(value, folder))))
             stream = messages(value)
             tracks.append(Track(profile, value, engine, stream[:full], stream[full:]))
-        run_in_turns(tracks)
+        run_in_turns(tracks, scale.turns)
         return [track.row(section) for track in tracks]
 
 

@@ -306,7 +306,9 @@ class LimitSettings:
     )
     transform_seconds: float = _setting(5.0, "Seconds a stylesheet (XSLT) may take for a message.")
     mapping_seconds: float = _setting(
-        5.0, "Seconds that mapping rules which are not linear may take for a large message."
+        5.0,
+        "Seconds that mapping rules which are not linear may take for a large message, and its "
+        "validation by an XML Schema.",
     )
 
     # Connections.

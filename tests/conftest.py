@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -20,6 +21,8 @@ from sensorstream.history.migrations import migrate
 from tests import waiting
 from tests.databases import Databases
 
+# New objects minus freed ones before the collector looks at them; Python's own number is 700.
+_YOUNG = 10_000
 _MEMORY = Path("/dev/shm")
 # Of two processes that run tests, at most.
 _FILES_BYTES = 4 * 2**30
@@ -45,6 +48,8 @@ _FIRST = (
 
 def pytest_configure() -> None:
     """Keep temporary files in memory if there is room: PostgreSQL makes thousands a minute."""
+    # Until the tests are collected: their modules and items stay, and there are many.
+    gc.disable()
     # Or each of the many processes that tests start would compile the whole package for itself.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if os.environ.get("TMPDIR", "/tmp") != "/tmp" or not os.access(_MEMORY, os.W_OK):
@@ -63,6 +68,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((n for n, each in enumerate(_FIRST) if item.nodeid.startswith(each)), 99)
 
     items.sort(key=rank)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the cycle collector all that is there before the first test.
+
+    It took half of the time of the collection of the tests, and a quarter of theirs.
+    """
+    gc.enable()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_YOUNG, 10, 10)
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
 from sensorstream.app.jobs import Jobs
+from sensorstream.app.live import Live
 from sensorstream.app.messages import Messages
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.news import News
@@ -213,12 +214,9 @@ class Application:
         )
         self.webhooks.catch_up()
         trials = Trials(lambda: self.url, self._check_here, clock.counter)
-        self.rulebook = Rulebook(
-            exchange, self._pipeline, lambda: self.url, self._check_here, trials
-        )
-        self.ontologies = Ontologies(
-            exchange, self._pipeline, database, lambda: self.url, self._check_here, trials
-        )
+        live = Live(exchange, self._pipeline, lambda: self.url, self._check_here, trials)
+        self.rulebook = Rulebook(live)
+        self.ontologies = Ontologies(live, database)
         limits = settings.limits
         self.cache = Cache(
             machine.engine.kb,

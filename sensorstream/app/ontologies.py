@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from sensorstream.app.exchange import FROM_SETTINGS, Exchange
-from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.trials import DeploymentTrial, Trials
-from sensorstream.app.versions import (
-    Match,
-    Told,
-    Version,
-    check_match,
-    digest_of,
-    version,
-    versions,
-)
+from sensorstream.app.exchange import FROM_SETTINGS
+from sensorstream.app.live import Live
+from sensorstream.app.trials import DeploymentTrial
+from sensorstream.app.versions import Match, Told, Versions, check_match, digest_of
 from sensorstream.errors import SensorStreamError
 from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.entry import Entry
@@ -43,29 +34,19 @@ class ServedOntology:
 class Ontologies:
     """Reads and changes the ontology of a running deployment. Thread-safe."""
 
-    def __init__(
-        self,
-        exchange: Exchange,
-        pipeline: Pipeline,
-        database: Engine,
-        url: Callable[[], str],
-        check_here: Callable[[str, str], None],
-        trials: Trials,
-    ) -> None:
-        """``check_here`` raises that the engines run elsewhere; see :class:`.Application`."""
-        self._exchange = exchange
-        self._pipeline = pipeline
+    def __init__(self, live: Live, database: Engine) -> None:
+        """Use :meth:`.Application.open`."""
+        self._live = live
         self._database = database
-        self._url = url
-        self._check_here = check_here
-        self._trials = trials
+        # None while that of the settings has always been in force.
+        self.versions = Versions(live.url, (PutOntology.kind,), _told, lambda _: "the ontology")
 
     def in_force(self) -> ServedOntology:
         """The ontology in force, and its origin."""
-        put = self._exchange.put
+        put = self._live.exchange.put
         if put is not None:
             return ServedOntology(put.content, put.media_type, put.entry)
-        content = self._exchange.deployment.ontology.ntriples()
+        content = self._live.exchange.deployment.ontology.ntriples()
         return ServedOntology(content, "application/n-triples", FROM_SETTINGS)
 
     def put(self, content: bytes, media_type: str, by: str = "", match: Match = None) -> str:
@@ -86,7 +67,7 @@ class Ontologies:
             ReasonerError: the new reasoner failed.
             RunsOnSpark: the engines are not here.
         """
-        self._check_here(
+        self._live.check_here(
             "another ontology",
             "put it into the settings, and start the server and the pipeline again",
         )
@@ -95,11 +76,13 @@ class Ontologies:
             self._check_match(match)
             self._check_views(schema)
 
-        outcome = self._exchange.change_ontology(self._pipeline, content, media_type, check, by)
+        outcome = self._live.exchange.change_ontology(
+            self._live.pipeline, content, media_type, check, by
+        )
         install_views(
             self._database,
-            self._exchange.deployment.ontology.schema,
-            self._exchange.deployment.timeline,
+            self._live.exchange.deployment.ontology.schema,
+            self._live.exchange.deployment.timeline,
         )
         return outcome.message.id
 
@@ -111,41 +94,24 @@ class Ontologies:
             HistoryError: the journal cannot be read.
             RunsOnSpark: the engines are not here.
         """
-        with self._trials.alone("another ontology"):
-            now = self._exchange.deployment
+        with self._live.trials.alone("another ontology"):
+            now = self._live.exchange.deployment
             try:
-                new = self._exchange.try_ontology(
-                    self._pipeline, content, media_type, self._check_views
+                new = self._live.exchange.try_ontology(
+                    self._live.pipeline, content, media_type, self._check_views
                 )
             except SensorStreamError as error:
                 return DeploymentTrial((error,))
-            return self._trials.compare(now, new)
-
-    def versions(self) -> Iterator[Version]:
-        """The ontologies that were put, oldest first; none while that of the settings is in force.
-
-        Raises:
-            HistoryError: the journal cannot be read.
-        """
-        return versions(self._url(), (PutOntology.kind,), None, _told)
-
-    def version(self, change: str) -> Version:
-        """The ontology that a change has put.
-
-        Raises:
-            UnknownVersion: it has put none.
-            HistoryError: the journal cannot be read.
-        """
-        return version(self.versions(), change, "the ontology")
+            return self._live.trials.compare(now, new)
 
     def _check_match(self, match: Match) -> None:
         if match is not None:
             check_match(match, self.in_force().content, "the ontology")
 
     def _check_views(self, schema: Schema) -> None:
-        check_views(self._database, schema, self._exchange.deployment.timeline)
+        check_views(self._database, schema, self._live.exchange.deployment.timeline)
 
 
-def _told(entry: Entry) -> Told:
+def _told(_: str, entry: Entry) -> Told:
     assert isinstance(entry, PutOntology)
     return Told(entry.content, entry.by, entry.media_type)

@@ -17,6 +17,7 @@ from datetime import timedelta
 from threading import Condition, Event, Lock, Thread
 from typing import Any, Final, TypeVar
 
+from sensorstream.app.heavy import Heavy
 from sensorstream.app.in_work import InWork
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.waiting import HERE, Path, Sender, Waiting
@@ -73,6 +74,8 @@ class _Waiting:
     future: Future[Outcome] = field(default_factory=Future)
     repeated: bool = False
     """Whether it is a message that the journal may have already: it is looked for there."""
+    heavy: bool = False
+    """Whether it was taken as a heavy one."""
     early: bool = False
     """Whether its sender is answered as soon as it is in the journal."""
     since: float = field(default_factory=time.perf_counter)
@@ -151,7 +154,10 @@ class Pipeline:
         # From which time of arrival on it is asked again.
         self._ask_at = 0
         self._seq = self._stored = self._checkpoint_seq = store.last_seq()
-        self._waiting: Waiting[_Waiting] = Waiting(limits.waiting_messages, limits.waiting_bytes)
+        self._heavy = Heavy()
+        self._waiting: Waiting[_Waiting] = Waiting(
+            limits.waiting_messages, limits.waiting_bytes, self._heavy.expects
+        )
         # What waits to read between two groups, with its future.
         self._readers: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         # An entry that needs its own group, found while a group was collected: it is next.
@@ -179,6 +185,8 @@ class Pipeline:
         tell("sensorstream_waiting_messages", told, lambda: len(self._waiting))
         told = "Bytes of the messages that wait to be processed."
         tell("sensorstream_waiting_bytes", told, lambda: self._waiting.bytes)
+        told = "Senders whose next message is heavy, and waits for its turn among the heavy ones."
+        tell("sensorstream_waiting_heavy_senders", told, lambda: self._waiting.senders(heavy=True))
         told = "Seconds for which the engine has been at the present entry."
         tell("sensorstream_entry_seconds", told, lambda: self._in_work.seconds)
         told = "Number of the journal's last entry."
@@ -326,8 +334,7 @@ class Pipeline:
                 if group:
                     begun = time.perf_counter()
                     self._work_new(group)
-                    took = (time.perf_counter() - begun) / len(group)
-                    self._pace = (self._pace + took) / 2
+                    self._count(group, time.perf_counter() - begun)
                 alone, self._next = self._next, None
                 if alone is not None:
                     self._work_alone(alone)
@@ -343,24 +350,55 @@ class Pipeline:
             self._in_work.attend("the pipeline has stopped")
             self._drain()
 
+    def _count(self, group: Sequence[_Waiting], seconds: float) -> None:
+        if group[0].heavy:
+            self._heavy.turn(group[0].path, seconds, waited=self._light)
+        else:
+            self._pace = (self._pace + seconds / len(group)) / 2
+
     def _take(self) -> list[_Waiting] | None:
         """The next group of messages; empty when somebody or the clock is due, None at the end."""
+        with self._gate:
+            if not (self._light or self._is_heavy_due or self._readers or self._stopping):
+                self._gate.wait(self._nap())
+            group = self._take_heavy() if self._is_heavy_due else self._take_light()
+            return None if self._stopping and not group and not self._waiting else group
+
+    @property
+    def _light(self) -> int:
+        return self._waiting.senders(heavy=False)
+
+    @property
+    def _is_heavy_due(self) -> bool:
+        waits = self._waiting.senders(heavy=True) > 0
+        return waits and (self._stopping or not self._heavy.pause(others=self._light > 0))
+
+    def _take_heavy(self) -> list[_Waiting]:
+        """A group of its own: nobody's answer waits for it but the sender's."""
+        first = self._waiting.take(heavy=True)
+        first.heavy = True
+        return self._messages_of(first)
+
+    def _take_light(self) -> list[_Waiting]:
         group: list[_Waiting] = []
         size = 0
         most = self._most()
-        with self._gate:
-            if not (self._waiting or self._readers or self._stopping):
-                self._gate.wait(self._nap())
-            while self._waiting and len(group) < most and size < _GROUP_BYTES:
-                first = self._waiting.take()
-                if not isinstance(first.entry, TakeMessage):
-                    self._next = first
-                    return group
-                if first.path != self._last_path:
-                    self._last_path, self._company = first.path, time.monotonic()
-                group.append(first)
-                size += first.size
-            return None if self._stopping and not group and not self._waiting else group
+        while self._light and len(group) < most and size < _GROUP_BYTES:
+            first = self._waiting.take()
+            if not self._messages_of(first):
+                return group
+            self._heavy.others(first.path)
+            if first.path != self._last_path:
+                self._last_path, self._company = first.path, time.monotonic()
+            group.append(first)
+            size += first.size
+        return group
+
+    def _messages_of(self, first: _Waiting) -> list[_Waiting]:
+        if isinstance(first.entry, TakeMessage):
+            return [first]
+        self._next = first
+        return []
 
     def _most(self) -> int:
         """The most messages of the next group: as many as were lately processed in that time."""
@@ -369,12 +407,14 @@ class Pipeline:
         return max(1, min(_GROUP, int(_GROUP_SECONDS / self._pace)))
 
     def _nap(self) -> float | None:
-        """Seconds to wait for a message before the clock may change something; None: no limit."""
+        """Seconds to wait for a message before something else is due; None: no limit."""
+        pause = self._heavy.pause(others=False) if self._waiting else None
         due = self._engine.due if self._applies else self._ask_at
         if due is None:
-            return None
+            return pause
         left = due - self._timeline.of(self._clock.now())
-        return min(max(left / self._timeline.of_wall_time(1), 0.0), _NAP)
+        nap = min(max(left / self._timeline.of_wall_time(1), 0.0), _NAP)
+        return nap if pause is None else min(nap, pause)
 
     def _work_new(self, group: Sequence[_Waiting]) -> None:
         """:meth:`_work` for those messages that are not in the journal yet."""
@@ -433,6 +473,7 @@ class Pipeline:
                     with concerning(**waiting.concerned, **_facts(record.message)):
                         outcomes.append(waiting.entry.apply(self._target, record, _NONE))
                     self._stops += stops_of(self._target, record.seq)
+                    self._heavy.took(waiting.path, waiting.size, self._in_work.seconds)
             self._in_work.end()
             self._commit(records, outcomes)
         except BaseException as error:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.alerts.feed import AlertFeed
@@ -15,7 +15,7 @@ from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.trials import QueryTrial, Trials
-from sensorstream.app.versions import Match, Told, Version, check_match, version, versions
+from sensorstream.app.versions import Match, Told, Versions, check_match
 from sensorstream.app.wiring import Deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport, Stopped
@@ -94,8 +94,16 @@ class Queries:
         engines run them. ``deployment`` is that in force, ``url`` that of the database.
         """
         self._deployment = deployment
-        self._url = url
         self._trials = trials
+        self.versions = Versions(
+            url,
+            (RegisterQuery.kind, RemoveQuery.kind),
+            _told,
+            "the query '{}'".format,
+            by_source=True,
+            check=checked_name,
+            without=_raise_unknown,
+        )
         self._changing = Lock()
         self._check_here = check_here
         self.log = log
@@ -196,30 +204,6 @@ class Queries:
             self._pipeline.change(RemoveQuery(name, by)).result()
         with self._pipeline.lock:
             self.log.keep(self._engine.queries.entries())
-
-    def versions(self, name: str) -> Iterator[Version]:
-        """The texts that a query has had, oldest first.
-
-        Raises:
-            UnknownQuery: no query has ever had this name.
-            HistoryError: the journal cannot be read.
-        """
-        kinds = (RegisterQuery.kind, RemoveQuery.kind)
-        found = versions(self._url(), kinds, checked_name(name), _told)
-        first = next(found, None)
-        if first is None:
-            raise UnknownQuery(f"there has never been a query '{name}'")
-        yield first
-        yield from found
-
-    def version(self, name: str, change: str) -> Version:
-        """The text that a change gave a query.
-
-        Raises:
-            UnknownQuery, UnknownVersion: there is none.
-            HistoryError: the journal cannot be read.
-        """
-        return version(self.versions(name), change, f"the query '{name}'")
 
     def _present(self, name: str) -> QueryView | None:
         try:
@@ -346,7 +330,11 @@ class Queries:
         )
 
 
-def _told(entry: Entry) -> Told:
+def _raise_unknown(name: str) -> NoReturn:
+    raise UnknownQuery(f"there has never been a query '{name}'")
+
+
+def _told(_: str, entry: Entry) -> Told:
     if isinstance(entry, RegisterQuery):
         return Told(entry.text.encode(), entry.by, TEXT)
     assert isinstance(entry, RemoveQuery)

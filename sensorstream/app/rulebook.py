@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final, Literal, TypeAlias
 
-from sensorstream.app.exchange import FROM_SETTINGS, Exchange
+from sensorstream.app.exchange import FROM_SETTINGS
 from sensorstream.app.faults import faults
+from sensorstream.app.live import Live
 from sensorstream.app.mapping_files import is_rule_file
-from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.rule_texts import check_tables, checked_name, path_of, read_texts
-from sensorstream.app.trials import DeploymentTrial, Trials
-from sensorstream.app.versions import (
-    Match,
-    Told,
-    Version,
-    check_match,
-    digest_of,
-    version,
-    versions,
-)
+from sensorstream.app.trials import DeploymentTrial
+from sensorstream.app.versions import Match, Told, Versions, check_match, digest_of
 from sensorstream.app.wiring import Deployment
 from sensorstream.errors import (
     ChangedMeanwhile,
@@ -68,20 +59,11 @@ class RuleFiles:
 class Rulebook:
     """Reads and changes the rule files of a running deployment. Thread-safe."""
 
-    def __init__(
-        self,
-        exchange: Exchange,
-        pipeline: Pipeline,
-        url: Callable[[], str],
-        check_here: Callable[[str, str], None],
-        trials: Trials,
-    ) -> None:
-        """``check_here`` raises that the engines run elsewhere; see :class:`.Application`."""
-        self._exchange = exchange
-        self._pipeline = pipeline
-        self._url = url
-        self._check_here = check_here
-        self._trials = trials
+    def __init__(self, live: Live) -> None:
+        """Use :meth:`.Application.open`."""
+        self._live = live
+        # Of a file that is there, none until rules are first put.
+        self.versions = Versions(live.url, (PutRules.kind,), _told, str, without=self._check_there)
 
     def files(self) -> RuleFiles:
         """The rule files in force."""
@@ -106,30 +88,6 @@ class Rulebook:
             if each.name == name:
                 return each
         raise _unknown(name, self._texts())
-
-    def versions(self, name: str) -> Iterator[Version]:
-        """The texts of a rule file since rules were first put, oldest first.
-
-        Raises:
-            UnknownRules: no rule file has ever had this name.
-            HistoryError: the journal cannot be read.
-        """
-        found = versions(self._url(), (PutRules.kind,), None, partial(_told, name))
-        first = next(found, None)
-        if first is not None:
-            yield first
-            yield from found
-        elif name not in self._texts():
-            raise _unknown(name, self._texts())
-
-    def version(self, name: str, change: str) -> Version:
-        """The text that a change gave a rule file.
-
-        Raises:
-            UnknownRules, UnknownVersion: there is none.
-            HistoryError: the journal cannot be read.
-        """
-        return version(self.versions(name), change, name)
 
     def put(self, name: str, text: str, by: str, match: Match = None) -> str:
         """Put one rule file in force, new or instead of the present one.
@@ -208,40 +166,44 @@ class Rulebook:
         return self._try(_checked(files, self._texts()))
 
     def _try(self, texts: Mapping[str, str]) -> DeploymentTrial:
-        with self._trials.alone("other rules"):
-            now = self._exchange.deployment
+        with self._live.trials.alone("other rules"):
+            now = self._live.exchange.deployment
             found = tuple(_faults(now, texts))
             if found:
                 return DeploymentTrial(found)
-            return self._trials.compare(now, self._exchange.with_rules(texts).deployment)
+            return self._live.trials.compare(now, self._live.exchange.with_rules(texts).deployment)
 
     def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
-        self._check_here(
+        self._live.check_here(
             "other rules",
             "change their files, and start the server and the pipeline again",
         )
-        outcome = self._exchange.change_rules(self._pipeline, change, by)
+        outcome = self._live.exchange.change_rules(self._live.pipeline, change, by)
         return self._origin() if outcome is None else outcome.message.id
 
+    def _check_there(self, name: str) -> None:
+        if name not in self._texts():
+            raise _unknown(name, self._texts())
+
     def _texts(self) -> Mapping[str, str]:
-        return self._exchange.deployment.texts
+        return self._live.exchange.deployment.texts
 
     def _tables(self) -> Mapping[str, str]:
-        return self._exchange.deployment.tables
+        return self._live.exchange.deployment.tables
 
     def _table(self, name: str, text: str) -> OnDisk:
-        path = self._exchange.deployment.settings.folder / name
+        path = self._live.exchange.deployment.settings.folder / name
         try:
             return _compared(text, path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError):
             return "absent"
 
     def _origin(self) -> str:
-        return self._exchange.deployment.put or FROM_SETTINGS
+        return self._live.exchange.deployment.put or FROM_SETTINGS
 
     def _on_disk(self) -> Mapping[str, str]:
         try:
-            return read_texts(self._exchange.deployment.settings)
+            return read_texts(self._live.exchange.deployment.settings)
         except SettingsError:
             # Whoever changes a file may have removed it for a moment.
             return {}

@@ -67,52 +67,79 @@ def check_match(match: Match, text: bytes | str | None, what: str) -> None:
         )
 
 
-def versions(
-    url: str, kinds: Collection[str], source: str | None, told: Callable[[Entry], Told]
-) -> Iterator[Version]:
-    """The versions of one resource, oldest first; close the iterator if it is not read to its end.
+def _fine(_: str) -> None:
+    """Nothing speaks against a name."""
 
-    Args:
-        url: of the database.
-        kinds: of the entries that change it.
-        source: of these entries; None: any.
-        told: what such an entry says of it.
 
-    Raises:
-        HistoryError: the journal cannot be read.
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of all resources of one sort; the ontology, of which there is one, has no name.
+
+    ``kinds`` are those of the entries that change them, ``told`` gives what such an entry says of
+    the resource of a name. ``by_source``: the source of an entry is the name; otherwise an entry
+    may say something of any of them. ``check`` raises that no resource can have a name,
+    ``without`` that there has never been the one of a name that has no versions. ``what`` names a
+    resource in an error. ``url`` is that of the database.
     """
-    last: bytes | None = None
-    with closing(journal_changes(url, kinds, source)) as rows:
-        for row in rows:
-            record = record_of(row)
-            if record.status in (Status.REJECTED, Status.SKIPPED):
-                continue
-            said = told(entry_of(record))
-            if said.text != last:
-                digest = "" if said.text is None else digest_of(said.text)
-                yield Version(
-                    record.message.id,
-                    record.received_at,
-                    said.by,
-                    digest,
-                    said.text,
-                    said.media_type,
-                )
-            last = said.text
 
+    url: Callable[[], str]
+    kinds: Collection[str]
+    told: Callable[[str, Entry], Told]
+    what: Callable[[str], str]
+    by_source: bool = False
+    check: Callable[[str], object] = _fine
+    without: Callable[[str], object] = _fine
 
-def version(of: Iterator[Version], change: str, what: str) -> Version:
-    """The version that a change has put.
+    def all(self, name: str = "") -> Iterator[Version]:
+        """The versions of one, oldest first.
 
-    Raises:
-        UnknownVersion: it has put none, or removed the resource.
-    """
-    there = []
-    for each in of:
-        if each.text is not None:
-            if each.change == change:
-                return each
-            there.append(each.change)
-    raise UnknownVersion(
-        f"{what} has no version '{change[:60]}': there are {', '.join(there[-20:]) or 'none'}"
-    )
+        Raises:
+            UnknownRules, UnknownQuery, UnknownWebhook: there has never been one of this name.
+            QueryError: no query can have this name.
+            HistoryError: the journal cannot be read.
+        """
+        self.check(name)
+        found = self._read(name)
+        first = next(found, None)
+        if first is None:
+            self.without(name)
+            return
+        yield first
+        yield from found
+
+    def one(self, change: str, name: str = "") -> Version:
+        """The version that a change has put.
+
+        Raises:
+            UnknownVersion: it has put none, or removed the resource.
+            SensorStreamError: see :meth:`all`.
+        """
+        there = []
+        for each in self.all(name):
+            if each.text is not None:
+                if each.change == change:
+                    return each
+                there.append(each.change)
+        told = ", ".join(there[-20:]) or "none"
+        raise UnknownVersion(f"{self.what(name)} has no version '{change[:60]}': there are {told}")
+
+    def _read(self, name: str) -> Iterator[Version]:
+        last: bytes | None = None
+        source = name if self.by_source else None
+        with closing(journal_changes(self.url(), self.kinds, source)) as rows:
+            for row in rows:
+                record = record_of(row)
+                if record.status in (Status.REJECTED, Status.SKIPPED):
+                    continue
+                said = self.told(name, entry_of(record))
+                if said.text != last:
+                    digest = "" if said.text is None else digest_of(said.text)
+                    yield Version(
+                        record.message.id,
+                        record.received_at,
+                        said.by,
+                        digest,
+                        said.text,
+                        said.media_type,
+                    )
+                last = said.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ from sensorstream.alerts.records import (
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.versions import Match, Told, Version, check_match, version, versions
+from sensorstream.app.versions import Match, Told, Versions, check_match
 from sensorstream.clock import Clock
 from sensorstream.errors import SensorStreamError, UnknownWebhook, WebhookError
 from sensorstream.history.journal_rows import journal_changes
@@ -62,7 +62,7 @@ def definition_text(url: str, queries: Sequence[str], format: str | None = None)
     return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
 
 
-def _told(entry: Entry) -> Told:
+def _told(_: str, entry: Entry) -> Told:
     if isinstance(entry, PutWebhook):
         return Told(definition(entry).encode(), entry.by, DEFINITION)
     assert isinstance(entry, RemoveWebhook)
@@ -94,6 +94,16 @@ class Webhooks:
         self._timeline = timeline
         self._url = url
         self._changing = Lock()
+        # None of a webhook that an earlier version has registered.
+        self.versions = Versions(
+            url,
+            _KINDS,
+            _told,
+            "the webhook {}".format,
+            by_source=True,
+            check=self._check_id,
+            without=self.one,
+        )
 
     def catch_up(self) -> None:
         """Make the changes that are in the journal and were not made yet.
@@ -187,31 +197,9 @@ class Webhooks:
             return error
         return None
 
-    def versions(self, webhook_id: str) -> Iterator[Version]:
-        """The definitions that a webhook has had, oldest first.
-
-        Raises:
-            UnknownWebhook: there has never been one of this id.
-            HistoryError: the journal cannot be read.
-        """
+    def _check_id(self, webhook_id: str) -> None:
         if not _ID.fullmatch(webhook_id):
             self.one(webhook_id)
-        found = versions(self._url(), _KINDS, webhook_id, _told)
-        first = next(found, None)
-        if first is not None:
-            yield first
-            yield from found
-        else:
-            self.one(webhook_id)
-
-    def version(self, webhook_id: str, change: str) -> Version:
-        """The definition that a change gave a webhook.
-
-        Raises:
-            UnknownWebhook, UnknownVersion: there is none.
-            HistoryError: the journal cannot be read.
-        """
-        return version(self.versions(webhook_id), change, f"the webhook {webhook_id}")
 
     def _entry(
         self, webhook_id: str, url: str, queries: Sequence[str], format: str, by: str

@@ -141,7 +141,8 @@ def read_deployment(
         files = parse_texts(settings, texts)
     found = read_tables(files) if tables is None else table_paths(settings, tables)
     reference = read_reference(files, ontology.triples, settings.functions.files, found)
-    plan = compile_mapping(files, ontology.schema, timeline, reference, read_schemas(settings))
+    schemas = read_schemas(settings, settings.limits.mapping_seconds)
+    plan = compile_mapping(files, ontology.schema, timeline, reference, schemas)
     return Deployment(
         settings=settings,
         ontology=ontology,

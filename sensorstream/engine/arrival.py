@@ -127,7 +127,7 @@ class Mapper:
                 reading = self.read(message.content)
             else:
                 seconds = reading.seconds
-            mapped = self._mapped(reading, message, None if again else self._seconds)
+            mapped = self._mapped(reading, message, again)
         except Exception as error:
             # Its own fault or one of ours: the engine tells it, and goes on with the next.
             return Unmapped(message, error, seconds=seconds + self._counter() - start)
@@ -137,11 +137,11 @@ class Mapper:
         root = str(reading.document.getroot().tag)
         return Unmapped(message, None, root, mapped.hint, seconds)
 
-    def _mapped(self, reading: Reading, message: Message, seconds: float | None) -> Mapped:
-        plan = self.plan
+    def _mapped(self, reading: Reading, message: Message, again: bool) -> Mapped:
+        plan, seconds = self.plan, self._seconds
         apart = plan.largest is not None and size_of(message.content) > plan.largest
-        if seconds is None or not apart:
-            return plan.apply(reading.document, message)
+        if seconds is None or again or not apart:
+            return plan.apply(reading.document, message, again=again)
         return run_apart(
             lambda: plan.apply(reading.document, message),
             seconds,

@@ -15,6 +15,8 @@ from sensorstream.history.copying import Cell, Row
 _SIGNS: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "'": "''", "\x00": "\ufffd"})
 # Few texts contain one, and a search is much faster than translation.
 _find_sign: Final = re.compile(r"[\\\"'\x00]").search
+_BETWEEN: Final = "\x00"
+_NOTHING: Final = type(None)
 
 
 def arrays_of(rows: Iterable[Row], width: int) -> str:
@@ -30,19 +32,38 @@ def arrays_of(rows: Iterable[Row], width: int) -> str:
 
 def array_of(column: Sequence[Cell]) -> str:
     """A column as a constant of SQL: manual, 8.15.2, "Array Value Input"."""
+    return f"'{{{_elements(column)}}}'"
+
+
+def _elements(column: Sequence[Cell]) -> str:
     kinds = set(map(type, column))
-    if kinds == {int}:
-        return f"'{{{','.join(map(str, column))}}}'"
-    if kinds == {str} and _find_sign("".join(column)) is None:  # type: ignore[arg-type]
-        return f"""'{{"{'","'.join(column)}"}}'"""  # type: ignore[arg-type]
-    return f"'{{{','.join(map(_element, column))}}}'"
+    if len(kinds) == 1:
+        # A column at once: several times as fast as cell by cell.
+        if int in kinds:
+            return ",".join(map(str, column))
+        if str in kinds:
+            return _texts(column)  # type: ignore[arg-type]
+        if _NOTHING in kinds:
+            return ",".join(["NULL"] * len(column))
+        if bool in kinds:
+            return ",".join(["t" if each else "f" for each in column])
+    return ",".join(["NULL" if each is None else _element(each) for each in column])
+
+
+def _texts(column: Sequence[str]) -> str:
+    joined = _BETWEEN.join(column)
+    if joined.count(_BETWEEN) >= len(column):
+        return ",".join(map(_element, column))
+    told = joined.replace("\\", "\\\\").replace('"', '\\"').replace("'", "''")
+    divided = told.replace(_BETWEEN, '","')
+    return f'"{divided}"'
 
 
 def _element(value: Cell) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, str):
-        return f'"{value.translate(_SIGNS)}"'
+        return f'"{value}"' if _find_sign(value) is None else f'"{value.translate(_SIGNS)}"'
     if isinstance(value, bool):
         return "t" if value else "f"
     if isinstance(value, bytes):

@@ -37,6 +37,8 @@ STATEMENT_COLUMNS: Final = (
     "inferred",
 )
 
+_json: Final = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def message_rows(records: Iterable[Record]) -> Iterator[Row]:
     """Rows of ``store.messages``, still without status."""
@@ -133,10 +135,10 @@ def json_of(data: Mapping[str, Any] | None) -> str | None:
     """JSON that PostgreSQL can keep: without NUL, and without halves of characters."""
     if data is None:
         return None
-    told = json.dumps(data, ensure_ascii=False)
+    told = _json(data)
     # So JSON writes NUL; a text with these signs is rare, too.
     if "\\u0000" in told:
-        told = json.dumps(_plain(data), ensure_ascii=False)
+        told = _json(_plain(data))
     return told if told.isascii() else text_of(told)
 
 

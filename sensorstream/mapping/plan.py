@@ -91,6 +91,7 @@ class Harvest:
     """The result of the rules for a message so far.
 
     ``sought`` is for reports: the XPaths of triples maps, and whether each has found anything.
+    ``again``: the message was mapped before, within the limits of time, and has none now.
     """
 
     message: Message
@@ -99,6 +100,7 @@ class Harvest:
     blank_nodes: int = 0
     blank_names: dict[str, BlankNode] = field(default_factory=dict)
     sought: dict[str, bool] | None = None
+    again: bool = False
 
     def at(self, time: Instant) -> Statements:
         """The statements of one time."""
@@ -186,29 +188,32 @@ class MappingPlan:
         steep = chain(self.steep, *(rule.steep for rule in self.rules))
         object.__setattr__(self, "largest", largest(each.degree for each in steep))
 
-    def apply(self, document: Document, message: Message) -> Mapped:
+    def apply(self, document: Document, message: Message, *, again: bool = False) -> Mapped:
         """Apply the rules to the message (paper, section 4.1: on event if condition then action).
+
+        ``again``: that was done before, within the limits of time, and has none now.
 
         Raises:
             InvalidMessage: the document does not conform to its schema.
+            Overrun: its validation or a stylesheet takes too long.
             MappingError: a value the rules need is missing or invalid. It names rule, XPath, value,
                 what was expected and the line of the message. For a document of several messages:
                 each of them has such an error or matches no rule.
         """
         root = document.getroot()
         if self.schemas is not None:
-            self.schemas.check(document, message.source)
+            self.schemas.check(document, message, again=again)
         if self.split is not None and (parts := self.split(root)):
-            return self._apply_each(parts, message)
-        return self.apply_to(root, message)
+            return self._apply_each(parts, message, again)
+        return self.apply_to(root, message, again=again)
 
-    def apply_to(self, root: Element, message: Message) -> Mapped:
+    def apply_to(self, root: Element, message: Message, *, again: bool = False) -> Mapped:
         """Apply the rules to one message of a document; ``root`` is its element.
 
         Raises:
-            MappingError: as for :meth:`apply`.
+            MappingError, Overrun: as for :meth:`apply`.
         """
-        harvest = Harvest(message)
+        harvest = Harvest(message, again=again)
         matched = self._run(root, harvest)
         return Mapped(
             matched,
@@ -223,17 +228,17 @@ class MappingPlan:
             return in_turn(parts)
         return iter(parts)
 
-    def _apply_each(self, parts: Sequence[Element], message: Message) -> Mapped:
+    def _apply_each(self, parts: Sequence[Element], message: Message, again: bool) -> Mapped:
         matched: dict[str, None] = {}
         events: list[Event] = []
         individuals: dict[Subject, None] = {}
         warnings: list[str] = []
         hints: list[str] = []
         first_error: MappingError | None = None
-        harvest = Harvest(message)
+        harvest = Harvest(message, again=again)
         for number, part in enumerate(self.in_turn(parts), 1):
             # Remove the statements of a part before its error; the numbering of labels continues.
-            harvest = Harvest(message, blank_nodes=harvest.blank_nodes)
+            harvest = Harvest(message, blank_nodes=harvest.blank_nodes, again=again)
             which = f"message {number} of {len(parts)}, at line {part.sourceline}"
             try:
                 found = self._run(part, harvest)

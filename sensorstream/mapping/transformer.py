@@ -1,154 +1,43 @@
-"""Runs a stylesheet in a process of its own: XSLT has no limit of time, and a thread no end.
-
-The process is started with the first message, and again after it was ended.
-"""
+"""Runs a stylesheet in a process of its own, with limits of time, memory and output."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import weakref
-from contextlib import suppress
-from struct import Struct
-from threading import Lock
-from time import monotonic
 from typing import Final
 
 from lxml import etree
 
-from sensorstream.errors import Overrun
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.stylesheet import Failure
-from sensorstream.pipes import readable
+from sensorstream.mapping.worker import Worker
 
-FRAME: Final = Struct("<Q")
-"""The length of what follows in a pipe."""
-SECONDS: Final = Struct("<d")
-"""How long it may take, before each document."""
 OUTPUT: Final = b"+"
 """Before an output; a failure has another sign before it."""
 MOST_OUTPUT: Final = 64 << 20
 """Bytes that a stylesheet may make of a message."""
-MEMORY: Final = 1 << 30
-"""Bytes of memory that the process may take."""
-_START_SECONDS: Final = 60.0
+_PROCESS: Final = "sensorstream.mapping.transformer_process"
 
 
 class Transformer:
     """One stylesheet, which may take ``seconds`` for a message, its parts together. Thread-safe."""
 
     def __init__(self, content: bytes, file: str, seconds: float) -> None:
-        self._content = content
-        self._file = file
-        self._seconds = seconds
-        self._lock = Lock()
-        self._process: _Process | None = None
-        self._message = ""
-        self._left = seconds
+        self._worker = Worker(
+            _PROCESS,
+            (file.encode(), content),
+            f"stylesheet {file}",
+            seconds,
+            "limits.transform_seconds",
+        )
 
-    def transform(self, root: Element, message: str) -> bytes | Failure:
-        """What the stylesheet makes of a document; ``message`` is the id of the message.
+    def transform(self, root: Element, message: str, *, again: bool = False) -> bytes | Failure:
+        """What the stylesheet makes of a document.
+
+        ``message`` and ``again`` are those of :meth:`.Worker.ask`.
 
         Raises:
-            Overrun: it takes too long, or makes too much; the process was ended.
+            Overrun: it takes too long, or makes too much.
         """
         document = etree.tostring(root, with_tail=False)
-        with self._lock:
-            if message != self._message:
-                self._message, self._left = message, self._seconds
-            # A fork of this process must not talk to the process of the original.
-            if self._process is None or not self._process.usable:
-                self._process = _Process(self._content, self._file)
-            begun = monotonic()
-            try:
-                return self._process.ask(document, max(self._left, 0.0))
-            except TimeoutError:
-                self._end()
-                raise self._overrun(
-                    f"took longer than {self._seconds:g} s (limits.transform_seconds)"
-                ) from None
-            except (EOFError, OSError):
-                self._end()
-                raise self._overrun(
-                    f"ended its process: it takes more than {MEMORY >> 20} MiB of memory, or more "
-                    f"than {self._seconds:g} s (limits.transform_seconds)"
-                ) from None
-            finally:
-                self._left -= monotonic() - begun
-
-    def _overrun(self, what: str) -> Overrun:
-        return Overrun(f"stylesheet {self._file} {what}: expected one that this message does not")
-
-    def _end(self) -> None:
-        if self._process is not None:
-            self._process.end()
-            self._process = None
-
-
-class _Process:
-    def __init__(self, content: bytes, file: str) -> None:
-        self._owner = os.getpid()
-        self._process = process = subprocess.Popen(
-            [sys.executable, "-m", "sensorstream.mapping.transformer_process"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            # Ctrl-C goes to the owner only.
-            start_new_session=True,
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._stdin, self._stdout = process.stdin, process.stdout
-        self.end = weakref.finalize(self, _kill, process, self._owner)
-        try:
-            self._send(file.encode())
-            self._send(content)
-            self._receive(monotonic() + _START_SECONDS)
-        except BaseException:
-            self.end()
-            raise
-
-    @property
-    def usable(self) -> bool:
-        """Whether it runs, and is this process's own."""
-        return self._owner == os.getpid() and self._process.poll() is None
-
-    def ask(self, document: bytes, seconds: float) -> bytes | Failure:
-        """Raises TimeoutError, EOFError or OSError; the process is of no use then."""
-        deadline = monotonic() + seconds
-        self._send(SECONDS.pack(seconds) + document)
-        answer = self._receive(deadline)
+        answer = self._worker.ask(document, message, again=again)
         return answer[1:] if answer[:1] == OUTPUT else Failure(*json.loads(answer[1:]))
-
-    def _send(self, frame: bytes) -> None:
-        # It reads all before it does anything, so that this does not wait for a transformation.
-        self._stdin.write(FRAME.pack(len(frame)) + frame)
-        self._stdin.flush()
-
-    def _receive(self, deadline: float) -> bytes:
-        pipe = self._stdout.fileno()
-        frame = bytearray()
-        end = FRAME.size
-        while len(frame) < end:
-            left = deadline - monotonic()
-            if left <= 0 or not readable(pipe, left):
-                raise TimeoutError
-            part = os.read(pipe, 1 << 16)
-            if not part:
-                raise EOFError
-            frame += part
-            if len(frame) >= FRAME.size:
-                end = FRAME.size + FRAME.unpack_from(frame)[0]
-        return bytes(frame[FRAME.size :])
-
-
-def _kill(process: subprocess.Popen[bytes], owner: int) -> None:
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with suppress(OSError):
-                stream.close()
-    if owner == os.getpid():
-        process.kill()
-        process.wait()

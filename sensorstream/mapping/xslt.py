@@ -136,7 +136,7 @@ class _Transformation:
     # From the stylesheet's output to triples
 
     def _triples(self, root: Element, harvest: Harvest) -> Iterator[Triple]:
-        output = self._output(root, harvest.message.id)
+        output = self._output(root, harvest)
         if not output.strip():
             return
         labels: dict[Term, BlankNode] = {}
@@ -160,11 +160,11 @@ class _Transformation:
         except TermError as error:
             raise self._error(error.message) from None
 
-    def _output(self, root: Element, message: str) -> bytes:
+    def _output(self, root: Element, harvest: Harvest) -> bytes:
         if self._transformer is None:
             found = output_of(self._stylesheet.transform, root)
         else:
-            found = self._transformer.transform(root, message)
+            found = self._transformer.transform(root, harvest.message.id, again=harvest.again)
         if isinstance(found, bytes):
             return found
         at = Position(self._stylesheet.file, found.line, 1) if found.line else None

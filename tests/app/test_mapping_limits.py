@@ -12,8 +12,8 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Status
-from sensorstream.errors import Overrun
-from sensorstream.settings import LimitSettings, RuleSettings, Settings
+from sensorstream.errors import InvalidMessage, Overrun
+from sensorstream.settings import LimitSettings, MessageSettings, RuleSettings, Settings
 
 Open = Callable[[Settings], Application]
 STEEP = """prefix : <http://sensorstream.example/tracking#>
@@ -73,3 +73,39 @@ def test_a_path_that_takes_too_long_costs_its_message_only(
     assert again.window_view(100) == window
     assert time.monotonic() - begun < 60
     assert len(again.quarantine(10)) == 1
+
+
+SCHEMA = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="Seen">
+<xs:complexType><xs:attribute name="id" type="xs:integer"/></xs:complexType></xs:element>
+</xs:schema>"""
+STYLESHEET = """<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
+ xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:ss="urn:sensorstream:mapping#"
+ xmlns:t="http://sensorstream.example/tracking#"><ss:message path="/Seen"/><xsl:template match="/">
+<rdf:RDF><t:Human rdf:about="http://e/{/Seen/@id}"/></rdf:RDF></xsl:template></xsl:stylesheet>"""
+
+
+def test_a_replay_asks_no_clock_about_schemas_and_stylesheets(
+    settings: Settings, tmp_path: Path, open_application: Open
+) -> None:
+    (tmp_path / "seen.xsd").write_text(SCHEMA)
+    (tmp_path / "seen.xsl").write_text(STYLESHEET)
+    settings = replace(
+        settings,
+        rules=RuleSettings((*settings.rules.files, tmp_path / "seen.xsl")),
+        messages=MessageSettings(tmp_path / "seen.xsd"),
+        limits=LimitSettings(mapping_seconds=60, transform_seconds=60),
+    )
+    application = open_application(settings)
+    assert application.submit(b"<Seen id='1'/>", "test").result(60).status is Status.ACCEPTED
+    with pytest.raises(InvalidMessage, match="not a valid value"):
+        application.submit(b"<Seen id='x'/>", "test").result(60)
+    window, rejected = application.window_view(100), application.quarantine(10)
+    application.close()
+    forget(settings)
+    none = LimitSettings(mapping_seconds=0.000_001, transform_seconds=0.000_001)
+    again = open_application(replace(settings, limits=none))
+    assert again.window_view(100) == window
+    assert again.quarantine(10) == rejected
+    # And the limits count for what is new.
+    with pytest.raises(Overrun, match=r"by seen\.xsd took longer"):
+        again.submit(b"<Seen id='2'/>", "test").result(60)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
+from time import sleep
 
 import pytest
 
@@ -476,6 +477,33 @@ def test_a_lone_sender_does_not_wait_for_the_crowds_that_came_before(
     for connection in range(3):
         mine = [places[each] for each in contents[1 + connection : 900 : 3]]
         assert mine == sorted(mine)
+
+
+def test_large_messages_pause_for_others_and_a_server_that_stops_takes_those_that_wait(
+    deployment: Deployment,
+) -> None:
+    class Slow(Held):
+        def append(self, records: Sequence[Record]) -> None:
+            super().append(records)
+            if len(records[0].message.content) > 32 * 1024:
+                sleep(0.3)
+
+    small = [bytes(each) for each in tracker_messages(3)]
+    large = [bytes(each).ljust(40_000) for each in tracker_messages(3, start=10)]
+    store = Slow()
+    with running(deployment, store) as run:
+        taken = [run.pipeline.submit(small[0], "hall")]
+        assert store.tried.wait(30)
+        for place, content in enumerate(large):
+            taken.append(run.pipeline.submit(content, "hall", Sender("10.0.0.1", str(place))))
+        # One sender's messages keep their order, whatever they are.
+        taken.append(run.pipeline.submit(small[1], "hall", Sender("10.0.0.1", "2")))
+        taken.append(run.pipeline.submit(small[2], "hall", Sender("10.0.0.2")))
+        store.let.set()
+        taken[-1].result(30)
+    assert all(each.done() for each in taken)
+    contents = [small[0], large[0], small[2], large[1], large[2], small[1]]
+    assert [each.message.content for each in store.records] == contents
 
 
 def test_who_sends_too_much_is_refused_and_the_others_are_not(deployment: Deployment) -> None:

@@ -93,16 +93,16 @@ def test_a_rule_file_that_is_put_counts_from_the_next_message_on_and_after_a_res
     send(application, "d", 4)
     expected = ["first a", "second b", "second c", "third c", "third d"]
     assert told(application) == expected
-    versions = list(rulebook.versions("alerts.rules"))
+    versions = list(rulebook.versions.all("alerts.rules"))
     assert [(each.by, each.text) for each in versions] == [
         ("settings", (ALERT % "first").encode()),
         ("key:me", (ALERT % "second").encode()),
         ("key:you", None),
     ]
     assert versions[1].change == change
-    assert rulebook.version("alerts.rules", change) == versions[1]
+    assert rulebook.versions.one(change, "alerts.rules") == versions[1]
     with pytest.raises(UnknownVersion, match=f"there are m2, {change}"):
-        rulebook.version("alerts.rules", versions[2].change)
+        rulebook.versions.one(versions[2].change, "alerts.rules")
     window, files = application.window_view(100), rulebook.files()
     application.close()
     again = open_application(small)
@@ -217,13 +217,13 @@ def test_what_cannot_be_put_is_refused_and_changes_nothing(
     with pytest.raises(UnknownRules, match=r"there are map\.rules, alerts\.rules"):
         rulebook.remove("gone.rules", "me")
     with pytest.raises(UnknownRules):
-        list(rulebook.versions("gone.rules"))
+        list(rulebook.versions.all("gone.rules"))
     with pytest.raises(ChangedMeanwhile):
         rulebook.put("alerts.rules", ALERT % "x", "me", lambda digest: digest == "old")
     assert rulebook.files() == before
     # The same text is no change.
     assert rulebook.put("alerts.rules", ALERT % "first", "me") == "settings"
-    assert list(rulebook.versions("alerts.rules")) == []
+    assert list(rulebook.versions.all("alerts.rules")) == []
 
 
 def test_rules_are_tried_on_recent_messages_and_put_nothing(
@@ -264,7 +264,7 @@ def test_rules_are_tried_on_recent_messages_and_put_nothing(
     (outside,) = rulebook.try_put("table.rules", table).faults
     assert "not a file of the deployment's folder" in outside.message
     assert rulebook.files() == before
-    assert list(rulebook.versions("alerts.rules")) == []
+    assert list(rulebook.versions.all("alerts.rules")) == []
 
 
 def test_a_start_says_that_the_rules_put_do_not_fit_a_changed_ontology(

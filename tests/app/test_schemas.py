@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from sensorstream.app.schemas import read_schemas
-from sensorstream.errors import InvalidMessage, SettingsError
+from sensorstream.errors import InvalidMessage, Overrun, SettingsError
 from sensorstream.mapping import parse_document
 from sensorstream.mapping.xsd import MessageSchemas
+from sensorstream.model.events import Message
 from sensorstream.settings_file import load_settings
 
+NUMBERS = count(1)
 XS = "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'>"
 MESSAGE = f"""{XS}
 <xs:include schemaLocation='types/position.xsd'/>
@@ -34,15 +37,16 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def read(home: Path, settings: str) -> MessageSchemas | None:
+def read(home: Path, settings: str, seconds: float | None = None) -> MessageSchemas | None:
     (home / "sensorstream.toml").write_text(settings)
-    return read_schemas(load_settings(home / "sensorstream.toml", {}))
+    return read_schemas(load_settings(home / "sensorstream.toml", {}), seconds)
 
 
 def violations(schemas: MessageSchemas | None, xml: str, source: str = "") -> str:
     assert schemas is not None
     try:
-        schemas.check(parse_document(xml.encode(), max_depth=9), source)
+        message = Message(f"m{next(NUMBERS)}", xml.encode(), 1, source)
+        schemas.check(parse_document(message.content, max_depth=9), message)
     except InvalidMessage as error:
         return error.message
     return ""
@@ -117,3 +121,36 @@ def test_schemas_may_include_each_other(home: Path) -> None:
     inner = POSITION.replace(XS, f"{XS}<xs:include schemaLocation='../message.xsd'/>")
     (home / "xsd" / "types" / "position.xsd").write_text(inner)
     assert violations(read(home, BOTH), GOOD) == ""
+
+
+# A pattern as one finds it: libxml2 needs the square of a text's length, or more.
+MAIL = f"""{XS}<xs:element name='Mail'><xs:simpleType><xs:restriction base='xs:string'>
+<xs:pattern value='[a-z]+([.-]?[a-z]+)*@x'/></xs:restriction></xs:simpleType></xs:element>
+</xs:schema>"""
+
+
+def test_a_message_that_takes_long_to_validate_is_passed_over_and_the_next_one_validated(
+    home: Path,
+) -> None:
+    (home / "mail.xsd").write_text(MAIL)
+    schemas = read(home, "[messages]\nschema = 'mail.xsd'\n", seconds=1.0)
+    assert violations(schemas, "<Mail>me.you@x</Mail>") == ""
+    with pytest.raises(Overrun, match=r"by mail\.xsd took longer than 1 s \(limits\.mapping_sec"):
+        violations(schemas, f"<Mail>{'a' * 100_000}!</Mail>")
+    assert "line 1: Element 'Mail': " in violations(schemas, "<Mail>me</Mail>")
+
+
+def test_a_process_finds_what_this_one_does(home: Path) -> None:
+    here, apart = read(home, BOTH), read(home, BOTH, seconds=60)
+    # The process has the texts that were read, whatever is in the files now.
+    (home / "xsd" / "types" / "position.xsd").write_text("")
+    bad = f"<Message>\n<x\n>5</x>\n<x>many</x>{'<x>101</x>' * 60}</Message>"
+    for xml in (GOOD, bad, "<Door/>"):
+        for source in ("", "door"):
+            assert violations(apart, xml, source) == violations(here, xml, source)
+
+
+def test_what_libxml2_gives_up_on_is_no_fault_of_the_server(home: Path) -> None:
+    (home / "many.xsd").write_text(MAIL.replace("[a-z]+([.-]?[a-z]+)*@x", "(a{1,20}){1,20}"))
+    schemas = read(home, "[messages]\nschema = 'many.xsd'\n")
+    assert "can be matched in too many ways" in violations(schemas, f"<Mail>{'a' * 30}!</Mail>")

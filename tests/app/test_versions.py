@@ -35,7 +35,7 @@ def test_a_query_that_was_replaced_is_the_new_one_after_every_restart(
     second = queries.put("q", OTHER, "you", lambda digest: digest is not None)
     with pytest.raises(ChangedMeanwhile):
         queries.put("q", ONE, "me", lambda digest: digest is None)
-    versions = list(queries.versions("q"))
+    versions = list(queries.versions.all("q"))
     assert [(each.change, each.by) for each in versions] == [
         (first.entry, "me"),
         (second.entry, "you"),
@@ -48,7 +48,7 @@ def test_a_query_that_was_replaced_is_the_new_one_after_every_restart(
     execute(settings.history.url, "delete from store.checkpoints")
     replayed = open_application(settings)
     assert [(each.text, each.entry) for each in replayed.queries.views()] == [(OTHER, second.entry)]
-    assert list(replayed.queries.versions("q")) == versions
+    assert list(replayed.queries.versions.all("q")) == versions
 
 
 def test_a_webhook_keeps_its_secret_while_its_definition_changes(
@@ -67,16 +67,16 @@ def test_a_webhook_keeps_its_secret_while_its_definition_changes(
     assert state.disabled_at is not None
     webhooks.put("ops", f"{NOBODY}b", by="me")
     assert webhooks.one("ops").disabled_at is None
-    versions = list(webhooks.versions("ops"))
+    versions = list(webhooks.versions.all("ops"))
     assert [each.by for each in versions] == ["me", "you", "me"]
     assert made.secret.encode() not in b"".join(each.text or b"" for each in versions)
-    assert webhooks.version("ops", versions[0].change).text == versions[0].text
+    assert webhooks.versions.one(versions[0].change, "ops").text == versions[0].text
     with pytest.raises(ChangedMeanwhile):
         webhooks.delete("ops", "me", lambda digest: digest == versions[0].digest)
     webhooks.delete("ops", "me")
-    assert list(webhooks.versions("ops"))[-1].text is None
+    assert list(webhooks.versions.all("ops"))[-1].text is None
     with pytest.raises(UnknownWebhook):
-        list(webhooks.versions("never"))
+        list(webhooks.versions.all("never"))
     for wrong in ("out_kafka", "a b", "", "x" * 65):
         with pytest.raises(WebhookError, match="not an id"):
             webhooks.put(wrong, NOBODY)
@@ -117,9 +117,9 @@ def test_a_webhook_of_an_earlier_version_can_be_put_back(
         f"values ('wh_old', '{NOBODY}', 'whsec_x', now())",
     )
     webhooks = application.webhooks
-    assert list(webhooks.versions("wh_old")) == []
+    assert list(webhooks.versions.all("wh_old")) == []
     webhooks.put("wh_old", f"{NOBODY}b", by="me")
-    before, _ = webhooks.versions("wh_old")
+    before, _ = webhooks.versions.all("wh_old")
     assert f'"{NOBODY}"'.encode() in (before.text or b"")
 
 
@@ -140,7 +140,7 @@ def test_an_ontology_is_tried_put_on_condition_and_read_again(
     application = open_application(settings)
     ontologies = application.ontologies
     before = ontologies.in_force()
-    assert list(ontologies.versions()) == []
+    assert list(ontologies.versions.all()) == []
     more = before.content + b"<urn:x:More> a <http://www.w3.org/2002/07/owl#Class> .\n"
     nt = "application/n-triples"
     assert ontologies.try_put(more.replace(b" a ", b" a a "), nt).faults != ()
@@ -152,12 +152,12 @@ def test_an_ontology_is_tried_put_on_condition_and_read_again(
     change = ontologies.put(more, nt, "me", lambda digest: digest == before.digest)
     with pytest.raises(ChangedMeanwhile):
         ontologies.put(before.content, nt, "me", lambda digest: digest == before.digest)
-    (one,) = ontologies.versions()
+    (one,) = ontologies.versions.all()
     assert (one.change, one.by, one.text) == (change, "me", more)
-    assert ontologies.version(change) == one
+    assert ontologies.versions.one(change) == one
     with pytest.raises(UnknownVersion, match=f"there are {change}"):
-        ontologies.version("m99")
+        ontologies.versions.one("m99")
     application.close()
     again = open_application(settings)
     assert again.ontologies.in_force().content == more
-    assert list(again.ontologies.versions()) == [one]
+    assert list(again.ontologies.versions.all()) == [one]

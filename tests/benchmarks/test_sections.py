@@ -25,6 +25,8 @@ TINY = Scale(
     statements=(5, 10),
     variation_messages=40,
     variation_window=SIZE,
+    # Each turn begins with a full collection of this process, of which the tests are.
+    turns=2,
 )
 PROFILES = ("plain", "pellet")
 

@@ -67,10 +67,10 @@ def test_one_without_end_is_ended_and_the_next_message_is_transformed(
 
 def test_a_process_that_was_killed_meanwhile_is_replaced(transformer: Transformer) -> None:
     transformer.transform(message(""), "m3")
-    assert transformer._process is not None
-    pid = transformer._process._process.pid
-    os.kill(pid, signal.SIGKILL)
-    transformer._process._process.wait()
+    process = transformer._worker._process
+    assert process is not None
+    os.kill(process._process.pid, signal.SIGKILL)
+    process._process.wait()
     assert isinstance(transformer.transform(message(""), "m4"), bytes)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,7 +35,7 @@ from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.trials import DeploymentTrial, QueryTrial
-from sensorstream.app.versions import Match, Version
+from sensorstream.app.versions import Match, Told, Version, Versions
 from sensorstream.app.webhooks import Webhooks
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.errors import (
@@ -56,6 +56,7 @@ from sensorstream.errors import (
 from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
 from sensorstream.history.latest import Latest
 from sensorstream.history.quarantine import Choice, Chosen
+from sensorstream.journal.entry import Entry
 from sensorstream.model.events import Provenance
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.spark.jobs.protocol import JobText
@@ -64,11 +65,29 @@ from sensorstream.testing import ManualClock
 EX = "http://example.org/"
 
 
+@dataclass(frozen=True)
+class MemoryVersions(Versions):
+    """The versions that a function has of a name; it may raise."""
+
+    found: Callable[[str], Iterable[Version]] = lambda _: ()
+
+    def all(self, name: str = "") -> Iterator[Version]:
+        yield from self.found(name)
+
+
+def versions_of(found: Callable[[str], Iterable[Version]]) -> MemoryVersions:
+    def nothing(_: str, entry: Entry) -> Told:
+        raise AssertionError(f"{entry} is not in memory")
+
+    return MemoryVersions(str, (), nothing, str, found=found)
+
+
 class MemoryOntologies(Ontologies):
     """Takes every text except one with "clash", and has no versions."""
 
     def __init__(self) -> None:
         self.text = ServedOntology(b"<urn:x:a> <urn:x:p> <urn:x:b> .", "text/turtle", "settings")
+        self.versions = versions_of(lambda _: ())
 
     def in_force(self) -> ServedOntology:
         return self.text
@@ -84,9 +103,6 @@ class MemoryOntologies(Ontologies):
     def try_put(self, content: bytes, media_type: str) -> DeploymentTrial:
         return DeploymentTrial(messages=2)
 
-    def versions(self) -> Iterator[Version]:
-        return iter(())
-
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -96,6 +112,7 @@ class NoQueries(Queries):
 
     def __init__(self) -> None:
         self.log = ReportLog()
+        self.versions = versions_of(self._none)
 
     def register(self, text: str, name: str | None = None, by: str = "") -> QueryView:
         raise QueryConflict("no more queries may run")
@@ -115,7 +132,7 @@ class NoQueries(Queries):
     def try_put(self, name: str, text: str) -> QueryTrial:
         return QueryTrial(messages=3)
 
-    def versions(self, name: str) -> Iterator[Version]:
+    def _none(self, name: str) -> Iterator[Version]:
         self.view(name)
         return iter(())
 
@@ -214,6 +231,7 @@ class MemoryRulebook(Rulebook):
     def __init__(self) -> None:
         self.kept: Mapping[str, str] = {"tracking.rules": "# tracking\n"}
         self.by = ""
+        self.versions = versions_of(self._kept_versions)
 
     def _texts(self) -> Mapping[str, str]:
         return self.kept
@@ -227,7 +245,7 @@ class MemoryRulebook(Rulebook):
     def _origin(self) -> str:
         return "settings"
 
-    def versions(self, name: str) -> Iterator[Version]:
+    def _kept_versions(self, name: str) -> Iterator[Version]:
         text = self.file(name).text.encode()
         yield Version("m9", NOW, "key me", "d1", text, "text/plain")
         yield Version("m11", NOW, "", "", None, "text/plain")
@@ -296,6 +314,7 @@ class ListedWebhooks(Webhooks):
 
     def __init__(self) -> None:
         self.listed: dict[str, WebhookState] = {}
+        self.versions = versions_of(self._none)
 
     def register(
         self,
@@ -331,7 +350,7 @@ class ListedWebhooks(Webhooks):
     ) -> SensorStreamError | None:
         return None
 
-    def versions(self, webhook_id: str) -> Iterator[Version]:
+    def _none(self, webhook_id: str) -> Iterator[Version]:
         self.one(webhook_id)
         return iter(())
 

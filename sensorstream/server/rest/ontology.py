@@ -17,10 +17,8 @@ from sensorstream.server.rest.versioned import (
     ChangedBody,
     DryRun,
     TriedBody,
-    VersionsBody,
+    add_versions,
     tried_body,
-    version_answer,
-    versions_body,
     wanted,
     who,
 )
@@ -75,19 +73,19 @@ def router(application: Application) -> APIRouter:
         change = await run_in_threadpool(ontologies.put, content, media_type, who(request), match)
         return ChangedBody(change=change)
 
-    @routes.get("/ontology/versions", summary="List the versions of the ontology")
-    def list_versions() -> VersionsBody:
-        """Oldest first; none while the ontology of the settings has always been in force."""
-        return versions_body(application.ontologies.versions())
-
-    @routes.get(
-        "/ontology/versions/{change}",
-        summary="Read a version of the ontology",
-        response_class=Response,
-        responses={200: {"content": _TEXT}},
+    add_versions(
+        routes,
+        "/ontology",
+        "the ontology",
+        application.ontologies.versions,
+        _unnamed,
+        "Oldest first; none while the ontology of the settings has always been in force.",
+        "The text that a change has put.",
+        {"content": _TEXT},
     )
-    def read_version(change: str, request: Request) -> Response:
-        """The text that a change has put."""
-        return version_answer(application.ontologies.version(change), request)
 
     return routes
+
+
+def _unnamed() -> str:
+    return ""

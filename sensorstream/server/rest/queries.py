@@ -31,10 +31,8 @@ from sensorstream.server.rest.versioned import (
     IF_MATCH,
     DryRun,
     FaultBody,
-    VersionsBody,
+    add_versions,
     fault_bodies,
-    version_answer,
-    versions_body,
     wanted,
     who,
 )
@@ -228,20 +226,16 @@ def router(application: Application) -> APIRouter:
         application.queries.remove(unquote(name), who(request), match)
         return Response(status_code=204)
 
-    @routes.get("/{name}/versions", summary="List the versions of a continuous query")
-    def list_versions(name: Name) -> VersionsBody:
-        """Oldest first."""
-        return versions_body(application.queries.versions(unquote(name)))
-
-    @routes.get(
-        "/{name}/versions/{change}",
-        summary="Read a version of a continuous query",
-        response_class=Response,
-        responses={200: {"content": {TEXT: {"schema": {"type": "string"}}}}},
+    add_versions(
+        routes,
+        "/{name}",
+        "a continuous query",
+        application.queries.versions,
+        _name,
+        "Oldest first.",
+        "The text that a change has put.",
+        {"content": {TEXT: {"schema": {"type": "string"}}}},
     )
-    def read_version(name: Name, change: str, request: Request) -> Response:
-        """The text that a change has put."""
-        return version_answer(application.queries.version(unquote(name), change), request)
 
     @routes.get(
         "/{name}/results",
@@ -283,6 +277,10 @@ def router(application: Application) -> APIRouter:
         return Response(status_code=204)
 
     return routes
+
+
+def _name(name: Name) -> str:
+    return unquote(name)
 
 
 async def _text(request: Request) -> str:

@@ -20,10 +20,8 @@ from sensorstream.server.rest.versioned import (
     ChangedBody,
     DryRun,
     TriedBody,
-    VersionsBody,
+    add_versions,
     tried_body,
-    version_answer,
-    versions_body,
     wanted,
     who,
 )
@@ -153,19 +151,19 @@ def router(application: Application) -> APIRouter:
         change = application.rulebook.remove(name, who(request), match)
         return ChangedBody(change=change)
 
-    @routes.get("/rules/{name}/versions", summary="List the versions of a rule file")
-    def list_versions(name: str) -> VersionsBody:
-        """Oldest first; none while the files of the settings have always been in force."""
-        return versions_body(application.rulebook.versions(name))
-
-    @routes.get(
-        "/rules/{name}/versions/{change}",
-        summary="Read a version of a rule file",
-        response_class=Response,
-        responses={200: {"content": _TEXT}},
+    add_versions(
+        routes,
+        "/rules/{name}",
+        "a rule file",
+        application.rulebook.versions,
+        _name,
+        "Oldest first; none while the files of the settings have always been in force.",
+        "The text that a change has put.",
+        {"content": _TEXT},
     )
-    def read_version(name: str, change: str, request: Request) -> Response:
-        """The text that a change has put."""
-        return version_answer(application.rulebook.version(name, change), request)
 
     return routes
+
+
+def _name(name: str) -> str:
+    return name

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Final
 
-from fastapi import Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from sensorstream.app.trials import DeploymentTrial
-from sensorstream.app.versions import Match, Version
+from sensorstream.app.versions import Match, Version, Versions
 from sensorstream.errors import SensorStreamError
 from sensorstream.server.negotiation import tagged
 from sensorstream.server.problems import PositionBody
@@ -146,16 +146,50 @@ def tried_body(trial: DeploymentTrial) -> TriedBody:
     )
 
 
-def versions_body(found: Iterable[Version]) -> VersionsBody:
-    """A list of versions, without their texts."""
-    return VersionsBody(
-        versions=[
-            VersionBody(change=each.change, at=each.at, by=each.by, digest=each.digest or None)
-            for each in found
-        ]
+def add_versions(
+    routes: APIRouter,
+    path: str,
+    what: str,
+    versions: Versions,
+    named: Callable[..., str],
+    told: str,
+    text: str,
+    answer: Mapping[str, Any],
+) -> None:
+    """Add the operations that list the versions of a resource, and read one of them.
+
+    Args:
+        routes: to which they are added.
+        path: of the resource.
+        what: the resource, such as "a query".
+        versions: those of its sort.
+        named: a dependency that gives the name of the one that is asked for.
+        told: about the list.
+        text: about a version.
+        answer: how OpenAPI describes the answer that is a version.
+    """
+
+    @routes.get(f"{path}/versions", summary=f"List the versions of {what}", description=told)
+    def list_versions(
+        name: str = Depends(named),
+    ) -> VersionsBody:
+        return VersionsBody(versions=[_body(each) for each in versions.all(name)])
+
+    @routes.get(
+        f"{path}/versions/{{change}}",
+        summary=f"Read a version of {what}",
+        description=text,
+        response_class=Response,
+        responses={200: dict(answer)},
     )
+    def read_version(
+        change: str,
+        request: Request,
+        name: str = Depends(named),
+    ) -> Response:
+        found = versions.one(change, name)
+        return tagged(Response(found.text, media_type=found.media_type), request)
 
 
-def version_answer(found: Version, request: Request) -> Response:
-    """The text of one version."""
-    return tagged(Response(found.text, media_type=found.media_type), request)
+def _body(found: Version) -> VersionBody:
+    return VersionBody(change=found.change, at=found.at, by=found.by, digest=found.digest or None)

@@ -22,10 +22,8 @@ from sensorstream.server.rest.versioned import (
     IF_MATCH,
     DryRun,
     FaultBody,
-    VersionsBody,
+    add_versions,
     fault_bodies,
-    version_answer,
-    versions_body,
     wanted,
     who,
 )
@@ -218,20 +216,16 @@ def router(application: Application) -> APIRouter:
         application.webhooks.delete(webhook_id, who(request), match)
         return Response(status_code=204)
 
-    @routes.get("/webhooks/{webhook_id}/versions", summary="List the versions of a webhook")
-    def list_versions(webhook_id: str) -> VersionsBody:
-        """Oldest first; none if an earlier SensorStream has registered it."""
-        return versions_body(application.webhooks.versions(webhook_id))
-
-    @routes.get(
-        "/webhooks/{webhook_id}/versions/{change}",
-        summary="Read a version of a webhook",
-        response_class=Response,
-        responses={200: {"model": DefinitionBody}},
+    add_versions(
+        routes,
+        "/webhooks/{webhook_id}",
+        "a webhook",
+        application.webhooks.versions,
+        _id,
+        "Oldest first; none if an earlier SensorStream has registered it.",
+        "The definition that a change has put, which can be put again.",
+        {"model": DefinitionBody},
     )
-    def read_version(webhook_id: str, change: str, request: Request) -> Response:
-        """The definition that a change has put, which can be put again."""
-        return version_answer(application.webhooks.version(webhook_id, change), request)
 
     @routes.post("/webhooks/{webhook_id}/enable", summary="Enable a webhook")
     def enable_webhook(webhook_id: str, request: Request) -> WebhookBody:
@@ -302,6 +296,10 @@ def router(application: Application) -> APIRouter:
         return _delivery(application.webhooks.resend(delivery_id))
 
     return routes
+
+
+def _id(webhook_id: str) -> str:
+    return webhook_id
 
 
 def _registered(webhook: Webhook, request: Request) -> JSONResponse:

@@ -1,0 +1,162 @@
+"""Works on documents in a process of its own: libxml2 has no limit of time, and a thread no end.
+
+The process is started with the first message, and again after it was ended.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from struct import Struct
+from threading import Lock
+from time import monotonic
+from typing import Final
+
+from sensorstream.errors import Overrun
+from sensorstream.pipes import readable
+
+FRAME: Final = Struct("<Q")
+"""The length of what follows in a pipe."""
+SECONDS: Final = Struct("<d")
+"""How long it may take, before each document."""
+MEMORY: Final = 1 << 30
+"""Bytes of memory that the process may take."""
+_START_SECONDS: Final = 60.0
+_AGAIN_SECONDS: Final = 3600.0
+"""For what was in time once: the watchdog ends the server long before."""
+
+
+class Worker:
+    """A process of ``module``, which may take ``seconds`` for a message, its parts together.
+
+    Thread-safe.
+    """
+
+    def __init__(
+        self, module: str, given: Sequence[bytes], what: str, seconds: float, setting: str
+    ) -> None:
+        """``module`` calls :func:`sensorstream.mapping.worker_process.serve`.
+
+        ``given`` is what the process gets first; ``what`` it does and ``setting`` are for errors.
+        """
+        self._module = module
+        self._given = given
+        self._what = what
+        self._seconds = seconds
+        self._setting = setting
+        self._lock = Lock()
+        self._process: _Process | None = None
+        self._message = ""
+        self._left = seconds
+
+    def ask(self, document: bytes, message: str, *, again: bool = False) -> bytes:
+        """What the process makes of a document; ``message`` is the id of the message.
+
+        ``again``: it was made before, within the limit, and is now however long it takes.
+
+        Raises:
+            Overrun: it takes too long, or makes too much; the process was ended.
+        """
+        with self._lock:
+            if message != self._message:
+                self._message = message
+                self._left = _AGAIN_SECONDS if again else self._seconds
+            # A fork of this process must not talk to the process of the original.
+            if self._process is None or not self._process.usable:
+                self._process = _Process(self._module, self._given)
+            begun = monotonic()
+            try:
+                return self._process.ask(document, max(self._left, 0.0))
+            except TimeoutError:
+                self._end()
+                raise self._overrun(f"took longer than {self._limit}") from None
+            except (EOFError, OSError):
+                self._end()
+                raise self._overrun(
+                    f"ended its process: it takes more than {MEMORY >> 20} MiB of memory, or more "
+                    f"than {self._limit}"
+                ) from None
+            finally:
+                self._left -= monotonic() - begun
+
+    @property
+    def _limit(self) -> str:
+        return f"{self._seconds:g} s ({self._setting})"
+
+    def _overrun(self, told: str) -> Overrun:
+        return Overrun(f"{self._what} {told}")
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+
+class _Process:
+    def __init__(self, module: str, given: Sequence[bytes]) -> None:
+        self._owner = os.getpid()
+        self._process = process = subprocess.Popen(
+            [sys.executable, "-m", module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            # Ctrl-C goes to the owner only.
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._stdin, self._stdout = process.stdin, process.stdout
+        self.end = weakref.finalize(self, _kill, process, self._owner)
+        try:
+            self._send(pickle.dumps(list(given)))
+            self._receive(monotonic() + _START_SECONDS)
+        except BaseException:
+            self.end()
+            raise
+
+    @property
+    def usable(self) -> bool:
+        """Whether it runs, and is this process's own."""
+        return self._owner == os.getpid() and self._process.poll() is None
+
+    def ask(self, document: bytes, seconds: float) -> bytes:
+        """Raises TimeoutError, EOFError or OSError; the process is of no use then."""
+        deadline = monotonic() + seconds
+        self._send(SECONDS.pack(seconds) + document)
+        return self._receive(deadline)
+
+    def _send(self, frame: bytes) -> None:
+        # It reads all before it does anything, so that this does not wait for its work.
+        self._stdin.write(FRAME.pack(len(frame)) + frame)
+        self._stdin.flush()
+
+    def _receive(self, deadline: float) -> bytes:
+        pipe = self._stdout.fileno()
+        frame = bytearray()
+        end = FRAME.size
+        while len(frame) < end:
+            left = deadline - monotonic()
+            if left <= 0 or not readable(pipe, left):
+                raise TimeoutError
+            part = os.read(pipe, 1 << 16)
+            if not part:
+                raise EOFError
+            frame += part
+            if len(frame) >= FRAME.size:
+                end = FRAME.size + FRAME.unpack_from(frame)[0]
+        return bytes(frame[FRAME.size :])
+
+
+def _kill(process: subprocess.Popen[bytes], owner: int) -> None:
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+    if owner == os.getpid():
+        process.kill()
+        process.wait()

@@ -1,0 +1,1 @@
+"""Faults under load, as a program: see ``__main__``."""
