@@ -19,7 +19,7 @@ from sensorstream.errors import InternalFault
 from sensorstream.model.events import Message
 from sensorstream.network.operators.group import Group
 from sensorstream.reasoning.aside import Aside
-from sensorstream.settings import TimeSettings, WindowSettings
+from sensorstream.settings import ReasoningSettings, TimeSettings, WindowSettings
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
@@ -246,6 +246,46 @@ def test_an_engine_restored_after_an_exchange_reports_as_one_that_went_on(
     found = [each for n in (2, 3) for each in all_reports(process(again, message(n, n + 1, n + 4)))]
     assert told(found) == told(expected)
     assert len(late.result()) == 3
+
+
+def test_patterns_in_time_follow_an_exchange_of_the_ontology(deploy: Deploy, start: Start) -> None:
+    text = PREFIX + (
+        f"SELECT ?r ?c {{ {{ ?r a :Thing }} SEQ {{ ?r :value ?v }} ?c <{SUB_CLASS_OF}> :Thing }}"
+    )
+    engine = registered(start(deploy(ONTOLOGY, RULES)), text)
+    assert not all_reports(process(engine, message(1, 1, 5)))
+    assert not all_reports(process(engine, message(5, 2, 5)))
+    new = deploy(ONTOLOGY + f":Reading <{SUB_CLASS_OF}> :Thing . :Thing a owl:Class .", RULES)
+    aside = Aside(new.ontology.triples, reasoner_of(new))
+    engine.adopt(aside, new.rules, new.filters, new.shedding, "m0")
+    found = [
+        (each.report.time, each.report.intervals, each.report.rows)
+        for number, time in ((1, 3), (5, 4), (5, 5))
+        for each in all_reports(process(engine, message(number, time, 5)))
+    ]
+    assert found == [(4, [(3, 4)], [(f"{EX}r-1", f"{EX}Reading")])]
+
+
+def test_what_a_reasoner_infers_happens_with_the_message_that_makes_it_true(
+    deploy: Deploy, start: Start
+) -> None:
+    ontology = (
+        ONTOLOGY
+        + """@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+        @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        :High owl:equivalentClass [ a owl:Restriction ; owl:onProperty :value ;
+        owl:someValuesFrom [ a rdfs:Datatype ; owl:onDatatype xsd:integer ;
+        owl:withRestrictions ( [ xsd:minInclusive 100 ] ) ] ] ."""
+    )
+    text = PREFIX + "SELECT ?v { { ?r a :High } SEQ { ?s :value ?v } }"
+    reasoning = ReasoningSettings("hermit", heap=256)
+    engine = registered(start(deploy(ontology, RULES, reasoning=reasoning)), text)
+    found = [
+        (each.report.time, each.report.intervals)
+        for number, (time, value) in enumerate(((1, 5), (2, 120), (3, 6), (4, 7)), 1)
+        for each in all_reports(process(engine, message(number, time, value)))
+    ]
+    assert found == [(3, [(2, 3)])]
 
 
 def test_a_query_that_cannot_be_started_again_is_told_of(

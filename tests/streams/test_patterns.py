@@ -11,12 +11,15 @@ from typing import Any
 
 import pytest
 
-from sensorstream.errors import UnsupportedQuery
+from sensorstream.analysis import Known, query_notes
+from sensorstream.errors import Overrun, Position, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.sparql.parser import parse_query
+from sensorstream.network.budget import Limits
+from sensorstream.sparql.parser import parse_query, read_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
 from tests.sparql.test_streams import EP_SPARQL
@@ -166,6 +169,30 @@ def test_months_are_those_of_the_calendar() -> None:
         "2025-02-28T12:00:00.500000Z",
         "PT23H59M59.5S",
     ]
+
+
+def test_a_pattern_without_a_bound_is_stopped_when_it_keeps_too_much() -> None:
+    text = PREFIX + "SELECT * { { ?x :p ?y } SEQ { ?x :q ?z } }"
+    limits = Limits(kept=500)
+    machine = StreamProcessor(TripleIndex(), instant=lambda literal: 0, second=1, limits=limits)
+    machine.register("q", text, parse_query(text), lambda report: None)
+    for time in range(600):
+        machine.push(StreamEvent(time, said(("a", "p", time))))
+    machine.finish()
+    ((name, error),) = machine.faults
+    assert name == "q"
+    assert isinstance(error, Overrun)
+    assert len(machine.network) == 0
+
+
+@pytest.mark.parametrize("number", EP_SPARQL)
+def test_nothing_is_remarkable_in_the_queries_of_the_paper_but_what_it_misspells(
+    number: int,
+) -> None:
+    parsed = read_query(PREFIX + EP_SPARQL[number], start=Position("query", 1, 1))
+    told = [note.text for note in query_notes(parsed, Known(Schema.of(()), continuous=True))]
+    # Query (6) selects what its pattern does not bind.
+    assert bool(told) is (number == 6), told
 
 
 def test_what_a_query_kept_goes_with_it() -> None:
