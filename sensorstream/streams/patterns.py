@@ -60,7 +60,7 @@ class Patterns:
     """The queries of patterns in time of one processor."""
 
     def __init__(self, network: Network, knowledge: Knowledge, clock: Clock) -> None:
-        self.source = Occurring(knowledge.conclusions, network.wake)
+        self.source = Occurring(knowledge.conclusions, network.wake, self._sweep)
         self._network = network
         self.clock = clock
         self._knowledge = knowledge
@@ -115,6 +115,13 @@ class Patterns:
             self.source.fed -= 1
             self._network.leave(root, feed)
         self._stratify()
+
+    def _sweep(self, time: Instant) -> None:
+        """Let all operators let go of what is too old."""
+        for root in self._roots.values():
+            for each in timed_operators(root):
+                for _, kept in each.kept():
+                    kept.forget(time)
 
     def _stratify(self) -> None:
         levels = strata(self._ends)

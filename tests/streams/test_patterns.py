@@ -171,6 +171,21 @@ def test_months_are_those_of_the_calendar() -> None:
     ]
 
 
+def test_what_is_too_old_goes_though_nothing_more_of_its_kind_comes() -> None:
+    text = PREFIX + (
+        "SELECT * { { ?x :p ?y } SEQ { ?x :q ?z } OPTIONAL { ?x :r ?w } "
+        'FILTER(getDURATION() < "PT10S"^^xsd:duration) }'
+    )
+    machine = StreamProcessor(TripleIndex(), instant=lambda literal: 0, second=1)
+    machine.register("q", text, parse_query(text), lambda report: None)
+    for time in range(100):
+        machine.push(StreamEvent(time, said((f"a{time}", "p", 1))))
+    assert sum(node.size() for node in machine.network.nodes()) > 5
+    for time in range(100, 400):
+        machine.push(StreamEvent(time, said(("b", "other", 1))))
+    assert sum(node.size() for node in machine.network.nodes()) == 0
+
+
 def test_a_pattern_without_a_bound_is_stopped_when_it_keeps_too_much() -> None:
     text = PREFIX + "SELECT * { { ?x :p ?y } SEQ { ?x :q ?z } }"
     limits = Limits(kept=500)

@@ -22,6 +22,8 @@ from sensorstream.network.node import Node
 
 _MOST_ROUNDS: Final = 1000
 """Rounds of one instant: triples that make further triples go on no longer."""
+_SWEEP: Final = 256
+"""Instants between two sweeps."""
 Conclusions: TypeAlias = Callable[[Triple], Iterable[Triple]]
 _Key: TypeAlias = tuple[Term | None, Term | None]
 
@@ -49,14 +51,22 @@ class Occurring:
     """Hands occurrences to the patterns that read them; owned by a stream processor.
 
     ``conclusions`` are the triples that follow from one triple: they occur when it does. ``wake``
-    is told of readers that have got something.
+    is told of readers that have got something. ``sweep`` is called now and then with the time: an
+    operator that nothing reaches any more cannot let go of what is too old by itself.
     """
 
     closing: Final = True
 
-    def __init__(self, conclusions: Conclusions, wake: Callable[[Node], None]) -> None:
+    def __init__(
+        self,
+        conclusions: Conclusions,
+        wake: Callable[[Node], None],
+        sweep: Callable[[Instant], None],
+    ) -> None:
         self.conclusions = conclusions
         self._wake = wake
+        self._sweep = sweep
+        self._instants = 0
         # By end: occurrences as triple and start, each once, in order of arrival.
         self._waiting: dict[Instant, dict[tuple[Triple, Instant], None]] = {}
         self._ends: list[Instant] = []
@@ -160,6 +170,9 @@ class Occurring:
         self._rounds = 0
         del self._waiting[time]
         heapq.heappop(self._ends)
+        self._instants += 1
+        if self._instants % _SWEEP == 0:
+            self._sweep(time)
 
     def _hand_on(
         self, stratum: int, occurrences: Iterable[tuple[Triple, Instant]], end: Instant
