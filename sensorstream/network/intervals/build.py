@@ -14,7 +14,7 @@ from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.network.expressions.values import number
 from sensorstream.network.intervals import joins, simple
 from sensorstream.network.intervals import plan as timed
-from sensorstream.network.intervals.conditions import Clock, timed_test, timed_value
+from sensorstream.network.intervals.conditions import Clock, asks_for_time, timed_test, timed_value
 from sensorstream.network.intervals.node import Rank, TimedNode
 from sensorstream.network.intervals.plan import OCCURRENCE, TimedRow
 from sensorstream.network.intervals.source import Occurring
@@ -22,7 +22,7 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import operators
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.rows import slots_of
-from sensorstream.sparql.algebra import Comparison, Expression
+from sensorstream.sparql.algebra import Comparison, Consumption, Expression
 from sensorstream.sparql.scope import names_in
 
 _ABOVE: Final = {"<": False, "<=": False, ">": True, ">=": True}
@@ -72,8 +72,12 @@ class _Builder:
             case timed.Join(_, _, longest):
                 return joins.TimedJoin(inputs[0], inputs[1], longest, text)
             case timed.Seq(_, _, tests, longest):
-                holds, rank = self._all(plan, tests), rank_of(plan)
-                return joins.TimedSeq(inputs[0], inputs[1], holds, rank, longest, text)
+                holds = self._all(plan, tests)
+                if plan.consumption is Consumption.RECENT:
+                    return joins.RecentSeq(inputs[0], inputs[1], holds, longest, text)
+                if plan.consumption is Consumption.CHRONOLOGICAL:
+                    return joins.ChronologicalSeq(inputs[0], inputs[1], holds, longest, text)
+                return joins.TimedSeq(inputs[0], inputs[1], holds, rank_of(plan), longest, text)
             case timed.Equals():
                 return joins.TimedEquals(inputs[0], inputs[1], text)
             case timed.Optional(_, _, condition, longest):
@@ -118,7 +122,7 @@ def _both(tests: list[joins.Test]) -> Callable[[TimedRow], bool]:
 def rank_of(plan: timed.Seq) -> Rank | None:
     """The order that a test of SEQ asks for, if it compares a value of either side."""
     for test in plan.tests:
-        if not isinstance(test, Comparison) or test.operator not in _ABOVE:
+        if not isinstance(test, Comparison) or test.operator not in _ABOVE or asks_for_time(test):
             continue
         for one, other, turned in (
             (test.left, test.right, False),

@@ -28,8 +28,6 @@ from sensorstream.sparql.printing import expression_text
 from sensorstream.sparql.walk import nodes, replaced
 
 FUNCTIONS: Final = ("GETSTARTTIME", "GETENDTIME", "GETDURATION")
-_PLACES: Final = tuple(f".{name}" for name in FUNCTIONS)
-"""Names that no variable of a query has."""
 _DURATION: Final = IRI(f"{XSD}duration")
 _DURATIONS: Final = frozenset(
     {_DURATION, IRI(f"{XSD}dayTimeDuration"), IRI(f"{XSD}yearMonthDuration")}
@@ -47,12 +45,14 @@ class Clock:
     line: Timeline
     second: int
 
-    def literals(self, row: TimedRow) -> tuple[Term | None, ...]:
-        """What the three functions give for a row, in their order; unbound if it holds always."""
+    def literal(self, function: str, row: TimedRow) -> Term | None:
+        """What one of the three functions gives for a row; None if it holds always."""
         start, end = row[-2], row[-1]
         if start > end:
-            return (None, None, None)
-        return (self.line.literal(start), self.line.literal(end), self.duration(end - start))
+            return None
+        if function == "GETDURATION":
+            return self.duration(end - start)
+        return self.line.literal(start if function == "GETSTARTTIME" else end)
 
     def duration(self, length: int) -> Literal:
         """A length of the time line as an ``xsd:duration`` in canonical form."""
@@ -167,8 +167,9 @@ def timed_test(
     found = _against_constant(condition, clock)
     if found is not None:
         return _length_test(*found, clock)
-    test = test_of(_with_variables(condition), slots_of((*names, *_PLACES)))
-    return lambda row: test((*row[:-2], *clock.literals(row)))
+    asked = _asked(condition)
+    test = test_of(_with_variables(condition), slots_of((*names, *map(_place, asked))))
+    return lambda row: test((*row[:-2], *[clock.literal(each, row) for each in asked]))
 
 
 def timed_value(
@@ -181,8 +182,9 @@ def timed_value(
     """
     if not asks_for_time(expression):
         return value_of(expression, slots_of(names))
-    value = value_of(_with_variables(expression), slots_of((*names, *_PLACES)))
-    return lambda row: value((*row[:-2], *clock.literals(row)))
+    asked = _asked(expression)
+    value = value_of(_with_variables(expression), slots_of((*names, *map(_place, asked))))
+    return lambda row: value((*row[:-2], *[clock.literal(each, row) for each in asked]))
 
 
 def check_lengths(condition: Expression, clock: Clock) -> None:
@@ -202,10 +204,21 @@ def check_lengths(condition: Expression, clock: Clock) -> None:
                 )
 
 
+def _asked(expression: Expression) -> tuple[str, ...]:
+    """Which of the three functions stand in an expression, each once."""
+    calls = (each.name for each in nodes(expression) if isinstance(each, Call))
+    return tuple(dict.fromkeys(name for name in calls if name in FUNCTIONS))
+
+
+def _place(function: str) -> str:
+    """The name for what a function gives, which no variable of a query has."""
+    return f".{function}"
+
+
 def _with_variables(expression: Expression) -> Expression:
     def change(node: Any) -> object | None:
         if isinstance(node, Call) and node.name in FUNCTIONS:
-            return Variable(_PLACES[FUNCTIONS.index(node.name)])
+            return Variable(_place(node.name))
         return None
 
     return replaced(expression, change)

@@ -138,6 +138,79 @@ class TimedSeq(TimedNode):
         return self._text
 
 
+class _Choosing(TimedSeq):
+    """SEQ that joins a right row with some of the left rows that fit it."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        left: TimedNode,
+        right: TimedNode,
+        test: Test | None,
+        longest: int | None,
+        text: str,
+    ) -> None:
+        super().__init__(left, right, test, None, longest, text)
+
+    def _fits(self, left: TimedRow, right: TimedRow) -> bool:
+        agree, test, hull = self._sides.agree, self._test, self._sides.hull
+        self.meter.take(1)
+        return (agree is None or agree(left, right)) and (test is None or test(hull(left, right)))
+
+
+class RecentSeq(_Choosing):
+    """SEQ RECENT: with the left rows that ended last; of these, those that started last."""
+
+    __slots__ = ()
+
+    def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
+        hull, found = self._sides.hull, list[TimedRow]()
+        for right in rights:
+            latest: list[TimedRow] = []
+            for left in reversed(self._lefts.before(self._sides.right_key(right), right[-2])):
+                if latest and (left[-1] < latest[0][-1] or left[-2] < latest[0][-2]):
+                    if left[-1] < latest[0][-1]:
+                        break
+                    continue
+                if self._fits(left, right):
+                    if latest and left[-2] > latest[0][-2]:
+                        latest = []
+                    latest.append(left)
+            found += [hull(left, right) for left in latest]
+        return found
+
+
+class ChronologicalSeq(_Choosing):
+    """SEQ CHRONOLOGICAL: with the left row that ended first; a row of either side is used once.
+
+    Rows of one interval are used in the order of their terms, whatever the order of arrival.
+    """
+
+    __slots__ = ()
+
+    def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
+        hull, found = self._sides.hull, list[TimedRow]()
+        for right in sorted(rights, key=order_of_use):
+            key = self._sides.right_key(right)
+            first: TimedRow | None = None
+            for left in self._lefts.before(key, right[-2]):
+                if first is not None and left[-1] > first[-1]:
+                    break
+                earlier = first is None or order_of_use(left) < order_of_use(first)
+                if earlier and not self._lefts.is_used(key, left) and self._fits(left, right):
+                    first = left
+            if first is not None:
+                self._lefts.use(key, first)
+                found.append(hull(first, right))
+        return found
+
+
+def order_of_use(row: TimedRow) -> tuple[Instant, Instant, tuple[str, ...]]:
+    """Rows that are used once are used by their ends, starts and terms."""
+    return row[-1], row[-2], tuple(map(str, row[:-2]))
+
+
 class _Now:
     """The rows of the instant at work, by a key; O(1) a row."""
 

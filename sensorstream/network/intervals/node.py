@@ -125,6 +125,23 @@ class Kept:
         lane = self._lanes.get(key)
         return _NO_ROWS if lane is None else lane.fitting(right)
 
+    def is_used(self, key: Any, row: TimedRow) -> bool:
+        """Whether a row of a key has been used."""
+        return row in self._lanes[key].used
+
+    def use(self, key: Any, row: TimedRow) -> None:
+        """Let go of one row of a key."""
+        lane = self._lanes[key]
+        lane.used.add(row)
+        self._size -= 1
+        if self._longest is None:
+            # No one else drops what stands first.
+            while lane and lane.rows[lane.head] in lane.used:
+                lane.used.discard(lane.rows[lane.head])
+                lane.drop()
+            if not lane:
+                del self._lanes[key]
+
     def at(self, key: Any) -> Sequence[TimedRow]:
         """All rows of a key."""
         lane = self._lanes.get(key)
@@ -141,14 +158,18 @@ class Kept:
             if self._last and not lane.old:
                 lane.old = True
                 continue
+            if lane.rows[lane.head] in lane.used:
+                lane.used.discard(lane.rows[lane.head])
+            else:
+                self._size -= 1
             lane.drop()
-            self._size -= 1
             if not lane:
                 del self._lanes[key]
 
     def rows(self) -> Iterator[TimedRow]:
         """All rows, in the order of their ends."""
-        everything = (row for lane in self._lanes.values() for row in lane.all())
+        lanes = self._lanes.values()
+        everything = (row for lane in lanes for row in lane.all() if row not in lane.used)
         return iter(sorted(everything, key=_end))
 
 
@@ -168,13 +189,15 @@ class Rank:
 class _Lane:
     """Rows of one key; the first ``head`` are gone already."""
 
-    __slots__ = ("head", "old", "rows")
+    __slots__ = ("head", "old", "rows", "used")
 
     def __init__(self) -> None:
         self.rows: list[TimedRow] = []
         self.head = 0
         self.old = False
         """Whether the first row is too old, and stays."""
+        self.used: set[TimedRow] = set()
+        """Rows that are there no more, though they still stand in the list."""
 
     def __len__(self) -> int:
         return len(self.rows) - self.head

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from sensorstream.network.plan.nodes import Constant as PlainConstant
 from sensorstream.network.plan.nodes import End, Plan
-from sensorstream.sparql.algebra import Expression, Variable
+from sensorstream.sparql.algebra import Consumption, Expression, Variable
 from sensorstream.sparql.printing import expression_text
 
 TimedRow: TypeAlias = tuple[Any, ...]
@@ -111,14 +111,24 @@ class Join(_Pair):
 
 @dataclass(frozen=True, slots=True)
 class Seq(_Pair):
-    """The right starts strictly after the left has ended, and the tests hold of both."""
+    """The right starts strictly after the left has ended, and the tests hold of both.
+
+    Of the left rows that fit a right one, ``consumption`` says which are joined with it.
+    """
 
     tests: tuple[Expression, ...] = ()
     longest: int | None = None
+    consumption: Consumption = Consumption.UNRESTRICTED
 
     @property
     def text(self) -> str:
-        return f"SEQ{self.on}{_if(*self.tests)}{_kept(self.longest)}"
+        policy = "" if self.unrestricted else f" {self.consumption.value}"
+        return f"SEQ{policy}{self.on}{_if(*self.tests)}{_kept(self.longest)}"
+
+    @property
+    def unrestricted(self) -> bool:
+        """Whether all that fits is joined."""
+        return self.consumption is Consumption.UNRESTRICTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,8 +99,8 @@ class _Planner:
                 return self._block(patterns)
             case Join(left, right):
                 return _join(self.planned(left), self.planned(right))
-            case Seq(left, right):
-                return timed.Seq(self.planned(left), self.planned(right))
+            case Seq(left, right, consumption):
+                return timed.Seq(self.planned(left), self.planned(right), consumption=consumption)
             case Equals(left, right):
                 return timed.Equals(self.planned(left), self.planned(right))
             case LeftJoin(left, right, condition):
@@ -248,9 +248,26 @@ def _conjuncts(condition: Expression) -> list[Expression]:
 
 def _filtered(plan: Plan, conditions: Iterable[Expression]) -> Plan:
     for condition in conditions:
-        lowered = None if asks_for_time(condition) else _lowered(plan, condition)
+        lowered = _chosen(plan, condition)
+        if lowered is None and not asks_for_time(condition):
+            lowered = _lowered(plan, condition)
         plan = timed.Filter(plan, condition) if lowered is None else lowered
     return plan
+
+
+def _chosen(plan: Plan, condition: Expression) -> Plan | None:
+    """A SEQ that chooses among what fits, with a filter on its interval as a test; or None.
+
+    A consuming policy filters first, then consumes.
+    """
+    match plan:
+        case timed.Seq() if not plan.unrestricted and asks_for_time(condition):
+            if names_in(condition) <= plan.certain:
+                return replace(plan, tests=(*plan.tests, condition))
+        case timed.Filter(source, _):
+            found = _chosen(source, condition)
+            return None if found is None else replace(plan, source=found)
+    return None
 
 
 def _lowered(plan: Plan, condition: Expression) -> Plan | None:
@@ -294,6 +311,13 @@ def _bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
         case timed.Extend() | timed.Project() | timed.Once():
             return replace(plan, source=_bounded(plan.source, most, clock))
         case timed.Seq(left, right) | timed.Join(left, right):
+            if isinstance(plan, timed.Seq) and not plan.unrestricted:
+                # What is chosen must not depend on what is wanted of it further up.
+                most = None
+            for test in plan.tests if isinstance(plan, timed.Seq) else ():
+                bound = longest(test, clock)
+                if bound is not None:
+                    most = bound if most is None else min(most, bound)
             return replace(
                 plan,
                 left=_bounded(left, most, clock),
@@ -348,6 +372,7 @@ def _check(plan: Plan, clock: Clock) -> None:
                     timed_value(expression, source.variables, clock)
                 case timed.Seq(_, _, tests):
                     for test in tests:
+                        check_lengths(test, clock)
                         timed_test(test, names, clock)
                 case timed.Optional() | timed.OptionalSeq() | timed.EqualsOptional():
                     if each.condition is not None:

@@ -11,7 +11,7 @@ Source: "EP-SPARQL", section 4.2 (streams, the closure under CONSTRUCT).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
@@ -23,9 +23,8 @@ from sensorstream.network.node import Node
 _MOST_ROUNDS: Final = 1000
 """Rounds of one instant: triples that make further triples go on no longer."""
 _SWEEP: Final = 256
-"""Instants between two sweeps."""
+"""Events between two sweeps."""
 Conclusions: TypeAlias = Callable[[Triple], Iterable[Triple]]
-_Key: TypeAlias = tuple[Term | None, Term | None]
 
 
 class Reader(Protocol):
@@ -36,6 +35,27 @@ class Reader(Protocol):
 
     def take(self, triple: Triple, start: Instant, end: Instant) -> bool:
         """An occurrence with those terms; whether it fits the pattern."""
+
+
+_Readers: TypeAlias = dict[Term | None, dict[Term | None, dict[Reader, None]]]
+_NONE: Final[Mapping[Term | None, Mapping[Reader, None]]] = {}
+
+
+def _wanted(readers: _Readers, triple: Triple) -> bool:
+    """Whether any reader has the terms of a triple."""
+    for by_object in (readers.get(triple[1]), readers.get(None)):
+        if by_object is not None and (None in by_object or triple[2] in by_object):
+            return True
+    return False
+
+
+def _take_out(readers: _Readers, reader: Reader) -> None:
+    by_object = readers[reader.predicate]
+    del by_object[reader.object][reader]
+    if not by_object[reader.object]:
+        del by_object[reader.object]
+        if not by_object:
+            del readers[reader.predicate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +86,14 @@ class Occurring:
         self.conclusions = conclusions
         self._wake = wake
         self._sweep = sweep
-        self._instants = 0
+        self._taken = 0
         # By end: occurrences as triple and start, each once, in order of arrival.
         self._waiting: dict[Instant, dict[tuple[Triple, Instant], None]] = {}
         self._ends: list[Instant] = []
         # By stratum, predicate and object; None stands for any.
-        self._readers: dict[int, dict[_Key, dict[Reader, None]]] = {}
+        self._readers: dict[int, _Readers] = {}
+        # The same, of all strata.
+        self._all: _Readers = {}
         self._strata: dict[Reader, int] = {}
         # How much of the instant at work each stratum has got.
         self._given: dict[int, int] = {}
@@ -97,11 +119,9 @@ class Occurring:
         stratum = self._strata.pop(reader, None)
         if stratum is None:
             return
+        _take_out(self._all, reader)
         readers = self._readers[stratum]
-        key = (reader.predicate, reader.object)
-        del readers[key][reader]
-        if not readers[key]:
-            del readers[key]
+        _take_out(readers, reader)
         if not readers:
             del self._readers[stratum]
             self._given.pop(stratum, None)
@@ -118,8 +138,8 @@ class Occurring:
 
     def _place(self, reader: Reader, stratum: int) -> None:
         self._strata[reader] = stratum
-        key = (reader.predicate, reader.object)
-        self._readers.setdefault(stratum, {}).setdefault(key, {})[reader] = None
+        for readers in (self._all, self._readers.setdefault(stratum, {})):
+            readers.setdefault(reader.predicate, {}).setdefault(reader.object, {})[reader] = None
 
     # -- occurrences ------------------------------------------------------------------------
 
@@ -127,14 +147,24 @@ class Occurring:
         """Triples happen in an interval whose end is not over."""
         if self.idle:
             return
+        self._taken += 1
+        if self._taken % _SWEEP == 0:
+            self._sweep(start)
+        wanted: dict[tuple[Triple, Instant], None] = {}
+        for triple in triples:
+            if _wanted(self._all, triple):
+                wanted[triple, start] = None
+            for each in self.conclusions(triple):
+                if _wanted(self._all, each):
+                    wanted[each, start] = None
+        if not wanted:
+            return
         waiting = self._waiting.get(end)
         if waiting is None:
-            waiting = self._waiting[end] = {}
+            self._waiting[end] = wanted
             heapq.heappush(self._ends, end)
-        for triple in triples:
-            waiting[triple, start] = None
-            for each in self.conclusions(triple):
-                waiting[each, start] = None
+        else:
+            waiting.update(wanted)
 
     @property
     def due(self) -> Instant | None:
@@ -170,25 +200,19 @@ class Occurring:
         self._rounds = 0
         del self._waiting[time]
         heapq.heappop(self._ends)
-        self._instants += 1
-        if self._instants % _SWEEP == 0:
-            self._sweep(time)
 
     def _hand_on(
         self, stratum: int, occurrences: Iterable[tuple[Triple, Instant]], end: Instant
     ) -> None:
         readers = self._readers[stratum]
         woken: dict[Reader, None] = {}
-        anything = readers.get((None, None))
+        anything = readers.get(None, _NONE)
         for triple, start in occurrences:
-            _, predicate, object_ = triple
-            for key in ((predicate, None), (predicate, object_), (None, object_)):
-                for reader in readers.get(key, ()):
-                    if reader.take(triple, start, end):
-                        woken[reader] = None
-            for reader in anything or ():
-                if reader.take(triple, start, end):
-                    woken[reader] = None
+            for by_object in (readers.get(triple[1], _NONE), anything):
+                for object_ in (None, triple[2]):
+                    for reader in by_object.get(object_, ()):
+                        if reader.take(triple, start, end):
+                            woken[reader] = None
         for reader in woken:
             assert isinstance(reader, Node)
             if not reader.queued:

@@ -30,6 +30,8 @@ def solutions(pattern: algebra.Pattern, stream: frozenset[Occurrence]) -> frozen
     match pattern:
         case algebra.BGP(patterns):
             return frozenset(_block(patterns, stream))
+    if (sequence := _consuming(pattern)) is not None:
+        return frozenset(_chosen(*sequence, stream))
     if isinstance(pattern, algebra.Filter):
         found = solutions(pattern.pattern, stream)
         return frozenset(s for s in found if holds(pattern.condition, s))
@@ -70,6 +72,47 @@ def solutions(pattern: algebra.Pattern, stream: frozenset[Occurrence]) -> frozen
                 )
             )
     raise AssertionError(pattern)
+
+
+def _consuming(
+    pattern: algebra.Pattern,
+) -> tuple[algebra.Seq, list[algebra.Expression]] | None:
+    """A SEQ that chooses, and the filters of its group: they come first."""
+    conditions = []
+    while isinstance(pattern, algebra.Filter):
+        conditions.append(pattern.condition)
+        pattern = pattern.pattern
+    if not isinstance(pattern, algebra.Seq):
+        return None
+    chooses = pattern.consumption is not algebra.Consumption.UNRESTRICTED
+    return (pattern, conditions) if chooses else None
+
+
+def _chosen(
+    sequence: algebra.Seq, conditions: list[algebra.Expression], stream: frozenset[Occurrence]
+) -> Iterator[Solution]:
+    def order(solution: Solution) -> Any:
+        return solution[2], solution[1], sorted(solution[0])
+
+    used: set[Solution] = set()
+    lefts = solutions(sequence.left, stream)
+    for right in sorted(solutions(sequence.right, stream), key=order):
+        fitting = [
+            left
+            for left in lefts - used
+            if compatible(left, right)
+            and before(left, right)
+            and all(holds(each, together(left, right)) for each in conditions)
+        ]
+        if not fitting:
+            continue
+        if sequence.consumption is algebra.Consumption.RECENT:
+            latest = max((left[2], left[1]) for left in fitting)
+            yield from (together(a, right) for a in fitting if (a[2], a[1]) == latest)
+        else:
+            first = min(fitting, key=order)
+            used.add(first)
+            yield together(first, right)
 
 
 def _block(
