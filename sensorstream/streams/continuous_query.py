@@ -282,6 +282,8 @@ class ContinuousQuery:
 
     def _report_timed(self, time: Instant, added: list[TimedRow]) -> None:
         """Solutions with their intervals; the triples made of them, by interval."""
+        if not added:
+            return
         if self._key is not None:
             added.sort(key=self._key)
         if self._timed_triples is None:

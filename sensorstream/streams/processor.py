@@ -476,10 +476,10 @@ class StreamProcessor:
         """The streams have ended: windows with a step report once more, at its next multiple."""
         if self.now is None:
             return
+        ends = {query: query.closes for query in self.queries.values()}
         last_end = self._occurring.last
         if last_end is not None:
             self.complete(last_end + 1)
-        ends = {query: query.closes for query in self.queries.values()}
         self._end()
         last = max((end for end in ends.values() if end is not None), default=None)
         if last is None:

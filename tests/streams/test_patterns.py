@@ -210,6 +210,36 @@ def test_nothing_is_remarkable_in_the_queries_of_the_paper_but_what_it_misspells
     assert bool(told) is (number == 6), told
 
 
+def test_a_period_gathers_what_has_been_found() -> None:
+    text = PREFIX + "SELECT ?z REPORT EVERY 10 { { ?x :p ?y } SEQ { ?x :q ?z } }"
+    machine = StreamProcessor(TripleIndex(), instant=lambda literal: 0, second=1)
+    found: list[Report] = []
+    machine.register("q", text, parse_query(text), found.append)
+    for time, predicate in ((1, "p"), (2, "q"), (3, "q"), (25, "q")):
+        machine.push(StreamEvent(time, said(("a", predicate, time))))
+    machine.finish()
+    told = [(each.time, [int(_short(row[0])) for row in each.rows]) for each in found]
+    assert told == [(10, [2, 3]), (30, [25])]
+
+
+def test_windows_end_as_they_would_without_a_pattern_in_time() -> None:
+    pattern = PREFIX + "SELECT ?z { { ?x :p ?y } SEQ { ?x :q ?z } }"
+    window = PREFIX + (
+        "REGISTER RSTREAM :w AS SELECT ?x FROM NAMED WINDOW :w [RANGE 5 STEP 5] "
+        "{ WINDOW :w { ?x ?p ?y } }"
+    )
+    found: list[list[Report]] = [[], []]
+    for beside, reports in enumerate(found):
+        machine = StreamProcessor(TripleIndex(), instant=lambda literal: 0, second=1)
+        machine.register("w", window, parse_query(window), reports.append)
+        if beside:
+            machine.register("p", pattern, parse_query(pattern), lambda report: None)
+        for time, predicate in ((1, "p"), (2, "q"), (3, "q"), (25, "q")):
+            machine.push(StreamEvent(time, said(("a", predicate, time))))
+        machine.finish()
+    assert found[0] == found[1]
+
+
 def test_what_a_query_kept_goes_with_it() -> None:
     machine = StreamProcessor(TripleIndex(), instant=lambda literal: 0, second=1)
     text = PREFIX + "CONSTRUCT { ?x :r ?z } { { ?x :p ?y } SEQ { ?x :q ?z } }"

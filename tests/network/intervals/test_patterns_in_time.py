@@ -135,7 +135,7 @@ def run(text: str, said: list[StreamEvent], background: list[Triple]) -> list[So
     return found_in(reports)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(text=texts, gaps=streams, background=backgrounds)
 def test_every_solution_is_told_once_with_its_interval_when_it_is_over(
     text: str, gaps: list[tuple[int, int, list[Triple]]], background: list[Triple]
@@ -161,7 +161,7 @@ choosing = st.tuples(
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(text=choosing, gaps=streams, order=st.randoms(use_true_random=False), cut=st.integers(0, 7))
 def test_a_consuming_seq_chooses_among_what_fits_and_survives_a_restart(
     text: str, gaps: list[tuple[int, int, list[Triple]]], order: Any, cut: int
