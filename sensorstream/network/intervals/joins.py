@@ -184,20 +184,21 @@ class RecentSeq(_Choosing):
 class ChronologicalSeq(_Choosing):
     """SEQ CHRONOLOGICAL: with the left row that ended first; a row of either side is used once.
 
-    Rows of one interval are used in the order of their terms, whatever the order of arrival.
+    Rows of one interval are used in the order of their bindings, whatever the order of arrival.
     """
 
     __slots__ = ()
 
     def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
         hull, found = self._sides.hull, list[TimedRow]()
-        for right in sorted(rights, key=order_of_use):
+        left_order, right_order = (order_of_use(each.variables) for each in self.inputs)
+        for right in sorted(rights, key=right_order):
             key = self._sides.right_key(right)
             first: TimedRow | None = None
             for left in self._lefts.before(key, right[-2]):
                 if first is not None and left[-1] > first[-1]:
                     break
-                earlier = first is None or order_of_use(left) < order_of_use(first)
+                earlier = first is None or left_order(left) < left_order(first)
                 if earlier and not self._lefts.is_used(key, left) and self._fits(left, right):
                     first = left
             if first is not None:
@@ -206,9 +207,15 @@ class ChronologicalSeq(_Choosing):
         return found
 
 
-def order_of_use(row: TimedRow) -> tuple[Instant, Instant, tuple[str, ...]]:
-    """Rows that are used once are used by their ends, starts and terms."""
-    return row[-1], row[-2], tuple(map(str, row[:-2]))
+def order_of_use(names: Sequence[str]) -> Callable[[TimedRow], Any]:
+    """Rows that are used once are used by their ends, starts, and bindings by name."""
+    places = sorted(enumerate(names), key=lambda each: each[1])
+
+    def order(row: TimedRow) -> Any:
+        bindings = [(name, row[place]) for place, name in places if row[place] is not None]
+        return row[-1], row[-2], bindings
+
+    return order
 
 
 class _Now:
