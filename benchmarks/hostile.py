@@ -135,6 +135,25 @@ def regular_expressions(url: str) -> None:
         time.sleep(1)
 
 
+def costly_queries(url: str) -> None:
+    """Continuous queries within their limits, each of which costs every message time."""
+    prefix = "PREFIX : <http://sensorstream.example/tracking#> "
+    texts = (
+        "SELECT (GROUP_CONCAT(?n) AS ?all) WHERE { ?p :hasName ?n . ?q :hasXLocation ?x }",
+        "SELECT ?p ?q WHERE { ?p :hasXLocation ?x . ?q :hasYLocation ?y }",
+    )
+    numbers = itertools.count()
+
+    def register() -> None:
+        number = next(numbers)
+        name = {"name": f"costly{number % 8}"}
+        # No two share their operators.
+        text = prefix + texts[number % 2].replace("?q", f"?q{number}")
+        httpx.post(f"{url}/queries", params=name, content=text, timeout=60)
+
+    _many(2, register)
+
+
 HOSTILE: Final[Mapping[str, Callable[[str], None]]] = {
     each.__name__: each
     for each in (
@@ -148,6 +167,7 @@ HOSTILE: Final[Mapping[str, Callable[[str], None]]] = {
         slow_bodies,
         large_batches,
         large_messages,
+        costly_queries,
         broken_requests,
         regular_expressions,
     )

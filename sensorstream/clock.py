@@ -7,8 +7,11 @@ Everything below the application gets a :class:`Clock`; tests pass
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
-from typing import Protocol
+from datetime import UTC, datetime, timedelta
+from typing import Final, Protocol
+
+_STEP: Final = 1.0
+"""Seconds; less is no step: clocks are corrected all the time."""
 
 
 class Clock(Protocol):
@@ -29,3 +32,21 @@ class SystemClock:
 
     def counter(self) -> float:
         return time.perf_counter()
+
+
+class Steps:
+    """Notices when wall time is set back; ``known`` is a moment that it had come to before."""
+
+    def __init__(self, clock: Clock, known: datetime | None = None) -> None:
+        self._clock = clock
+        now = clock.now()
+        self._ahead = max(now, known or now).timestamp() - clock.counter()
+
+    def back(self) -> timedelta:
+        """How far it has been set back since the last call; zero if it was not."""
+        ahead = self._clock.now().timestamp() - self._clock.counter()
+        back = self._ahead - ahead
+        if 0 <= back < _STEP:
+            return timedelta()
+        self._ahead = ahead
+        return timedelta(seconds=max(back, 0.0))

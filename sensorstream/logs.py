@@ -10,9 +10,8 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
+from contextvars import ContextVar, Token
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final
@@ -25,25 +24,44 @@ _concerned: ContextVar[Mapping[str, str]] = ContextVar("concerned", default=_NOT
 
 _SECRETS: Final = (
     # The password of a URL, and that of a connection string.
-    (re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s/@:]*):[^\s]*@", re.IGNORECASE), r"\1:***@"),
+    # In bounds: clients choose what stands in lines, and a search must stay linear in it.
+    (
+        re.compile(r"(\b[a-z][a-z0-9+.-]{0,30}://[^\s/@:]{0,300}):[^\s]{0,300}@", re.IGNORECASE),
+        r"\1:***@",
+    ),
     (re.compile(r"\b(password\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)", re.IGNORECASE), r"\1***"),
     # API keys, the secrets of webhooks, tokens.
     (re.compile(r"\b(ssk_|whsec_)[\w+/=-]+"), r"\1***"),
     (re.compile(r"\b(bearer\s+)[\w.~+/=-]+", re.IGNORECASE), r"\1***"),
 )
+_MOST: Final = 16_384
+"""Characters of a text that are written; what a client has sent may stand in it."""
+_MARGIN: Final = 1000
 _CONTROL: Final = {
     each: f"\\x{each:02x}" for each in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
 }
 
 
-@contextmanager
-def concerning(**facts: str) -> Iterator[None]:
+class Concerning:
+    """Use :func:`concerning`. For each message there are some: a generator would cost more."""
+
+    __slots__ = ("_facts", "_token")
+
+    def __init__(self, facts: Mapping[str, str]) -> None:
+        self._facts = facts
+        self._token: Token[Mapping[str, str]] | None = None
+
+    def __enter__(self) -> None:
+        self._token = _concerned.set({**_concerned.get(), **self._facts})
+
+    def __exit__(self, *_: object) -> None:
+        assert self._token is not None
+        _concerned.reset(self._token)
+
+
+def concerning(**facts: str) -> Concerning:
     """Lines that are written in the block name these facts, and those of the blocks around it."""
-    token = _concerned.set({**_concerned.get(), **facts})
-    try:
-        yield
-    finally:
-        _concerned.reset(token)
+    return Concerning(facts)
 
 
 def concerned() -> Mapping[str, str]:
@@ -56,6 +74,14 @@ def without_secrets(text: str) -> str:
     for pattern, instead in _SECRETS:
         text = pattern.sub(instead, text)
     return text
+
+
+def _written(text: str) -> str:
+    """The text without secrets, and not longer than a line of a log may be."""
+    if len(text) <= _MOST:
+        return without_secrets(text)
+    # A secret that is cut in two might not be recognised.
+    return f"{without_secrets(text[: _MOST + _MARGIN])[:_MOST]}… ({len(text)} characters)"
 
 
 class TextFormatter(logging.Formatter):
@@ -73,7 +99,7 @@ class TextFormatter(logging.Formatter):
         return line.translate(_CONTROL)
 
     def format(self, record: logging.LogRecord) -> str:
-        return without_secrets(super().format(record))
+        return _written(super().format(record))
 
 
 class JsonFormatter(logging.Formatter):
@@ -91,7 +117,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
-        told = {name: without_secrets(value) for name, value in line.items()}
+        told = {name: _written(value) for name, value in line.items()}
         return json.dumps(told, ensure_ascii=False)
 
 

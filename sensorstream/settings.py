@@ -70,6 +70,11 @@ class TimeSettings:
         10.0, "Seconds without a message after which a source is not waited for."
     )
     max_held: int = _setting(100_000, "Messages that may wait for earlier ones at a time.")
+    ahead: str = _setting(
+        "",
+        "How far a message's time may be ahead of its arrival, in the time line's lengths; empty: "
+        "ten years; however far on the line of integers, which need not be seconds since 1970.",
+    )
 
     @property
     def timeline(self) -> Timeline:
@@ -185,7 +190,7 @@ class ReasoningSettings:
     timeout: float = _setting(10.0, "Seconds the reasoner may take for one question.")
     heap: int = _setting(1024, "Memory of the reasoner's Java in MiB; more makes it end.")
     explain: float = _setting(5.0, "Seconds to find out what contradicts what in a message.")
-    audit: str = _setting(
+    cross_check: str = _setting(
         "", "How often all inferences are computed anew and compared (PT10M); empty: never."
     )
 
@@ -283,6 +288,11 @@ class LimitSettings:
     )
     query_seconds: float = _setting(
         5.0, "Seconds an operator of a continuous query may take in one instant."
+    )
+    query_seconds_together: float = _setting(
+        0.25,
+        "Seconds that all continuous queries together may take for a message, on average, while "
+        "they take more than half of the engine's time; beyond that the costliest is stopped.",
     )
     message_rows: int = _setting(
         2_000_000,

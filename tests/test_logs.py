@@ -111,3 +111,25 @@ def test_secrets_are_not_written(secret: str, form: str, around: str) -> None:
             "a", logging.ERROR, "", 0, f"{around} {told} {around}", None, None
         )
         assert secret not in formatter.format(record), told
+
+
+@pytest.mark.parametrize("form", logs.FORMATS)
+@pytest.mark.parametrize("piece", ["a.", "a://", "a://b:", "password=", "bearer "])
+def test_what_a_client_sends_does_not_hold_the_log_and_is_cut(
+    written: Written, form: str, piece: str
+) -> None:
+    logs.set_up(form, "info")
+    # A search of each place from each place would take hours.
+    logging.getLogger("sensorstream.app").warning("'%s' is no number", piece * 1_000_000)
+    line = written()
+    assert len(line) < 20_000
+    assert "characters)" in line
+
+
+def test_a_secret_at_the_place_where_a_line_is_cut_is_not_written(written: Written) -> None:
+    logs.set_up("text", "info")
+    for length in range(16_200, 16_400, 7):
+        logging.getLogger("sensorstream.app").warning(
+            "%s postgresql://me:hush-hush@host/ %s", "x" * length, "y" * 9_000
+        )
+    assert "hush" not in written()

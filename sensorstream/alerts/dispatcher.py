@@ -30,7 +30,7 @@ from sensorstream.alerts.records import Delivery, Webhook
 from sensorstream.alerts.sender import OUTPUT, DeliveryFailure, Sender
 from sensorstream.alerts.signing import signed_headers
 from sensorstream.alerts.targets import Resolver, place_of, resolve
-from sensorstream.clock import Clock
+from sensorstream.clock import Clock, Steps
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import WebhookSettings
@@ -95,7 +95,11 @@ class WebhookDispatcher:
         self._stopping = Event()
         self._poster = Poster(settings.timeout, settings.allow, clock, resolver, self._stopping)
         self._busy: set[str] = set()
-        self._resting: dict[str, datetime] = {}
+        # Until which count of the clock.
+        self._resting: dict[str, float] = {}
+        self._steps: Steps | None = None
+        # How far the clock was set back, as long as the outbox does not know of it.
+        self._back = timedelta()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._news = asyncio.Event()
@@ -198,13 +202,25 @@ class WebhookDispatcher:
             await asyncio.sleep(_HOUSEKEEPING)
 
     async def _take(self) -> Sequence[Delivery]:
-        now = self._clock.now()
-        self._resting = {each: until for each, until in self._resting.items() if until > now}
+        await self._heed_steps()
+        now, count = self._clock.now(), self._clock.counter()
+        self._resting = {each: until for each, until in self._resting.items() if until > count}
         room = _BATCH - len(self._busy)
         if room <= 0:
             return ()
         excluded = self._busy | self._resting.keys()
         return await self._in(self._readers, self._outbox.due, now, room, excluded)
+
+    async def _heed_steps(self) -> None:
+        """When the clock was set back, also while no server ran, nothing waits for longer."""
+        if self._steps is None:
+            self._steps = Steps(self._clock, await self._in(self._readers, self._outbox.latest))
+        self._back += self._steps.back()
+        if self._back:
+            now = self._clock.now()
+            await self._in(self._readers, self._outbox.move_back, now, self._back)
+            _log.warning("the clock was set back by %s: deliveries do not wait for it", self._back)
+            self._back = timedelta()
 
     async def _in(
         self, threads: ThreadPoolExecutor, work: Callable[..., Result], *arguments: object
@@ -263,7 +279,8 @@ class WebhookDispatcher:
 
     def _rest(self, webhook: str, wait: timedelta | None = None) -> None:
         least = self._schedule(1, webhook)
-        self._resting[webhook] = self._clock.now() + max(least, wait or least)
+        rest = max(least, wait or least)
+        self._resting[webhook] = self._clock.counter() + rest.total_seconds()
 
     async def _record(self, delivery: Delivery, attempt: Attempt, failure: DeliveryFailure) -> None:
         receiver = delivery.webhook

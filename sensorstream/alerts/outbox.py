@@ -7,7 +7,7 @@ outbox), so each committed alert or report is delivered, at least once.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from sensorstream.alerts.poster import Attempt
@@ -26,6 +26,13 @@ class Outbox(Protocol):
         Those of one receiver are in order, the oldest first. ``excluding`` are ids of receivers to
         leave out: those already being delivered to. Receivers that are disabled are left out, too.
         """
+
+    def latest(self) -> datetime | None:
+        """The latest time at which one that waits for its first attempt was added."""
+
+    def move_back(self, now: datetime, by: timedelta) -> None:
+        """The clock was set back by ``by``, to ``now``: what was to wait from then on waits as long
+        as it was to."""
 
     def delivered(self, delivery_id: int, attempt: Attempt) -> None:
         """Mark a delivery as received."""

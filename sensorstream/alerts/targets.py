@@ -86,7 +86,7 @@ def read_url(url: str) -> Place:
         parts = httpx.URL(url)
     except httpx.InvalidURL as error:
         raise WebhookError(f"'{url}' is not a URL: {error}") from None
-    if parts.scheme not in _PORTS or not parts.host:
+    if parts.scheme not in _PORTS or not parts.raw_host:
         raise WebhookError(f"'{url}' is not a webhook URL: expected http:// or https:// and a host")
     if parts.userinfo:
         raise WebhookError("a webhook URL may not hold a user name or password")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from sensorstream.analysis.failing import failures
 from sensorstream.analysis.folding import Value, truths, value
+from sensorstream.analysis.kinds import Kinds, Scope, all_kinds
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.errors import Position
 from sensorstream.model.terms import Literal
@@ -30,17 +33,17 @@ from sensorstream.sparql.algebra import (
     Values,
     Variable,
 )
-from sensorstream.sparql.scope import children, expressions, in_scope
+from sensorstream.sparql.scope import children, expressions
 from sensorstream.sparql.walk import nodes, replaced
 
 
 def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
-    """``unbound-variable``, ``filter-never-true``, ``expression-always-fails``."""
+    """The codes ``unbound-variable``, ``filter-never-true``, ``expression-always-fails``."""
     for pattern in _patterns(parsed):
-        yield from _notes(pattern, known.given, parsed)
+        yield from _notes(pattern, known, parsed)
 
 
-def never_matches(pattern: Pattern, given: frozenset[str]) -> bool:
+def never_matches(pattern: Pattern, known: Known) -> bool:
     """Whether a pattern has no solution with any data; False if in doubt."""
     match pattern:
         case BGP(triples):
@@ -48,22 +51,22 @@ def never_matches(pattern: Pattern, given: frozenset[str]) -> bool:
         case Values(_, rows):
             return not rows
         case Filter(condition, inner):
-            bound = in_scope(inner) | given
-            return True not in truths(condition, bound) or never_matches(inner, given)
+            bound = Scope(all_kinds((inner,), known.schema, known.given))
+            return True not in truths(condition, bound) or never_matches(inner, known)
         case Union(left, right):
-            return never_matches(left, given) and never_matches(right, given)
+            return never_matches(left, known) and never_matches(right, known)
         case Slice(inner, _, limit):
-            return limit == 0 or never_matches(inner, given)
+            return limit == 0 or never_matches(inner, known)
         case Group(inner, keys):
-            return bool(keys) and never_matches(inner, given)
+            return bool(keys) and never_matches(inner, known)
         case Project(inner, variables):
-            return never_matches(inner, given & {each.name for each in variables})
+            return never_matches(inner, _within(known, variables))
         case OptionalSeq(_, right):
-            return never_matches(right, given)
+            return never_matches(right, known)
         case Join(left, right):
-            return never_matches(left, given) or never_matches(right, given)
+            return never_matches(left, known) or never_matches(right, known)
     # The first operand must match, as in OPTIONAL and MINUS.
-    return any(never_matches(each, given) for each in children(pattern)[:1])
+    return any(never_matches(each, known) for each in children(pattern)[:1])
 
 
 def _patterns(parsed: AnyParsed) -> Iterator[Pattern]:
@@ -76,66 +79,80 @@ def _patterns(parsed: AnyParsed) -> Iterator[Pattern]:
             yield operation.pattern
 
 
-def _notes(pattern: Pattern, outer: frozenset[str], parsed: AnyParsed) -> Iterator[Note]:
-    """The notes on a pattern whose variables ``outer`` may have a value from outside."""
-    bound = outer.union(*map(in_scope, children(pattern)))
+def _notes(pattern: Pattern, known: Known, parsed: AnyParsed) -> Iterator[Note]:
+    """The notes on a pattern; the variables of ``known`` may have a value from outside."""
+    bound = all_kinds(children(pattern), known.schema, known.given)
+    scope = Scope(bound)
     match pattern:
         case Filter(condition, _):
-            yield from _of_condition(condition, bound, parsed)
+            yield from _of_condition(condition, scope, parsed)
         case (
             LeftJoin(condition=condition)
             | OptionalSeq(condition=condition)
             | EqualsOptional(condition=condition)
         ) if condition is not None:
-            yield from _of_condition(condition, bound, parsed)
+            yield from _of_condition(condition, scope, parsed)
         case Extend(_, variable, expression):
-            yield from _of_value(variable, expression, bound, parsed)
+            yield from _of_value(variable, expression, scope, parsed)
         case Project(_, variables):
             # In a sub-select that does not return the variable, the name means another variable.
-            outer &= frozenset(each.name for each in variables)
+            known = _within(known, variables)
     for expression in expressions(pattern):
         for node in nodes(expression):
             if isinstance(node, Exists):
-                yield from _notes(node.pattern, bound, parsed)
+                yield from _notes(node.pattern, replace(known, given=bound), parsed)
     for inner in children(pattern):
-        yield from _notes(inner, outer, parsed)
+        yield from _notes(inner, known, parsed)
 
 
-def _of_condition(
-    condition: Expression, bound: frozenset[str], parsed: AnyParsed
-) -> Iterator[Note]:
+def _within(known: Known, variables: Iterable[Variable]) -> Known:
+    """What is known within a sub-select of these variables."""
+    names = {each.name for each in variables}
+    given: dict[str, Kinds] = {n: each for n, each in known.given.items() if n in names}
+    return replace(known, given=given)
+
+
+def _of_condition(condition: Expression, scope: Scope, parsed: AnyParsed) -> Iterator[Note]:
     for part in _conjuncts(condition):
         place = parsed.places.get(part, parsed.position(condition))
         # Two filters of a group are one condition, but each part has its own position.
         is_whole = part is condition or part in parsed.places
         what = "this filter" if is_whole else "a part of this filter"
-        missing = _missing(part, bound)
+        missing = _missing(part, scope)
         if missing:
             yield _unbound(missing, what, place)
             continue
-        possible = truths(part, bound)
-        if True not in possible:
-            why = "always fails with an error" if possible == {None} else "is never true"
-            yield Note(
-                "filter-never-true",
-                f"{what} {why}: nothing passes the filter",
-                place,
-            )
+        never = True not in (possible := truths(part, scope))
+        why = "always fails with an error" if possible == {None} else "is never true"
+        ground = ": nothing passes the filter"
+        for operation, fault in failures(part, scope):
+            at = parsed.operation(operation, place)
+            if never:
+                yield Note("filter-never-true", f"{what} {why}{ground}: {fault}", at)
+            else:
+                yield Note("expression-always-fails", f"within {what}, {fault}", at)
+            never, ground = False, ""
+        if never:
+            yield Note("filter-never-true", f"{what} {why}{ground}", place)
 
 
 def _of_value(
-    variable: Variable, expression: Expression, bound: frozenset[str], parsed: AnyParsed
+    variable: Variable, expression: Expression, scope: Scope, parsed: AnyParsed
 ) -> Iterator[Note]:
     place = parsed.position(variable)
-    missing = _missing(expression, bound)
+    missing = _missing(expression, scope)
     if missing:
         yield _unbound(missing, f"the expression of {variable}", place)
-    elif value(expression, bound) is Value.FAILS:
-        yield Note(
-            "expression-always-fails",
-            f"{variable} never has a value: its expression always fails with an error",
-            place,
-        )
+        return
+    never = value(expression, scope) is Value.FAILS
+    told = f"{variable} never has a value: its expression always fails with an error"
+    for operation, fault in failures(expression, scope):
+        at = parsed.operation(operation, place)
+        text = f"{told}: {fault}" if never else f"within the expression of {variable}, {fault}"
+        yield Note("expression-always-fails", text, at)
+        never = False
+    if never:
+        yield Note("expression-always-fails", told, place)
 
 
 def _conjuncts(condition: Expression) -> Iterator[Expression]:
@@ -146,7 +163,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
         yield condition
 
 
-def _missing(expression: Expression, bound: frozenset[str]) -> list[str]:
+def _missing(expression: Expression, scope: Scope) -> list[str]:
     """The variables that have no value, except those inside BOUND, COALESCE or EXISTS."""
 
     def left_out(node: object) -> object | None:
@@ -154,7 +171,7 @@ def _missing(expression: Expression, bound: frozenset[str]) -> list[str]:
         return () if asks or isinstance(node, Exists) else None
 
     asked = nodes(replaced(expression, left_out))
-    return sorted({node.name for node in asked if isinstance(node, Variable)} - bound)
+    return sorted({n.name for n in asked if isinstance(n, Variable) and n.name not in scope})
 
 
 def _unbound(names: list[str], where: str, place: Position) -> Note:

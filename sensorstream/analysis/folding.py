@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from enum import Enum
 from itertools import product
 from typing import Final, TypeAlias
 
+from sensorstream.analysis.kinds import Scope
 from sensorstream.errors import NotIncremental
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_BOOLEAN, XSD_STRING
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.network.expressions.functions import UNREPEATABLE
@@ -45,7 +44,7 @@ _ANY: Final = frozenset((True, False, None))
 _OF_EVENTS: Final = frozenset(("GETDURATION", "GETSTARTTIME", "GETENDTIME"))
 
 
-def truths(expression: Expression, bound: Collection[str]) -> frozenset[Truth]:
+def truths(expression: Expression, bound: Scope) -> frozenset[Truth]:
     """The effective boolean values that an expression may have.
 
     ``bound`` are the variables that may have a value; all others are unbound. The answer holds at
@@ -62,6 +61,8 @@ def truths(expression: Expression, bound: Collection[str]) -> frozenset[Truth]:
             return frozenset(map(_not, truths(operand, bound)))
         case Call("BOUND", (Variable(name),)):
             return frozenset((True, False) if name in bound else (False,))
+        case Comparison("=") | In() if bound.is_never_equal(expression):
+            return frozenset((False, None))
     found = value(expression, bound)
     match found:
         case Value.VARIES:
@@ -71,8 +72,10 @@ def truths(expression: Expression, bound: Collection[str]) -> frozenset[Truth]:
     return frozenset((truth(found),))
 
 
-def value(expression: Expression, bound: Collection[str]) -> Term | Value:
+def value(expression: Expression, bound: Scope) -> Term | Value:
     """The only possible value of an expression, or what is known of it; see :func:`truths`."""
+    if bound.has_no_value(expression):
+        return Value.FAILS
     match expression:
         case IRI() | Literal():
             return expression
@@ -90,14 +93,13 @@ def value(expression: Expression, bound: Collection[str]) -> Term | Value:
             parts = [value(each, bound) for each in (operand, *choices)]
             if parts[0] is Value.FAILS:
                 return Value.FAILS
-        case Comparison(operator, left, right):
+        case Comparison(_, left, right):
             parts = [value(left, bound), value(right, bound)]
-            unordered = any(isinstance(part, IRI) for part in parts)
-            if Value.FAILS in parts or (unordered and operator not in ("=", "!=")):
+            if Value.FAILS in parts:
                 return Value.FAILS
         case Arithmetic(_, left, right):
             parts = [value(left, bound), value(right, bound)]
-            if Value.FAILS in parts or any(map(_cannot_be_counted, parts)):
+            if Value.FAILS in parts:
                 return Value.FAILS
         case Sign(_, operand):
             parts = [value(operand, bound)]
@@ -126,13 +128,6 @@ def _calculated(expression: Expression) -> Term | Value:
     except NotIncremental:
         return Value.VARIES
     return Value.FAILS if found is None else found
-
-
-def _cannot_be_counted(part: Term | Value) -> bool:
-    """Whether no arithmetic operator accepts it; some may accept a time or a duration."""
-    if isinstance(part, Literal):
-        return part.datatype in (XSD_STRING, RDF_LANG_STRING, XSD_BOOLEAN)
-    return isinstance(part, IRI)
 
 
 def _and(one: Truth, other: Truth) -> Truth:

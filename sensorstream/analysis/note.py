@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from sensorstream.analysis.kinds import Kinds
 from sensorstream.errors import Position
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
@@ -27,12 +29,12 @@ class Note:
 class Known:
     """The context of a query.
 
-    ``given`` names the variables that have a value from outside. ``streams`` are those with a known
-    source; None: any stream may have data. ``continuous``: the query is for registration; other
-    queries are answered at once.
+    ``given`` has the variables that have a value from outside, with the kinds of it. ``streams``
+    are those with a known source; None: any stream may have data. ``continuous``: the query is for
+    registration; other queries are answered at once.
     """
 
     schema: Schema = field(default_factory=Schema)
-    given: frozenset[str] = frozenset()
+    given: Mapping[str, Kinds] = field(default_factory=dict)
     streams: frozenset[IRI] | None = None
     continuous: bool = False

@@ -20,8 +20,9 @@ from sensorstream.alerts.sender import OUTPUT
 from sensorstream.analysis import Known
 from sensorstream.app.access import Access, tokens_of
 from sensorstream.app.asking import Asking
-from sensorstream.app.audit import Auditor
+from sensorstream.app.cross_checks import CrossChecks
 from sensorstream.app.exchange import Exchange, OntologyText, Revival, ontology_text
+from sensorstream.app.functions_read import changed_functions
 from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
@@ -39,6 +40,7 @@ from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.rule_texts import with_others
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
@@ -49,8 +51,8 @@ from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import (
     Deployment,
-    audit_period,
     build_machine,
+    cross_check_period,
     read_deployment,
     runner_of,
     version_of,
@@ -79,7 +81,7 @@ from sensorstream.journal.notice import ReportDisabled
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.timeline import Timeline
-from sensorstream.reasoning.dl.audit import Differences
+from sensorstream.reasoning.dl.cross_check import Differences
 from sensorstream.reasoning.ontology import parse_ontology
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.settings import ReasoningSettings, Settings
@@ -88,7 +90,7 @@ from sensorstream.spark.jobs.runner import Runner
 from sensorstream.spark.snapshot import Place
 
 _LOG = logging.getLogger(__name__)
-_AUDIT_SECONDS: Final = 600.0
+_CROSS_CHECK_SECONDS: Final = 600.0
 _MOST_SOURCES: Final = 10_000
 """The most names of sources that are kept for the notes on queries."""
 _CONNECTIONS: Final = 4
@@ -130,7 +132,7 @@ class Application:
         if self._elsewhere:
             settings = replace(settings, reasoning=ReasoningSettings(profile="none"))
         deployment = read_deployment(settings)
-        audit_every = audit_period(settings)
+        cross_check_every = cross_check_period(settings)
         self._timeline = deployment.timeline
         progress("opening the history")
         store = self._open_store()
@@ -147,7 +149,9 @@ class Application:
         stack.callback(database.dispose)
         self._database = database
         progress(f"starting the reasoner (profile {settings.reasoning.profile})")
-        machine = build_machine(deployment, clock.counter, turn=in_work.turn_to)
+        machine = build_machine(
+            deployment, clock.counter, turn=in_work.turn_to, shared=True, live=True
+        )
         stack.callback(machine.engine.close)
         self._engine = machine.engine
         exchange = self._exchange = Exchange(machine.engine, machine.mapper, deployment, put)
@@ -161,7 +165,11 @@ class Application:
                 store.record_ontology(version_of(deployment, start.seq, since))
             rebuilding = Rebuilding(store.last_seq() - start.seq, progress, clock.counter)
             rebuilding.tell(0)
-            recover(target, store, start, log.publish, clock.now(), rebuilding.tell, in_work)
+            changed = changed_functions(settings, store)
+            if changed is not None and changed.text:
+                _LOG.warning("%s", changed.text)
+            own = [] if changed is None else [changed]
+            recover(target, store, start, log.publish, clock.now(), rebuilding.tell, in_work, own)
         _tell_edited(files, exchange.deployment)
         progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
@@ -299,16 +307,16 @@ class Application:
         revival = Revival(machine.engine, exchange, self._pipeline)
         revival.start()
         stack.callback(revival.stop)
-        self._auditor = Auditor(
+        self._cross_checks = CrossChecks(
             machine.engine,
             exchange,
             self._pipeline,
-            period=audit_every,
+            period=cross_check_every,
             clock=clock,
             metrics=self._metrics.registry,
         )
-        self._auditor.start()
-        stack.callback(self._auditor.stop)
+        self._cross_checks.start()
+        stack.callback(self._cross_checks.stop)
         stack.callback(self.alert_feed.close)
         stack.callback(log.feed.close)
 
@@ -408,15 +416,15 @@ class Application:
         streams = frozenset(filter(None, map(stream_of, tuple(self._sources))))
         return Known(self.deployment.ontology.schema, streams=streams or None, continuous=True)
 
-    def audit(self, seconds: float = _AUDIT_SECONDS) -> Differences | None:
+    def cross_check(self, seconds: float = _CROSS_CHECK_SECONDS) -> Differences | None:
         """Compare the inferences with a fresh run of HermiT; None while HermiT is not available.
 
         Raises:
             ReasonerError: HermiT did not finish in time, or failed.
             RunsOnSpark: the engines are not here.
         """
-        self._check_here("an audit")
-        return self._auditor.audit(seconds)
+        self._check_here("a cross-check")
+        return self._cross_checks.now(seconds)
 
     def rules(self) -> Sequence[InForce]:
         """The mapping rules and the semantic rules in force, in the order of their files."""
@@ -567,12 +575,19 @@ def in_force(
     if rules is not None:
         entry = PutRules.decode(rules.content, rules.source)
         texts, tables, change = entry.files, entry.tables, rules.id
+        if not entry.whole:
+            texts = with_others(deployment.settings, texts)
         _LOG.info("the rules are those put as %s, not those of the files", rules.id)
     if message is None and rules is None:
         return deployment, None
     try:
         found = read_deployment(
-            deployment.settings, ontology, texts=texts, put=change, tables=tables
+            deployment.settings,
+            ontology,
+            texts=texts,
+            put=change,
+            tables=tables,
+            functions=deployment.reference.functions,
         )
         return found, put
     except LanguageError as error:

@@ -122,32 +122,31 @@ def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
         raise HistoryError(f"{folder} is not empty, and nothing in it is overwritten: give another")
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
-        # Beside the folder, so that on its disk there is room, or none.
+        # On the folder's disk, so that there is room, or none: the folder may be a disk of its own.
+        near = folder if folder.exists() else folder.parent
         with (
             tarfile.open(file, "r:") as tar,
-            tempfile.TemporaryDirectory(prefix=".restore-", dir=folder.parent) as place,
+            tempfile.TemporaryDirectory(prefix=".restore-", dir=near) as place,
         ):
             facts = _facts(tar, file)
-            tar.extractall(place, filter="data")
-            return facts, _restore(facts, Path(place), folder)
+            named = [each for each in tar.getmembers() if each.name in facts.digests]
+            tar.extractall(place, named, filter="data")
+            _restore(facts, Path(place))
+            _put(Path(place) / _FILES, folder, facts.settings)
+            return facts, load_settings(folder / facts.settings)
     except tarfile.TarError as error:
         raise HistoryError(f"{file} is not a whole backup: {error}") from error
 
 
-def _restore(facts: Facts, place: Path, folder: Path) -> Settings:
+def _restore(facts: Facts, place: Path) -> None:
+    """Make the deployment of what was extracted, where it was extracted."""
     for name, digest in facts.digests.items():
         part = place / name
         if ".." in part.parts or not part.is_relative_to(place):
             raise HistoryError(f"the backup is damaged: {name} is not inside it")
         if not part.is_file() or _digest(part) != digest:
             raise HistoryError(f"the backup is damaged: {name} is not what it was")
-    folder.mkdir(exist_ok=True)
-    for name in facts.digests:
-        if name.startswith(_FILES):
-            there = folder / name.removeprefix(_FILES)
-            there.parent.mkdir(parents=True, exist_ok=True)
-            there.write_bytes((place / name).read_bytes())
-    settings = load_settings(folder / facts.settings)
+    settings = load_settings(place / _FILES / facts.settings)
     archived = {
         place / name: (settings.archive.folder / name.removeprefix(_ARCHIVE), digest)
         for name, digest in facts.digests.items()
@@ -164,7 +163,16 @@ def _restore(facts: Facts, place: Path, folder: Path) -> Settings:
         shutil.move(part, there)
     with ExitStack() as stack:
         fill(open_history(settings.history, stack), place / _DATABASE)
-    return settings
+
+
+def _put(made: Path, folder: Path, settings: str) -> None:
+    """Bring a whole deployment to its place: who is killed before that has made none."""
+    if not folder.exists():
+        made.rename(folder)
+        return
+    # Without the settings, which come last, the rest is no deployment.
+    for each in sorted(made.iterdir(), key=lambda path: path.name == settings):
+        each.rename(folder / each.name)
 
 
 def _facts(tar: tarfile.TarFile, file: Path) -> Facts:

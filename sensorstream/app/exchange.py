@@ -15,7 +15,7 @@ from threading import Event, Lock, Thread
 from typing import Final, Protocol
 
 from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.rule_texts import check_tables, parse_texts
+from sensorstream.app.rule_texts import check_named, with_others
 from sensorstream.app.wiring import Deployment, read_deployment, reasoner_of
 from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
@@ -29,6 +29,7 @@ from sensorstream.errors import (
 )
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.kb.graph import Origin
+from sensorstream.mapping.functions import Definition
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
@@ -71,6 +72,7 @@ class ReadDeployment(Protocol):
         texts: Mapping[str, str],
         put: str,
         tables: Mapping[str, str] | None,
+        functions: Mapping[str, Definition] | None,
     ) -> Deployment:
         """See :func:`.read_deployment`."""
 
@@ -110,22 +112,47 @@ class Exchange:
         now = self.deployment
         ontology = parse_ontology(content, media_type)
         deployment = self._read(
-            now.settings, ontology, texts=now.texts, put=now.put, tables=now.tables
+            now.settings,
+            ontology,
+            texts=now.texts,
+            put=now.put,
+            tables=now.tables,
+            functions=now.reference.functions,
         )
         return NewOntology(self._engine, _aside(deployment), self, deployment)
 
     def with_rules(
+        self, files: Mapping[str, str], tables: Mapping[str, str] | None, whole: bool
+    ) -> NewRules:
+        """The rules that an entry of the journal puts in force; see :class:`.PutRules`.
+
+        Raises:
+            LanguageError: a rule cannot be read or compiled.
+            SettingsError: a file cannot be read.
+        """
+        texts = files if whole else with_others(self.deployment.settings, files)
+        return self.with_texts(texts, tables)
+
+    def with_texts(
         self, files: Mapping[str, str], tables: Mapping[str, str] | None = None
     ) -> NewRules:
         """The mapping and the semantic rules of other texts, compiled for the ontology in force.
 
-        ``tables`` are the texts of the tables that they name, by path; None: those on disk.
+        ``tables`` are the texts of the files that they name, by path; None: those on disk.
 
         Raises:
             LanguageError: a rule cannot be read or compiled.
+            SettingsError: a file that they name cannot be read.
         """
         now = self.deployment
-        deployment = self._read(now.settings, now.ontology, texts=files, put=now.put, tables=tables)
+        deployment = self._read(
+            now.settings,
+            now.ontology,
+            texts=files,
+            put=now.put,
+            tables=tables,
+            functions=now.reference.functions,
+        )
         return NewRules(self._engine, self, deployment)
 
     def with_reasoner(self) -> NewReasoner:
@@ -221,7 +248,7 @@ class Exchange:
         """Put other rule files in force; returns when they are in force and on disk.
 
         ``change`` makes the new texts from those in force, both by name; it may raise what speaks
-        against it. The tables that they name are read anew. The first change also puts what was in
+        against it. The files that they name are read anew. The first change also puts what was in
         force before into the journal.
 
         Returns:
@@ -237,8 +264,8 @@ class Exchange:
             now = self.deployment
             files = change(now.texts)
             changed = {name: text for name, text in files.items() if now.texts.get(name) != text}
-            check_tables(now.settings, parse_texts(now.settings, changed))
-            successor = self.with_rules(files)
+            check_named(now.settings, changed, now.reference.library_of(""))
+            successor = self.with_texts(files)
             tables = successor.deployment.tables
             if list(files.items()) == list(now.texts.items()) and tables == now.tables:
                 return None
@@ -349,7 +376,12 @@ class NewRules:
         self.deployment = deployment
 
     def check(self) -> None:
-        """They can always take over: nothing in the window depends on them."""
+        """Check that their conditions can be answered; nothing in the window depends on them.
+
+        Raises:
+            Overrun: to begin with them takes more than the limits.
+        """
+        self._engine.check_rules(self.deployment.rules)
 
     def take_over(self, message: Message) -> Outcome:
         """Put them in force; see :meth:`.Engine.adopt_rules`."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from sensorstream.app.file_texts import FileTexts
 from sensorstream.app.mapping_files import is_rule_file, mapping_file_faults
 from sensorstream.app.reference_files import read_reference_with_faults
 from sensorstream.app.schemas import read_schemas
@@ -14,6 +15,7 @@ from sensorstream.errors import SensorStreamError, SettingsError
 from sensorstream.language.recovery import parse_with_recovery
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.check import check as mapping_faults
+from sensorstream.mapping.functions import Definition
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.rules.rule_compiler import rule_faults
 from sensorstream.settings import Settings
@@ -25,11 +27,13 @@ def faults(
     settings: Settings,
     unsaved: Mapping[Path, str] = _NOTHING_UNSAVED,
     read_ontology: Callable[[Sequence[Path]], Ontology] | None = None,
+    functions: Mapping[str, Definition] | None = None,
 ) -> Iterator[SensorStreamError]:
     """All faults of the files that the settings name, except those that another fault hides.
 
     ``unsaved`` are the texts of rule files that count instead of those on disk; ``read_ontology``
-    is by default :func:`sensorstream.reasoning.ontology.load_ontology`.
+    is by default :func:`sensorstream.reasoning.ontology.load_ontology`. ``functions`` are the
+    user's own that count instead of those of the Python files.
     """
 
     files: list[RuleFile] = []
@@ -54,7 +58,7 @@ def faults(
         yield error
     schema = ontology.schema
     reference, unread = read_reference_with_faults(
-        files, ontology.triples, settings.functions.files
+        files, ontology.triples, settings.functions.files if functions is None else functions
     )
     yield from unread
     yield from mapping_faults(files, schema, reference)
@@ -66,4 +70,5 @@ def faults(
         settings.time.timeline,
         settings.rules.base,
         reference.library_of(""),
+        FileTexts(unsaved),
     )

@@ -3,7 +3,8 @@
 A message is never split, so while the engine is at a heavy one, all others wait. A client that
 sends them one after the other would have nearly all of the engine's time: others that wait for
 their answers have one message each in its turn. So heavy ones pause. They are one row for all
-senders together: ten connections gain nothing.
+senders together: ten connections gain nothing. Changes that took long, as the registration of a
+query may, are in it, too.
 """
 
 from __future__ import annotations
@@ -54,20 +55,25 @@ class Heavy:
         """Whether a message of this sender and size is taken to be heavy."""
         return size >= _BYTES or path[:2] in self._slow
 
-    def took(self, path: Path, size: int, seconds: float) -> None:
-        """A message took so long."""
+    def took(self, path: Path, size: int, seconds: float) -> bool:
+        """A message or change took so long; whether that was slow for its size."""
         if size >= _BYTES:
-            return
+            return False
         kin = path[:2]
         if seconds < _SLOW:
             self._slow.pop(kin, None)
-        elif kin not in self._slow:
+            return False
+        if kin not in self._slow:
             if len(self._slow) >= _MOST_SLOW:
                 del self._slow[next(iter(self._slow))]
             self._slow[kin] = None
+        return True
 
     def turn(self, path: Path, seconds: float, waited: int) -> None:
-        """A heavy one has had its turn, for which so many senders of others have waited."""
+        """A heavy one has had its turn, for which so many senders of others have waited.
+
+        0 for a change, which somebody waits for: it is not put off for long.
+        """
         self._path, self._took, self._ended = path, min(seconds, _MOST), self._counter()
         self._owed = waited * _MESSAGES
 

@@ -14,8 +14,10 @@ from struct import Struct
 from time import monotonic
 from typing import Final
 
+from sensorstream.errors import HistoryError
 from sensorstream.journal.kinds import COSTLY
 from sensorstream.journal.records import Record, number_of_message
+from sensorstream.model.frozen import frozen
 
 _MARK: Final = Struct("<qqq")
 """The entry in work, its time of arrival, the message whose turn it is; 0: none."""
@@ -45,7 +47,7 @@ class Death:
         return self.message or self.entry
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Now:
     """An entry that is applied, or a sentence of what else goes on.
 
@@ -81,17 +83,14 @@ class InWork:
             What was in work when the process before ended; None: nothing was.
 
         Raises:
-            OSError: the file cannot be written.
+            HistoryError: the file cannot be written.
         """
         if self._path is None:
             return None
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        number = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            os.ftruncate(number, _SIZE)
-            self._mark = mmap(number, _SIZE)
-        finally:
-            os.close(number)
+            self._mark = _mapped(self._path)
+        except OSError as error:
+            raise HistoryError(f"cannot write {self._path}: {error.strerror}") from error
         entry, received, message = _MARK.unpack_from(self._mark)
         *last, times = _DEATHS.unpack_from(self._mark, _MARK.size)
         if not entry:
@@ -153,3 +152,14 @@ class InWork:
         entry, _, message = _MARK.unpack_from(self._mark)
         if (entry, message) == self._suspect:
             self.forget()
+
+
+def _mapped(path: Path) -> mmap:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        # With a place on the disk: a process that writes where there is none is ended (SIGBUS).
+        os.posix_fallocate(number, 0, _SIZE)
+        return mmap(number, _SIZE)
+    finally:
+        os.close(number)

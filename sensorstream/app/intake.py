@@ -13,8 +13,11 @@ from sensorstream.engine.shedding import First, Keep, Policy, Sample, Shedding
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
+from sensorstream.model.timeline import Timeline
 from sensorstream.settings import FilterSettings, Settings
 
+_FAR: Final = "P3660D"
+"""Ten years: no clock that is wrong by less makes a server refuse all, nor do simulated times."""
 _SAMPLE: Final = re.compile(r"sample 1/([1-9][0-9]*)")
 
 
@@ -48,6 +51,22 @@ def disorder_spec(settings: Settings) -> Disorder | None:
         idle=line.of_wall_time(time.idle),
         max_held=time.max_held,
     )
+
+
+def ahead_of(settings: Settings) -> int | None:
+    """How far a message's time may be ahead of its arrival; None: however far.
+
+    Raises:
+        SettingsError: ``time.ahead`` is not a length of the time line.
+    """
+    time = settings.time
+    if not time.ahead:
+        # Integers need not be seconds since 1970, which the time of arrival is.
+        return None if time.timeline is Timeline.INTEGER else time.timeline.span(_FAR)
+    try:
+        return time.timeline.span(time.ahead)
+    except TermError as error:
+        raise SettingsError(f"time.ahead: {error}") from None
 
 
 def filters_of(settings: Settings, schema: Schema) -> tuple[Filter, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
+from sensorstream.app.file_texts import FileTexts
 from sensorstream.errors import (
     LanguageError,
     MalformedMessage,
@@ -26,6 +27,9 @@ from sensorstream.mapping.xslt import compile_stylesheet
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 
+RULES_TYPE: Final = "text/plain"
+RML_TYPE: Final = "text/turtle"
+STYLESHEET_TYPE: Final = "application/xslt+xml"
 _RML: Final = frozenset((".ttl", ".turtle"))
 _STYLESHEETS: Final = frozenset((".xsl", ".xslt"))
 _MAX_DEPTH: Final = 256
@@ -37,6 +41,14 @@ def is_rule_file(file: Path) -> bool:
     return file.suffix.lower() not in _RML | _STYLESHEETS
 
 
+def type_of(file: str) -> str:
+    """The media type of a file of rules, RML or XSLT, by its name."""
+    ending = PurePath(file).suffix.lower()
+    if ending in _RML:
+        return RML_TYPE
+    return STYLESHEET_TYPE if ending in _STYLESHEETS else RULES_TYPE
+
+
 def with_mapping_files(
     plan: MappingPlan,
     rules: Sequence[RuleFile],
@@ -46,21 +58,23 @@ def with_mapping_files(
     base: str = "",
     library: Library = NO_LIBRARY,
     transform_seconds: float | None = None,
+    texts: FileTexts | None = None,
 ) -> MappingPlan:
     """The plan of the rule files, followed by the RML files and stylesheets.
 
     ``base`` completes the IRIs that RML makes from values, ``library`` holds the functions that RML
     may name. ``transform_seconds`` is how long a stylesheet may take; see
-    :func:`.compile_stylesheet`.
+    :func:`.compile_stylesheet`. ``texts`` are those of the files; None: those on disk.
 
     Raises:
         LanguageError: a file cannot be compiled, or two rules share a name.
         SettingsError: a file cannot be read.
     """
     added: list[PlannedRule] = []
+    texts = texts or FileTexts()
     for file in files:
         if not is_rule_file(file):
-            compiled = _compiled(file, schema, timeline, base, library, transform_seconds)
+            compiled = _compiled(file, schema, timeline, base, library, texts, transform_seconds)
             for clash in _clashes(file, compiled, rules, added):
                 raise clash
             added += compiled
@@ -81,12 +95,13 @@ def single_maps(
         SettingsError: a file cannot be read.
     """
     found: list[PlannedRule] = []
+    texts = FileTexts()
     for file in files:
-        if _is_rml(file):
-            mapping = read_rml(_text(file), str(file), base, library)
-            found += compile_maps(mapping, timeline, _surroundings(mapping, file, library))
+        if is_rml(file):
+            mapping = read_rml(texts.text(file), str(file), base, library)
+            found += compile_maps(mapping, timeline, _surroundings(mapping, file, library, texts))
         elif not is_rule_file(file):
-            found += _compiled(file, schema, timeline, base, library)
+            found += _compiled(file, schema, timeline, base, library, texts)
     return tuple(found)
 
 
@@ -97,20 +112,22 @@ def mapping_file_faults(
     timeline: Timeline,
     base: str = "",
     library: Library = NO_LIBRARY,
+    texts: FileTexts | None = None,
 ) -> Iterator[SensorStreamError]:
-    """All faults of the RML files and stylesheets."""
+    """All faults of the RML files and stylesheets; see :func:`with_mapping_files`."""
     added: list[PlannedRule] = []
+    texts = texts or FileTexts()
     for file in files:
         if is_rule_file(file):
             continue
         try:
             found: list[LanguageError] = []
-            if _is_rml(file):
-                mapping = read_rml(_text(file), str(file), base, library)
-                found = [*rml_faults(mapping, schema, library), *_absent(mapping, file)]
+            if is_rml(file):
+                mapping = read_rml(texts.text(file), str(file), base, library)
+                found = [*rml_faults(mapping, schema, library), *_absent(mapping, file, texts)]
             yield from found
             if not found:
-                compiled = _compiled(file, schema, timeline, base, library)
+                compiled = _compiled(file, schema, timeline, base, library, texts)
                 yield from _clashes(file, compiled, rules, added)
                 added += compiled
         except SensorStreamError as error:
@@ -123,21 +140,42 @@ def _compiled(
     timeline: Timeline,
     base: str,
     library: Library,
+    texts: FileTexts,
     seconds: float | None = None,
 ) -> tuple[PlannedRule, ...]:
-    if _is_rml(file):
-        mapping = read_rml(_text(file), str(file), base, library)
-        for fault in _absent(mapping, file):
+    if is_rml(file):
+        mapping = read_rml(texts.text(file), str(file), base, library)
+        for fault in _absent(mapping, file, texts):
             raise fault
-        return compile_rml([mapping], schema, timeline, _surroundings(mapping, file, library))
-    return (compile_stylesheet(read_stylesheet(_content(file), str(file)), timeline, seconds),)
+        around = _surroundings(mapping, file, library, texts)
+        return compile_rml([mapping], schema, timeline, around)
+    stylesheet = read_stylesheet(texts.text(file).encode(), str(file))
+    return (compile_stylesheet(stylesheet, timeline, seconds),)
 
 
-def _absent(mapping: RmlMapping, file: Path) -> Iterator[LanguageError]:
+def check_sources(
+    file: Path, text: str, folder: Path, base: str = "", library: Library = NO_LIBRARY
+) -> None:
+    """Check that the files that an RML file names as sources lie in a folder.
+
+    Raises:
+        LanguageError: one does not, or the text cannot be read.
+    """
+    for each in read_rml(text, str(file), base, library).maps:
+        path = _path(each.source, file)
+        if path is not None and not path.resolve().is_relative_to(folder.resolve()):
+            raise LanguageError(
+                f"triples map <{each.key}>: rml:source '{each.source.name}' is not a file of the "
+                "deployment's folder: rules that are sent may only name files there",
+                position=each.position,
+            )
+
+
+def _absent(mapping: RmlMapping, file: Path, texts: FileTexts) -> Iterator[LanguageError]:
     """Files that the mapping names as sources, and that are not there."""
     for each in mapping.maps:
         path = _path(each.source, file)
-        if path is not None and not path.is_file():
+        if path is not None and not texts.there(path):
             yield LanguageError(
                 f"triples map <{each.key}>: rml:source '{each.source.name}': there is no such file "
                 f"in {path.parent}: expected a file (a sample of the messages, or what they are "
@@ -146,14 +184,16 @@ def _absent(mapping: RmlMapping, file: Path) -> Iterator[LanguageError]:
             )
 
 
-def _surroundings(mapping: RmlMapping, file: Path, library: Library) -> Surroundings:
+def _surroundings(
+    mapping: RmlMapping, file: Path, library: Library, texts: FileTexts
+) -> Surroundings:
     """The functions, and the files that messages are joined with."""
     found: dict[str, Document] = {}
     for source in joined_files(mapping):
         path = _path(source, file)
         assert path is not None, "the reader refuses joins with sources that are no files"
         try:
-            found[source.name] = parse_document(_content(path), max_depth=_MAX_DEPTH)
+            found[source.name] = parse_document(texts.text(path).encode(), max_depth=_MAX_DEPTH)
         except MalformedMessage as error:
             raise SettingsError(f"rules.files: {path}, joined by {file}: {error.message}") from None
     return Surroundings(library, found)
@@ -166,7 +206,8 @@ def _path(source: LogicalSource, file: Path) -> Path | None:
     return (file.parent if source.root == "mapping" else Path.cwd()) / source.name
 
 
-def _is_rml(file: Path) -> bool:
+def is_rml(file: Path) -> bool:
+    """Whether a file is RML, by its name."""
     return file.suffix.lower() in _RML
 
 
@@ -183,17 +224,3 @@ def _clashes(
                 f"there is a rule '{rule.name}' already: expected another name",
                 position=Position(str(file), 1, 1),
             )
-
-
-def _content(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise SettingsError(f"rules.files: cannot read {file}: {error}") from None
-
-
-def _text(file: Path) -> str:
-    try:
-        return _content(file).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"rules.files: cannot read {file}: {error}") from None

@@ -142,8 +142,9 @@ class Metrics:
         self._observe_one(outcome)
         for each in outcome.released:
             self._observe_one(each)
-        self._released["overflow"].inc(outcome.forced)
-        self._released["message"].inc(max(0, len(outcome.released) - outcome.forced))
+        if outcome.released or outcome.forced:
+            self._released["overflow"].inc(outcome.forced)
+            self._released["message"].inc(max(0, len(outcome.released) - outcome.forced))
 
     def observe_tick(self, outcome: Outcome) -> None:
         """Count the messages that the clock released, and the work of its synopses."""
@@ -157,8 +158,10 @@ class Metrics:
         for phase, seconds in outcome.timings.items():
             self._phases[phase].observe(seconds)
         self._messages[outcome.status].inc()
-        self._alerts.inc(len(outcome.alerts))
-        self._departures.inc(len(outcome.departures))
+        if outcome.alerts:
+            self._alerts.inc(len(outcome.alerts))
+        if outcome.departures:
+            self._departures.inc(len(outcome.departures))
         if isinstance(outcome.rejection, Overrun):
             by = "mapping" if outcome.status is Status.SKIPPED else "rules"
             self._overruns.labels("message", by).inc()

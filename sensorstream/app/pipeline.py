@@ -1,7 +1,8 @@
 """The one thread that owns the engine: journal first, then the engine, then the effects.
 
 Messages that arrive while a group is processed form the next group, so the cost of making them
-durable is shared, and a single message is processed at once.
+durable is shared, and a single message is processed at once. While the effects of a group are
+stored, by a second thread, the engine goes on with the next one if it is there.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import timedelta
-from threading import Condition, Event, Lock, Thread
+from threading import Condition, Lock, Thread
 from typing import Any, Final, TypeVar
 
+from sensorstream.app.durable import Durable
 from sensorstream.app.heavy import Heavy
 from sensorstream.app.in_work import InWork
 from sensorstream.app.metrics import Metrics
@@ -48,16 +50,14 @@ from sensorstream.model.timeline import Instant
 from sensorstream.settings import LimitSettings
 
 _LOG = logging.getLogger(__name__)
-_GROUP: Final = 500
-"""The most messages made durable together."""
+_GROUP: Final = 100
+"""The most messages made durable together: of more, the effects could not be stored meanwhile."""
 _GROUP_BYTES: Final = 16 * 1024 * 1024
 """The most bytes made durable together, but for a single message."""
 _GROUP_SECONDS: Final = 0.1
 """How long a group may take while there are several senders: it is answered whole."""
 _COMPANY: Final = 1.0
 """Seconds for which there are several senders after two have been seen together."""
-_PATIENCE: Final = 1.0
-"""Seconds between two attempts to reach a history that is unavailable."""
 _NAP: Final = 1.0
 """The most seconds between two readings of the clock while the engine has something due."""
 _LOUD: Final = frozenset({Status.UNMATCHED, Status.PARTIAL, Status.LATE, Status.REJECTED})
@@ -88,8 +88,9 @@ class _Waiting:
 
     @property
     def path(self) -> Path:
-        """Its place in the queue."""
-        return self.sender.path(self.entry.source if isinstance(self.entry, TakeMessage) else "")
+        """Its place in the queue; changes of one kind keep their order."""
+        entry = self.entry
+        return self.sender.path(entry.source if isinstance(entry, TakeMessage) else entry.kind)
 
     @property
     def size(self) -> int:
@@ -105,6 +106,15 @@ class _Waiting:
             self.future.set_result(outcome)
         else:
             self.future.set_exception(error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Storing:
+    """A group whose effects are being stored."""
+
+    group: Sequence[_Waiting]
+    outcomes: Sequence[Outcome]
+    effects: Effects
 
 
 class Pipeline:
@@ -139,14 +149,13 @@ class Pipeline:
         self.lock = Lock()
         self._target = target
         self._engine = target.engine
-        self._store = store
+        self._store = Durable(store, reopen)
         self._timeline = store.timeline
         self._clock = clock
         self._metrics = metrics
         self._checkpoint_every = max(1, checkpoint_every)
         self._on_commit = on_commit
         self._publish = publish
-        self._reopen = reopen
         self._elsewhere = elsewhere
         self._applies = elsewhere is None
         self._in_work = InWork() if in_work is None else in_work
@@ -170,11 +179,8 @@ class Pipeline:
         self._company = -_COMPANY
         self._last_path: Path | None = None
         self._stopping = False
-        self._halt = Event()
-        self._trouble: HistoryError | None = None
-        # The effects of the last group: certainly on disk only after the next journal write.
-        self._latest: Effects | None = None
-        self._queued = False
+        # The last group, until its effects are stored.
+        self._storing: _Storing | None = None
         self._failure: BaseException | None = None
         self._thread = Thread(target=self._run, name="pipeline", daemon=True)
         self._measure()
@@ -219,7 +225,7 @@ class Pipeline:
                 return
             self._stopping = True
             self._gate.notify()
-        self._halt.set()
+        self._store.stop()
         self._thread.join()
         self._turn_away()
         self._store.close()
@@ -227,7 +233,7 @@ class Pipeline:
     @property
     def trouble(self) -> HistoryError | None:
         """Why the history cannot be written at the moment; None while it can."""
-        return self._trouble
+        return self._store.trouble
 
     @property
     def failure(self) -> BaseException | None:
@@ -333,26 +339,39 @@ class Pipeline:
             while (group := self._take()) is not None:
                 if group:
                     begun = time.perf_counter()
+                    if group[0].heavy:
+                        # Nobody's answer waits for it.
+                        self._settle()
                     self._work_new(group)
                     self._count(group, time.perf_counter() - begun)
                 alone, self._next = self._next, None
                 if alone is not None:
+                    begun = time.perf_counter()
                     self._work_alone(alone)
+                    self._count([alone], time.perf_counter() - begun)
                 elif not group:
                     self._tick()
                 if self._elsewhere is not None:
                     self._pass_time(self._elsewhere)
+                if self._readers or not self._light:
+                    self._settle()
                 self._let_read()
+            self._settle()
             self._checkpoint()
         except BaseException as error:
             _LOG.critical("the pipeline stopped: %s", error, exc_info=error)
             self._failure = error
+            self._give_up(error)
             self._in_work.attend("the pipeline has stopped")
             self._drain()
 
     def _count(self, group: Sequence[_Waiting], seconds: float) -> None:
-        if group[0].heavy:
-            self._heavy.turn(group[0].path, seconds, waited=self._light)
+        first = group[0]
+        if not isinstance(first.entry, TakeMessage):
+            if self._heavy.took(first.path, first.size, seconds) or first.heavy:
+                self._heavy.turn(first.path, seconds, waited=0)
+        elif first.heavy:
+            self._heavy.turn(first.path, seconds, waited=self._light)
         else:
             self._pace = (self._pace + seconds / len(group)) / 2
 
@@ -362,7 +381,8 @@ class Pipeline:
             if not (self._light or self._is_heavy_due or self._readers or self._stopping):
                 self._gate.wait(self._nap())
             group = self._take_heavy() if self._is_heavy_due else self._take_light()
-            return None if self._stopping and not group and not self._waiting else group
+            done = not (group or self._next or self._waiting)
+            return None if self._stopping and done else group
 
     @property
     def _light(self) -> int:
@@ -432,6 +452,9 @@ class Pipeline:
         try:
             if new:
                 self._work(new)
+            if again:
+                # Who sent a message again reads what became of it.
+                self._settle()
         except BaseException as error:
             for waiting in again:
                 waiting.future.set_exception(Unavailable(f"it could not be processed: {error}"))
@@ -440,16 +463,11 @@ class Pipeline:
             waiting.future.set_exception(RepeatedMessage("it is in the journal already"))
 
     def _known(self, origins: set[str]) -> set[str]:
-        known: set[str] = set()
+        if not origins:
+            return set()
         keys = {each for each in origins if is_of_key(each)}
         since = self._clock.now() - self._keys_last
-
-        def read(store: Store, _: bool) -> None:
-            known.update(store.origins(origins - keys), store.origins(keys, since))
-
-        if origins:
-            self._durably(read)
-        return known
+        return {*self._store.origins(origins - keys), *self._store.origins(keys, since)}
 
     def _work(self, group: Sequence[_Waiting]) -> None:
         """Write entries to the journal, apply them, store their effects, answer: for all kinds."""
@@ -474,18 +492,20 @@ class Pipeline:
                         outcomes.append(waiting.entry.apply(self._target, record, _NONE))
                     self._stops += stops_of(self._target, record.seq)
                     self._heavy.took(waiting.path, waiting.size, self._in_work.seconds)
+                if self._store.is_stored:
+                    self._settle()
             self._in_work.end()
-            self._commit(records, outcomes)
+            self._settle()
+            effects = effects_of(records, outcomes)
+            beside = self._goes_on(group)
+            self._store.begin(effects, beside=beside)
         except BaseException as error:
             for waiting in group:
                 waiting.end(Unavailable(f"it could not be processed: {error}"))
             raise
-        self._metrics.observe_entries([waiting.entry for waiting in group], outcomes)
-        if any(waiting.entry.costly for waiting in group):
-            self._checkpoint()
-        for waiting, outcome in zip(group, outcomes, strict=True):
-            waiting.end(outcome)
-        self._settle_down(group, outcomes)
+        self._storing = _Storing(group, outcomes, effects)
+        if not beside:
+            self._settle()
         if self._stops:
             stops, self._stops = self._stops, []
             self._work([_Waiting(each) for each in stops])
@@ -503,6 +523,8 @@ class Pipeline:
             waiting.future.set_result(outcome)
 
     def _work_alone(self, waiting: _Waiting) -> None:
+        # What it is checked against is stored.
+        self._settle()
         try:
             with self.lock:
                 self._in_work.attend(f"an entry ({waiting.entry.kind}) has been checked")
@@ -547,29 +569,49 @@ class Pipeline:
             new_record(entry, seq, now, self._timeline)
             for seq, entry in enumerate(entries, self._seq + 1)
         ]
-
-        def append(store: Store, again: bool) -> None:
-            if not again or store.last_seq() < records[-1].seq:
-                store.append(records)
-
-        self._durably(append)
+        self._store.append(records)
         self._seq += len(records)
         return records
 
-    def _commit(self, records: Sequence[Record], outcomes: Sequence[Outcome]) -> None:
-        effects = effects_of(records, outcomes)
+    def _goes_on(self, group: Sequence[_Waiting]) -> bool:
+        """Whether the next group is begun before the effects of this one are stored."""
+        return (
+            self._light > 0
+            and self._next is None
+            and not (self._stops or self._readers or self._stopping or self._is_checkpoint_due)
+            and not any(waiting.heavy or waiting.entry.costly for waiting in group)
+        )
 
-        def commit(store: Store, _: bool) -> None:
-            # A write that succeeded without an answer is not repeated: the watermark shows it.
-            self._queued = store.commit(effects)
+    def _settle(self) -> None:
+        """Wait until the effects of the last group are stored; then answer and publish, once."""
+        storing = self._storing
+        if storing is None:
+            return
+        try:
+            queued = self._store.wait()
+        except BaseException as error:
+            self._give_up(error)
+            raise
+        self._storing = None
+        self._stored = storing.effects.watermark
+        entries = [waiting.entry for waiting in storing.group]
+        self._metrics.observe_entries(entries, storing.outcomes)
+        if any(entry.costly for entry in entries):
+            self._checkpoint()
+        for waiting, outcome in zip(storing.group, storing.outcomes, strict=True):
+            waiting.end(outcome)
+        self._settle_down(storing, queued)
 
-        self._durably(commit)
-        self._latest = effects
-        self._stored = records[-1].seq
+    def _give_up(self, error: BaseException) -> None:
+        """Answer those whose effects may not be stored."""
+        storing, self._storing = self._storing, None
+        if storing is not None:
+            for waiting in storing.group:
+                waiting.end(Unavailable(f"it could not be processed: {error}"))
 
-    def _settle_down(self, group: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
-        """Answer and publish what has been committed, and write a checkpoint when it is due."""
-        for waiting, outcome in zip(group, outcomes, strict=True):
+    def _settle_down(self, stored: _Storing, queued: bool) -> None:
+        """Publish what has been stored, and write a checkpoint when it is due."""
+        for waiting, outcome in zip(stored.group, stored.outcomes, strict=True):
             for each in in_order(outcome):
                 if each.status in _LOUD:
                     told = "; ".join(each.warnings)
@@ -581,46 +623,21 @@ class Pipeline:
         self._metrics.individuals.set(len(engine.window))
         self._metrics.triples.set(len(engine.kb))
         self._metrics.held.set(engine.held)
-        if self._queued or (self._latest is not None and self._latest.alerts):
-            self._on_commit(self._queued)
-        self._publish(reports_of(outcomes))
-        if self._seq - self._checkpoint_seq >= self._checkpoint_every:
+        if queued or stored.effects.alerts:
+            self._on_commit(queued)
+        self._publish(reports_of(stored.outcomes))
+        # While the engine is at the next group, its state is that of no entry.
+        if self._is_checkpoint_due and self._stored == self._seq:
             self._checkpoint()
 
-    def _durably(self, write: Callable[[Store, bool], None]) -> None:
-        """Carry out a write, repeated until the history is available.
-
-        ``write`` gets the store, and whether an earlier attempt may have arrived.
-
-        Raises:
-            HistoryError: the history is still unavailable when the pipeline stops.
-        """
-        again = False
-        while True:
-            try:
-                if again:
-                    self._store.close()
-                    self._store = self._reopen()
-                    if self._latest is not None:
-                        self._store.commit(self._latest)
-                write(self._store, again)
-            except HistoryError as error:
-                if self._trouble is None:
-                    _LOG.error("the history is unavailable, messages wait: %s", error)
-                self._trouble = error
-                again = True
-                if self._halt.wait(_PATIENCE):
-                    raise
-            else:
-                if self._trouble is not None:
-                    _LOG.warning("the history is available again")
-                    self._trouble = None
-                return
+    @property
+    def _is_checkpoint_due(self) -> bool:
+        return self._seq - self._checkpoint_seq >= self._checkpoint_every
 
     def _checkpoint(self) -> None:
         if self._applies and self._seq > self._checkpoint_seq:
             state = dump(self._engine.state())
-            self._durably(lambda store, _: store.save_checkpoint(self._seq, state))
+            self._store.save_checkpoint(self._seq, state)
             self._checkpoint_seq = self._seq
 
     def _drain(self) -> None:

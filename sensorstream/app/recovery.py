@@ -77,6 +77,7 @@ def recover(
     now: datetime,
     progress: Callable[[int], None] = lambda _: None,
     in_work: InWork | None = None,
+    own: Sequence[Entry] = (),
 ) -> int:
     """Bring a new engine to the journal's end.
 
@@ -97,6 +98,7 @@ def recover(
         now: the present, for the entry.
         progress: is told how many entries have been processed, from time to time.
         in_work: is told which entry is being applied.
+        own: entries of this start, after all that are processed again.
 
     Returns:
         The number of entries processed again.
@@ -161,10 +163,10 @@ def recover(
         engine.refuse(refused)
     if passed:
         _expel_departed(target, store, last)
-    news: list[Entry] = [*stops, *([_damage(start)] if start.damaged else [])]
-    for own in news:
+    news: list[Entry] = [*stops, *own, *([_damage(start)] if start.damaged else [])]
+    for notice in news:
         last += 1
-        _tell(own, target, store, last, now)
+        _tell(notice, target, store, last, now)
     if start.damaged:
         # Otherwise they count among the checkpoints to keep.
         store.drop_checkpoints([seq for seq, _ in start.damaged])

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from sensorstream.app.function_files import read_functions
 from sensorstream.errors import LanguageError, SensorStreamError
 from sensorstream.language.syntax import RuleFile, Table
+from sensorstream.mapping.functions import Definition
 from sensorstream.mapping.lookup_tables import parse_table
 from sensorstream.mapping.reference_data import ReferenceData, reference_data
 from sensorstream.model.terms import Triple
+
+Functions: TypeAlias = Sequence[Path] | Mapping[str, Definition]
 
 
 def read_reference(
     files: Sequence[RuleFile],
     triples: Iterable[Triple],
-    functions: Sequence[Path] = (),
+    functions: Functions = (),
     tables: Mapping[Path, str] | None = None,
 ) -> ReferenceData:
     """The lookup tables of rule files, the functions of Python files, an ontology's individuals.
 
+    ``functions`` are those files, or functions that were read from them before.
     ``tables`` are texts that count instead of those on disk; see :func:`read_tables`.
 
     Raises:
@@ -45,12 +50,17 @@ def read_tables(files: Sequence[RuleFile]) -> dict[Path, str]:
 def read_reference_with_faults(
     files: Sequence[RuleFile],
     triples: Iterable[Triple],
-    functions: Sequence[Path] = (),
+    functions: Functions = (),
     tables: Mapping[Path, str] | None = None,
 ) -> tuple[ReferenceData, tuple[SensorStreamError, ...]]:
     """As :func:`read_reference`; a table that cannot be read is empty, a function is left out."""
     parsed: dict[str, dict[str, Mapping[str, str]]] = {}
-    own, faults = read_functions(functions)
+    own: Mapping[str, Definition]
+    faults: list[SensorStreamError] = []
+    if isinstance(functions, Mapping):
+        own = functions
+    else:
+        own, faults = read_functions(functions)
     for file in files:
         for table in file.tables:
             try:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import Any, Final, NoReturn
 
 from sensorstream.alerts.cloudevents import plain_time
@@ -14,12 +14,13 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.slow_reads import SlowReads
 from sensorstream.app.trials import QueryTrial, Trials
 from sensorstream.app.versions import Match, Told, Versions, check_match
 from sensorstream.app.wiring import Deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport, Stopped
-from sensorstream.errors import Position, SensorStreamError, UnknownQuery
+from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
 from sensorstream.model.terms import Triple
@@ -34,6 +35,10 @@ from sensorstream.streams.operator_graph import graph_data
 TEXT: Final = "application/sparql-query"
 """The media type of a query."""
 _START: Final = Position("query", 1, 1)
+_MOST_WAITING: Final = 8
+"""Registrations at a time, with those that wait; a server has 40 threads for requests."""
+_SOON: Final = 1.0
+"""Seconds after which a registration that is refused may find a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,8 @@ class Queries:
             without=_raise_unknown,
         )
         self._changing = Lock()
+        self._places = BoundedSemaphore(_MOST_WAITING)
+        self._slow_reads = SlowReads()
         self._check_here = check_here
         self.log = log
         self._time = partial(plain_time, timeline=timeline)
@@ -128,6 +135,7 @@ class Queries:
             UnsupportedQuery: it cannot be a continuous query.
             Overrun: it would take more than the limits to begin.
             QueryConflict: the name is taken, or too many queries run.
+            Busy: too many registrations wait.
             Unavailable: the server is stopping or broken.
         """
         parsed = read_query(text, start=_START, most_tokens=MOST_TOKENS)
@@ -142,7 +150,7 @@ class Queries:
                     n for k in range(1, MOST_QUERIES + 2) if (n := f"query-{k}") not in running
                 )
         chosen = checked_name(name)
-        with self._changing:
+        with self._registering():
             self._pipeline.change(RegisterQuery(chosen, text, by)).result()
         return replace(self.view(chosen), notes=notes)
 
@@ -160,12 +168,12 @@ class Queries:
 
         Raises:
             ChangedMeanwhile: ``match`` says no.
-            QueryError, UnsupportedQuery, Overrun, QueryConflict, Unavailable: see
+            QueryError, UnsupportedQuery, Overrun, QueryConflict, Busy, Unavailable: see
                 :meth:`register`.
         """
         parsed = read_query(text, start=_START, most_tokens=MOST_TOKENS)
         notes = query_notes(parsed, self._known())
-        with self._changing:
+        with self._registering():
             now = self._present(checked_name(name))
             check_match(match, None if now is None else now.text, f"the query '{name}'")
             if now is None or now.stopped or now.text != text:
@@ -204,6 +212,20 @@ class Queries:
             self._pipeline.change(RemoveQuery(name, by)).result()
         with self._pipeline.lock:
             self.log.keep(self._engine.queries.entries())
+
+    @contextmanager
+    def _registering(self) -> Iterator[None]:
+        """One registration at a time; few wait, since each keeps a thread of the server."""
+        if not self._places.acquire(blocking=False):
+            raise Busy(
+                f"{_MOST_WAITING} queries wait to be registered already: send it again later",
+                retry_after=_SOON,
+            )
+        try:
+            with self._changing:
+                yield
+        finally:
+            self._places.release()
 
     def _present(self, name: str) -> QueryView | None:
         try:
@@ -244,10 +266,12 @@ class Queries:
         Raises:
             UnknownQuery: there is no query of this name.
             Overrun: it is larger than the limits allow.
+            Busy: a slow read was not long ago, and this one may be slow, too.
             RunsOnSpark: other engines run the queries.
         """
         self.check_followed()
-        with self.locked(name) as running, self._engine.queries.processor.network.budget.alone():
+        budget = self._engine.queries.processor.network.budget
+        with self.locked(name) as running, self._slow_reads.turn(name), budget.alone():
             match running.query.form:
                 case Ask():
                     return ResultSet(answer=next(iter(running.root.rows()), None) is not None)

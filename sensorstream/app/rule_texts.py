@@ -1,4 +1,7 @@
-"""The rule files of a deployment as texts with names, so that they can be changed while it runs."""
+"""The rule files of a deployment as texts with names, so that they can be changed while it runs.
+
+They are the files of ``rules.files``: in the rule language, RML, or stylesheets.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from sensorstream.app.mapping_files import is_rule_file
-from sensorstream.errors import LanguageError, RulesError, SettingsError
+from sensorstream.app.file_texts import text_of
+from sensorstream.app.mapping_files import check_sources, is_rml, is_rule_file
+from sensorstream.errors import LanguageError, RulesError
 from sensorstream.language.parser import parse
+from sensorstream.language.recovery import parse_with_recovery
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
+from sensorstream.mapping.functions import Library
 from sensorstream.settings import Settings
 
-_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.rules")
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.(rules|ttl|turtle|xsl|xslt)")
 
 
 def rule_paths(settings: Settings) -> dict[str, Path]:
-    """The files of ``rules.files`` that are in the rule language, by name, in their order.
+    """The files of ``rules.files``, by name, in their order.
 
     The name is the last part of the path; if several files have it, the path from the settings'
     folder on.
     """
-    paths = [each for each in settings.rules.files if is_rule_file(each)]
+    paths = settings.rules.files
     often = Counter(each.name for each in paths)
     return {
-        each.name if often[each.name] == 1 else _below(settings.folder, each): each
-        for each in paths
+        each.name if often[each.name] == 1 else below(settings.folder, each): each for each in paths
     }
 
 
@@ -38,16 +43,20 @@ def read_texts(settings: Settings) -> dict[str, str]:
     Raises:
         SettingsError: a file cannot be read.
     """
-    return {name: _text(path) for name, path in rule_paths(settings).items()}
+    return {name: text_of(path) for name, path in rule_paths(settings).items()}
 
 
 def parse_texts(settings: Settings, texts: Mapping[str, str]) -> list[RuleFile]:
-    """Parse texts of rule files, in their order.
+    """Parse those texts of rule files that are in the rule language, in their order.
 
     Raises:
         LanguageError: a text is not in the rule language, or two rules share a name.
     """
-    parsed = [parse(text, str(path_of(settings, name))) for name, text in texts.items()]
+    parsed = [
+        parse(text, str(path_of(settings, name)))
+        for name, text in texts.items()
+        if is_rule_file(Path(name))
+    ]
     for clash in same_names(parsed):
         raise clash
     return parsed
@@ -58,9 +67,21 @@ def path_of(settings: Settings, name: str) -> Path:
     return rule_paths(settings).get(name, settings.folder / name)
 
 
+def with_others(settings: Settings, texts: Mapping[str, str]) -> dict[str, str]:
+    """Texts in the rule language, and those of the RML files and stylesheets of the settings.
+
+    Before a change held all of them, these were always read from disk.
+
+    Raises:
+        SettingsError: a file cannot be read.
+    """
+    paths = {n: path for n, path in rule_paths(settings).items() if not is_rule_file(path)}
+    return {**texts, **{name: text_of(path) for name, path in paths.items()}}
+
+
 def table_names(settings: Settings, tables: Mapping[Path, str]) -> dict[str, str]:
-    """Texts of tables, by their paths from the settings' folder on, so that it can be moved."""
-    return {_below(settings.folder, path): text for path, text in tables.items()}
+    """Texts of files that rules name, by paths from the settings' folder on: it can be moved."""
+    return {below(settings.folder, path): text for path, text in tables.items()}
 
 
 def table_paths(settings: Settings, tables: Mapping[str, str]) -> dict[Path, str]:
@@ -77,38 +98,46 @@ def checked_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise RulesError(
             f"'{name[:60]}' is not a name of a rule file: expected letters, digits, '_', '-' and "
-            "'.', and the end '.rules'. RML files and stylesheets take effect at the next start"
+            "'.', and the end '.rules' (in the rule language), '.ttl' (RML) or '.xsl' (XSLT)"
         )
     return name
 
 
-def check_tables(settings: Settings, files: list[RuleFile]) -> None:
-    """Check that the tables of rules that were sent lie in the deployment's folder.
+def check_named(settings: Settings, texts: Mapping[str, str], library: Library) -> None:
+    """Check that the files that rules name which were sent lie in the deployment's folder.
+
+    Args:
+        settings: those of the deployment.
+        texts: of rule files, by name.
+        library: the functions that RML may name.
 
     Raises:
-        LanguageError: one does not: it might be any file of this machine.
+        LanguageError: one does not: it might be any file of this machine. Or a text cannot be read.
     """
-    folder = settings.folder.resolve()
-    for file in files:
-        for table in file.tables:
-            path = (Path(file.file).parent / table.path).resolve()
-            if not path.is_relative_to(folder):
-                raise LanguageError(
-                    f"table {table.name}: {table.path} is not a file of the deployment's folder: "
-                    "rules that are sent may only name tables there",
-                    position=table.position,
-                )
+    for name, text in texts.items():
+        path = path_of(settings, name)
+        if is_rml(path):
+            check_sources(path, text, settings.folder, settings.rules.base, library)
+        elif is_rule_file(path):
+            tree, _ = parse_with_recovery(text, str(path))
+            if tree is not None:
+                _check_tables(settings.folder, tree)
 
 
-def _below(folder: Path, path: Path) -> str:
+def _check_tables(folder: Path, file: RuleFile) -> None:
+    for table in file.tables:
+        path = (Path(file.file).parent / table.path).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise LanguageError(
+                f"table {table.name}: {table.path} is not a file of the deployment's folder: "
+                "rules that are sent may only name tables there",
+                position=table.position,
+            )
+
+
+def below(folder: Path, path: Path) -> str:
+    """A path from a folder on, if it lies there."""
     try:
         return path.resolve().relative_to(folder.resolve()).as_posix()
     except ValueError:
         return path.as_posix()
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"rules.files: cannot read {path}: {error}") from None

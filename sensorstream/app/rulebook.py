@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from sensorstream.app.exchange import FROM_SETTINGS
 from sensorstream.app.faults import faults
+from sensorstream.app.file_texts import text_of
 from sensorstream.app.live import Live
-from sensorstream.app.mapping_files import is_rule_file
-from sensorstream.app.rule_texts import check_tables, checked_name, path_of, read_texts
+from sensorstream.app.mapping_files import type_of
+from sensorstream.app.rule_texts import check_named, checked_name, path_of, read_texts
 from sensorstream.app.trials import DeploymentTrial
 from sensorstream.app.versions import Match, Told, Versions, check_match, digest_of
 from sensorstream.app.wiring import Deployment
@@ -24,10 +25,6 @@ from sensorstream.errors import (
 )
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.takeover import PutRules
-from sensorstream.language.recovery import parse_with_recovery
-
-TEXT: Final = "text/plain"
-"""The media type of a rule file."""
 
 OnDisk: TypeAlias = Literal["same", "differs", "absent"]
 
@@ -47,7 +44,8 @@ class RuleFiles:
     """All rule files in force, in the order in which they are applied.
 
     ``origin`` is ``settings``, or the journal's id of the change that put them. ``tables`` are the
-    paths of the tables that they name, with what the server's own file has now.
+    paths of the files that they name (tables, and what RML joins messages with), with what the
+    server's own file has now.
     """
 
     origin: str
@@ -93,8 +91,8 @@ class Rulebook:
         """Put one rule file in force, new or instead of the present one.
 
         Args:
-            name: of the file; a new one is applied after all others.
-            text: in the rule language.
+            name: of the file, which says its language; a new one is applied after all others.
+            text: in the rule language, RML or XSLT.
             by: who puts it.
             match: whether the change is wanted, told the digest of the present text, or None.
 
@@ -104,6 +102,7 @@ class Rulebook:
         Raises:
             LanguageError: a rule cannot be read or compiled.
             RulesError: no rule file can have this name.
+            Overrun: to begin with the rules takes more than the limits.
             ChangedMeanwhile: ``match`` says no.
             OntologyConflict: another change is in progress.
             RunsOnSpark: the engines are not here.
@@ -171,7 +170,7 @@ class Rulebook:
             found = tuple(_faults(now, texts))
             if found:
                 return DeploymentTrial(found)
-            return self._live.trials.compare(now, self._live.exchange.with_rules(texts).deployment)
+            return self._live.trials.compare(now, self._live.exchange.with_texts(texts).deployment)
 
     def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
         self._live.check_here(
@@ -194,8 +193,8 @@ class Rulebook:
     def _table(self, name: str, text: str) -> OnDisk:
         path = self._live.exchange.deployment.settings.folder / name
         try:
-            return _compared(text, path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError):
+            return _compared(text, text_of(path))
+        except SettingsError:
             return "absent"
 
     def _origin(self) -> str:
@@ -224,19 +223,16 @@ def _checked(files: Mapping[str, str], now: Mapping[str, str]) -> Mapping[str, s
 def _faults(now: Deployment, texts: Mapping[str, str]) -> Iterator[SensorStreamError]:
     """All faults of rule files that are not in force yet."""
     settings = now.settings
+    changed = {name: text for name, text in texts.items() if now.texts.get(name) != text}
     try:
-        for name, text in texts.items():
-            if now.texts.get(name) != text:
-                tree, _ = parse_with_recovery(text, str(path_of(settings, name)))
-                check_tables(settings, [] if tree is None else [tree])
+        check_named(settings, changed, now.reference.library_of(""))
     except LanguageError as error:
-        # No further: a table of any file of this machine would be read, and told of.
+        # No further: any file of this machine would be read, and told of.
         yield error
         return
     unsaved = {path_of(settings, name): text for name, text in texts.items()}
-    others = [each for each in settings.rules.files if not is_rule_file(each)]
-    tried = replace(settings, rules=replace(settings.rules, files=(*unsaved, *others)))
-    yield from faults(tried, unsaved, lambda _: now.ontology)
+    tried = replace(settings, rules=replace(settings.rules, files=tuple(unsaved)))
+    yield from faults(tried, unsaved, lambda _: now.ontology, now.reference.functions)
 
 
 def digest_of_set(texts: Mapping[str, str]) -> str:
@@ -247,7 +243,7 @@ def digest_of_set(texts: Mapping[str, str]) -> str:
 def _told(name: str, entry: Entry) -> Told:
     assert isinstance(entry, PutRules)
     text = entry.files.get(name)
-    return Told(None if text is None else text.encode(), entry.by, TEXT)
+    return Told(None if text is None else text.encode(), entry.by, type_of(name))
 
 
 def _compared(text: str, disk: str | None) -> OnDisk:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from sensorstream.errors import Busy
+from sensorstream.model.frozen import frozen
 
 Path: TypeAlias = tuple[str, str, str]
 """Whose it is: address, source, connection. Each level takes turns within the one before, so that
@@ -18,7 +19,7 @@ _SOON: Final = 1.0
 """Seconds after which a sender that is refused may find room."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sender:
     """Who sends: an address, and what tells its connections apart."""
 

@@ -27,6 +27,7 @@ from sensorstream.journal.effects import in_order
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.language.syntax import RuleFile
+from sensorstream.mapping.functions import Definition
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.ontology import Ontology
@@ -100,8 +101,11 @@ def what_if(
         texts: Mapping[str, str] | None = None,
         put: str = "",
         tables: Mapping[str, str] | None = None,
+        functions: Mapping[str, Definition] | None = None,
     ) -> Deployment:
-        deployment = read_deployment(settings, ontology, texts=texts, put=put, tables=tables)
+        deployment = read_deployment(
+            settings, ontology, texts=texts, put=put, tables=tables, functions=functions
+        )
         if not files:
             return deployment
         compiled = compile_rules(files, deployment.ontology.schema, deployment.timeline)

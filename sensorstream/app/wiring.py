@@ -6,10 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sensorstream.app.intake import disorder_spec, filters_of, shedding_of
+from sensorstream.app.file_texts import FileTexts
+from sensorstream.app.intake import ahead_of, disorder_spec, filters_of, shedding_of
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference_files import read_reference, read_tables
-from sensorstream.app.rule_texts import parse_texts, read_texts, table_names, table_paths
+from sensorstream.app.rule_texts import (
+    parse_texts,
+    path_of,
+    read_texts,
+    table_names,
+    table_paths,
+)
 from sensorstream.app.schemas import read_schemas
 from sensorstream.app.window_settings import window_partition, window_spec
 from sensorstream.engine.arrival import Mapper
@@ -27,6 +34,7 @@ from sensorstream.language.parser import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.compile import compile_mapping
+from sensorstream.mapping.functions import Definition
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.model.timeline import Instant, Timeline
@@ -48,8 +56,8 @@ class Deployment:
     """All files that the settings name, read and compiled; nothing has been started.
 
     ``texts`` are those of the rule files, by name; ``put`` is the journal's id of the change that
-    put them in force, empty for the files of the settings. ``tables`` are the texts of the tables
-    that the rule files name, by their paths; see :func:`.table_names`.
+    put them in force, empty for the files of the settings. ``tables`` are the texts of the files
+    that these name (tables, and what RML joins messages with), by paths; see :func:`.table_names`.
     """
 
     settings: Settings
@@ -60,6 +68,7 @@ class Deployment:
     window: WindowSpec
     partition: Partition | None
     disorder: Disorder | None
+    ahead: int | None
     filters: tuple[Filter, ...]
     shedding: Shedding | None
     texts: Mapping[str, str]
@@ -117,12 +126,13 @@ def read_deployment(
     texts: Mapping[str, str] | None = None,
     put: str = "",
     tables: Mapping[str, str] | None = None,
+    functions: Mapping[str, Definition] | None = None,
 ) -> Deployment:
     """Read and compile all files that the settings name.
 
     ``ontology`` and ``rules`` replace theirs; with ``rules`` no rule file is read. ``texts``
-    replaces those of the files in the rule language, as the change ``put`` has put them in force,
-    and ``tables`` those of the tables that they name.
+    replaces those of the rule files, as the change ``put`` has put them in force, and ``tables``
+    those of the files that they name; ``functions`` those of the Python files, which are not run.
 
     Raises:
         SettingsError: a setting is not valid.
@@ -133,60 +143,64 @@ def read_deployment(
     window = window_spec(settings.window, timeline)
     if ontology is None:
         ontology = load_ontology(settings.ontology.files)
-    paths = settings.rules.files if rules is None else ()
     if rules is not None:
         texts, files = {}, rules
     else:
         texts = read_texts(settings) if texts is None else texts
         files = parse_texts(settings, texts)
     found = read_tables(files) if tables is None else table_paths(settings, tables)
-    reference = read_reference(files, ontology.triples, settings.functions.files, found)
+    paths = {path_of(settings, name): text for name, text in texts.items()}
+    named = FileTexts({**found, **paths}, replayed=tables is not None)
+    own = settings.functions.files if functions is None else functions
+    reference = read_reference(files, ontology.triples, own, found)
     schemas = read_schemas(settings, settings.limits.mapping_seconds)
-    plan = compile_mapping(files, ontology.schema, timeline, reference, schemas)
+    plan = with_mapping_files(
+        compile_mapping(files, ontology.schema, timeline, reference, schemas),
+        files,
+        tuple(paths),
+        ontology.schema,
+        timeline,
+        settings.rules.base,
+        reference.library_of(""),
+        settings.limits.transform_seconds,
+        named,
+    )
     return Deployment(
         settings=settings,
         ontology=ontology,
         reference=reference,
-        mapping=with_mapping_files(
-            plan,
-            files,
-            paths,
-            ontology.schema,
-            timeline,
-            settings.rules.base,
-            reference.library_of(""),
-            settings.limits.transform_seconds,
-        ),
+        mapping=plan,
         rules=compile_rules(files, ontology.schema, timeline),
         window=window,
         partition=window_partition(settings.window, ontology.schema),
         disorder=disorder_spec(settings),
+        ahead=ahead_of(settings),
         filters=filters_of(settings, ontology.schema),
         shedding=shedding_of(settings, ontology.schema),
         texts=texts,
         put=put,
-        tables=table_names(settings, found),
+        tables=table_names(settings, {**found, **named.read}),
     )
 
 
-def audit_period(settings: Settings) -> float | None:
-    """Seconds between two audits; None: no audits.
+def cross_check_period(settings: Settings) -> float | None:
+    """Seconds between two cross-checks; None: there are none.
 
     Raises:
-        SettingsError: not a duration, or a profile that cannot be audited.
+        SettingsError: not a duration, or a profile that cannot be cross-checked.
     """
     reasoning = settings.reasoning
-    if not reasoning.audit:
+    if not reasoning.cross_check:
         return None
     if reasoning.profile not in ("hermit", "pellet"):
         raise SettingsError(
-            f"reasoning.audit: the profile '{reasoning.profile}' is not audited: expected hermit "
-            "or pellet"
+            f"reasoning.cross_check: the profile '{reasoning.profile}' is not cross-checked: "
+            "expected hermit or pellet"
         )
     try:
-        return Timeline.DATETIME.duration(reasoning.audit) / 1_000_000
+        return Timeline.DATETIME.duration(reasoning.cross_check) / 1_000_000
     except TermError as error:
-        raise SettingsError(f"reasoning.audit: {error}") from None
+        raise SettingsError(f"reasoning.cross_check: {error}") from None
 
 
 def reasoner_of(deployment: Deployment) -> Reasoner:
@@ -211,9 +225,16 @@ def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> 
     return OntologyVersion(seq, valid_from, content, "application/n-triples")
 
 
-def _query_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
+def _query_limits(limits: LimitSettings, counter: Callable[[], float], *, shared: bool) -> Limits:
     rows = limits.query_rows
-    return Limits(rows, limits.query_seconds, counter, "limits.query", kept=rows)
+    return Limits(
+        rows,
+        limits.query_seconds,
+        counter,
+        "limits.query",
+        kept=rows,
+        together=limits.query_seconds_together if shared else None,
+    )
 
 
 def _message_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
@@ -225,11 +246,16 @@ def build_machine(
     counter: Callable[[], float],
     reasoner: Reasoner | None = None,
     turn: Callable[[str], None] | None = None,
+    *,
+    shared: bool = False,
+    live: bool = False,
 ) -> Machine:
     """A new engine with an empty window, its reasoner started.
 
     ``reasoner`` is one of an engine that is not used any more, of the same profile and ontology:
-    its process is used again. ``turn`` is that of :class:`.Engine`.
+    its process is used again. ``turn`` is that of :class:`.Engine`. ``shared``: several clients
+    use it, so that what all continuous queries take together is limited, too.
+    ``live``: messages come as they happen, and are refused if they are of the future.
 
     Raises:
         ReasonerError: the reasoner does not start.
@@ -260,7 +286,7 @@ def build_machine(
             filters=deployment.filters,
             shedding=deployment.shedding,
             queries=QueryTerms(
-                limits=_query_limits(settings.limits, counter),
+                limits=_query_limits(settings.limits, counter, shared=shared),
                 anew=settings.limits.evaluate_anew,
             ),
         )
@@ -273,5 +299,6 @@ def build_machine(
         counter,
         settings.server.max_message_bytes,
         settings.limits.mapping_seconds,
+        deployment.ahead if live else None,
     )
     return Machine(engine, mapper, snapshot)

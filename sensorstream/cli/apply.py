@@ -31,11 +31,11 @@ def command(
 ) -> None:
     """Put what a folder holds in force on a running server.
 
-    That is the ontology and the rule files (*.rules) of the settings, and beside the settings file
-    the continuous queries (queries/*.rq) and the webhooks (webhooks/*.toml). Shows what differs
-    from what is in force, then changes it. The rule files are put together: all, or none if the
-    server refuses one, and those that the settings do not name go out of force. Queries and
-    webhooks that the folder does not have are left alone, and so are RML files and stylesheets.
+    That is the ontology and the rule files (rules, RML, stylesheets) of the settings, and beside
+    the settings file the continuous queries (queries/*.rq) and the webhooks (webhooks/*.toml).
+    Shows what differs from what is in force, then changes it. The rule files are put together: all,
+    or none if the server refuses one, and those that the settings do not name go out of force.
+    Queries and webhooks that the folder does not have are left alone.
     """
     if again and as_json:
         raise click.UsageError("--watch and --json do not go together")

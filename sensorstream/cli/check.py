@@ -36,9 +36,10 @@ def command(url: str | None, config: Path, as_json: bool) -> None:
     Prints "file:line:column: message" for each fault and exits with 1; else prints notes, the
     functions of your own that rules may call, then "ok" and a summary. There are notes on rules
     that cannot fire, that are tried on messages of another kind or whose cost grows with the
-    window, on names in queries that the ontology does not declare, and on filters that are never
-    true. If the server of the settings answers, what it has in force is compared with the files: it
-    does not read an edited file until "sensorstream apply".
+    window, on names in queries that the ontology does not declare, on filters that are never true
+    and on operations that can have no value. If the server of the settings answers, what it has
+    in force is compared with the files: it does not read an edited file until
+    "sensorstream apply".
     """
     from sensorstream.app.faults import faults
     from sensorstream.app.wiring import read_deployment, read_rules
@@ -167,6 +168,7 @@ def deployment_notes(
         files,
         ontology.schema,
         ontology.triples,
+        settings.time.timeline,
         others_make=not all(map(is_rule_file, settings.rules.files)),
     )
     for rule, reason in evaluated_anew(rules):

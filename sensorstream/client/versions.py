@@ -12,7 +12,7 @@ from sensorstream.client.calls import Call, json_object, media_type
 Kind: TypeAlias = Literal["rules", "queries", "webhooks", "ontology"]
 
 MEDIA_TYPES: Final[dict[Kind, str]] = {
-    "rules": "text/plain; charset=utf-8",
+    "rules": "text/plain; charset=utf-8",  # of any language: the name says it
     "queries": "application/sparql-query",
     "webhooks": "application/json",
     "ontology": "text/turtle",

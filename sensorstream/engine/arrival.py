@@ -13,17 +13,18 @@ from typing import Final
 from lxml import etree
 
 from sensorstream.apart import run_apart
-from sensorstream.errors import MessageTooLarge
+from sensorstream.errors import MappingError, MessageTooLarge
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.plan import Mapped, MappingPlan
 from sensorstream.mapping.rule_cost import size_of
 from sensorstream.model.events import Event, Message
+from sensorstream.model.frozen import frozen
 
 DEEPEST: Final = 64
 """How deep the elements of a message may be nested, where nothing else is said."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arrived:
     """Events that are taken in as one unit: all of them or none, with one outcome.
 
@@ -86,17 +87,21 @@ class Mapper:
         counter: Callable[[], float] = _no_time,
         max_bytes: int | None = None,
         seconds: float | None = None,
+        ahead: int | None = None,
     ) -> None:
         """Messages of more than ``max_bytes`` are refused; None: no limit.
 
         ``seconds`` is how long the rules may take for a message that is so large that they could
         take long (:attr:`.MappingPlan.largest`): these are mapped in a fork. None: no limit.
+        ``ahead`` is how far the times of a message may be after its arrival: windows and lateness
+        follow the latest time that any message has said. None: however far.
         """
         self.plan = plan
         self._max_bytes = max_bytes
         self._max_depth = max_depth
         self._counter = counter
         self._seconds = seconds
+        self._ahead = ahead
 
     def read(self, content: bytes) -> Reading:
         """Parse a message; safe to call from any thread.
@@ -128,6 +133,8 @@ class Mapper:
             else:
                 seconds = reading.seconds
             mapped = self._mapped(reading, message, again)
+            if not again:
+                self._check_times(mapped, message)
         except Exception as error:
             # Its own fault or one of ours: the engine tells it, and goes on with the next.
             return Unmapped(message, error, seconds=seconds + self._counter() - start)
@@ -136,6 +143,16 @@ class Mapper:
             return Arrived(message, mapped, seconds)
         root = str(reading.document.getroot().tag)
         return Unmapped(message, None, root, mapped.hint, seconds)
+
+    def _check_times(self, mapped: Mapped, message: Message) -> None:
+        if self._ahead is None or not mapped.events:
+            return
+        latest = max(event.time for event in mapped.events)
+        if latest > message.received + self._ahead:
+            raise MappingError(
+                f"the message is of a time ({latest}) that is further ahead of its arrival "
+                f"({message.received}) than time.ahead allows: expected one of the present or past"
+            )
 
     def _mapped(self, reading: Reading, message: Message, again: bool) -> Mapped:
         plan, seconds = self.plan, self._seconds

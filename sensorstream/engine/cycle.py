@@ -116,7 +116,7 @@ class Cycle:
     @property
     def due(self) -> Instant | None:
         """From which application time on window or rules change although no message comes."""
-        dues = (self.window.due, self._rules.due(self.memory.ticks))
+        dues = (self.window.due, self._rules.due(self.memory))
         return min((due for due in dues if due is not None), default=None)
 
     def take_in(
@@ -427,14 +427,20 @@ class Cycle:
         """Exchange the semantic rules; the window stays, and no rule runs now.
 
         What is remembered of a rule is remembered of its name. A rule that is evaluated every so
-        often begins anew if that time has changed: its ticks were counted in the old one.
+        often begins anew if that time has changed: its ticks were counted in the old one; one with
+        ``when`` if anything of it has changed.
         """
-        before = {rule.name: rule.every for rule in self._rules.rules}
+        before = {rule.name: (rule.every, rule.edge) for rule in self._rules.rules}
         self._rules = RuleIndex(rules)
         self.evaluator.prepare(rule.queries for rule in rules)
-        same = {rule.name for rule in rules if before.get(rule.name) == rule.every}
-        ticks = {name: tick for name, tick in self.memory.ticks.items() if name in same}
-        self.memory = replace(self.memory, ticks=ticks)
+        same = {rule.name for rule in rules if before.get(rule.name) == (rule.every, rule.edge)}
+        memory = self.memory
+        self.memory = replace(
+            memory,
+            ticks={name: tick for name, tick in memory.ticks.items() if name in same},
+            held={name: each for name, each in memory.held.items() if name in same},
+            timers={name: each for name, each in memory.timers.items() if name in same},
+        )
 
     def readmit(self, message: Message, aside: Aside) -> Outcome:
         """Exchange a reasoner that failed for a new one, which catches up with the window.

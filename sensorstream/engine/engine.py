@@ -562,6 +562,14 @@ class Engine:
         """
         self._cycle.adopt(aside, rules, filters, shedding, cause)
 
+    def check_rules(self, rules: Sequence[CompiledRule]) -> None:
+        """Check that these rules can be adopted now.
+
+        Raises:
+            Overrun: to prepare for their conditions takes more than the limits.
+        """
+        self.evaluator.check(rule.queries for rule in rules)
+
     def adopt_rules(self, rules: Sequence[CompiledRule]) -> None:
         """Exchange the semantic rules between two messages; see :meth:`.Cycle.adopt_rules`."""
         self._cycle.adopt_rules(rules)

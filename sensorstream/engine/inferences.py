@@ -16,6 +16,7 @@ from typing import Final
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, Ended, Individual, Provenance
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.window import Window
@@ -23,7 +24,7 @@ from sensorstream.window.window import Window
 _INFERRED: Final = int(Origin.INFERRED)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Begun:
     """The beginning of an interval that is not over: whose it is, and what caused it, when."""
 

@@ -31,6 +31,7 @@ from sensorstream.errors import (
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta, Event, net_delta
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.budget import NO_LIMITS, Limits
@@ -114,7 +115,7 @@ class Stopped:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moved:
     """When time of the queries last moved by an event: to which time, and its time of arrival."""
 
@@ -329,6 +330,8 @@ class LiveQueries:
             received: the time of arrival of what brought it in.
         """
         processor = self.processor
+        # First of all: a replay stops them before this message, too.
+        processor.relieve()
         said = self._by_time(events)
         first = said[0].time if said else self._present(now)
         longest_gap = self._terms.longest_gap

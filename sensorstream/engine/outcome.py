@@ -8,6 +8,7 @@ from enum import Enum
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.events import Alert, Departure, Ended, Message
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Subject
 from sensorstream.model.timeline import Instant
 
@@ -60,7 +61,7 @@ class Withheld:
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """One message's way through the engine.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from sensorstream.engine.admission import Admission
@@ -154,7 +154,7 @@ class MessageRun:
 
     def _follow(self, inferred: Delta, changes: Sequence[WindowChange]) -> None:
         self._inferences.follow(
-            replace(inferred, time=self._window.now or 0),
+            Delta(self._window.now or 0, inferred.added, inferred.removed),
             self._window,
             self.kb,
             self._message,

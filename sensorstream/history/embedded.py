@@ -22,6 +22,7 @@ import importlib
 import os
 import pwd
 import shlex
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -43,6 +44,7 @@ from sensorstream.errors import HistoryError
 from sensorstream.history import reader_port
 
 _DATABASE: Final = "sensorstream"
+_NEW: Final = "new-cluster-"
 _SUPERUSER: Final = "postgres"
 # Of the socket's name, where no port is asked for.
 _PORT: Final = 5432
@@ -53,6 +55,9 @@ _LONGEST_SOCKET_FOLDER: Final = 90
 # Recovery after a crash replays the write-ahead log first.
 _START_SECONDS: Final = 120
 _STOP_SECONDS: Final = 60
+_FAST_SECONDS: Final = 20.0
+"""A session whose function looks at no signal keeps a server from stopping in order. After so long
+it is stopped at once: nothing that was committed is lost, the next start recovers."""
 _MEMORY: Final = 1024
 """MiB that each process of the server may have for itself: a query may collect without end."""
 _SERVER_OPTIONS: Final = {
@@ -87,15 +92,18 @@ class EmbeddedPostgres:
         """
         if self._users.closed:
             return
-        with _locked(self.folder / "starting"):
-            try:
-                fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return
-            else:
+        try:
+            with _locked(self.folder / "starting"):
+                try:
+                    fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return
                 _shut_down(self.folder)
-            finally:
-                self._users.close()
+        except FileNotFoundError:
+            # The folder was moved: the next one who uses the server finds it there.
+            return
+        finally:
+            self._users.close()
 
     def __enter__(self) -> EmbeddedPostgres:
         return self
@@ -188,29 +196,37 @@ def _prepare(folder: Path) -> None:
     cluster, log = folder / "cluster", folder / "log"
     if (cluster / "PG_VERSION").exists():
         return
+    if cluster.exists() and any(cluster.iterdir()):
+        raise HistoryError(f"{cluster} holds files but no PostgreSQL cluster: remove the folder")
+    for left in folder.glob(f"{_NEW}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    # Beside its place: who is killed half-way leaves no half of a cluster there.
+    new = Path(tempfile.mkdtemp(prefix=_NEW, dir=folder))
     owner = _owner()
-    cluster.mkdir(mode=0o700, exist_ok=True)
     log.touch(mode=0o600)
     if owner is not None:
-        for path in (cluster, log):
+        for path in (new, log):
             os.chown(path, owner.pw_uid, owner.pw_gid)
-        _let_through(cluster, binaries())
-    if any(cluster.iterdir()):
-        raise HistoryError(f"{cluster} holds files but no PostgreSQL cluster: remove the folder")
+        _let_through(new, binaries())
     # The built-in locale is the same on every machine, so indexes stay valid after a move or an
     # upgrade.
-    _run(
-        "initdb",
-        "--auth-local=trust",
-        "--auth-host=reject",
-        "--encoding=UTF8",
-        "--locale=C",
-        "--locale-provider=builtin",
-        "--builtin-locale=C.UTF-8",
-        f"--username={_SUPERUSER}",
-        f"--pgdata={cluster}",
-        folder=folder,
-    )
+    try:
+        _run(
+            "initdb",
+            "--auth-local=trust",
+            "--auth-host=reject",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--locale-provider=builtin",
+            "--builtin-locale=C.UTF-8",
+            f"--username={_SUPERUSER}",
+            f"--pgdata={new}",
+            folder=folder,
+        )
+        new.rename(cluster)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
 
 
 def _let_through(*paths: Path) -> None:
@@ -222,24 +238,36 @@ def _let_through(*paths: Path) -> None:
 
 
 def _running(folder: Path) -> _Running | None:
-    """Where the server that runs on this cluster listens; waits while it is starting."""
-    deadline = time.monotonic() + _START_SECONDS
+    """Where the server that runs on this cluster listens; waits while it starts or stops."""
+    begun = time.monotonic()
+    deadline = begun + _START_SECONDS
     reason = "it names no socket"
     while (told := _postmaster(folder)) is not None:
         if len(told) > 4 and told[4]:
             there = _Running(
-                Path(told[4]), int(told[3]), open=len(told) > 5 and bool(told[5].strip())
+                _sockets(folder, Path(told[4]), int(told[3])),
+                int(told[3]),
+                open=len(told) > 5 and bool(told[5].strip()),
             )
             try:
                 psycopg2.connect(there.url("postgres")).close()
             except psycopg2.OperationalError as error:
                 reason = str(error)
+                if "shutting down" in reason and time.monotonic() > begun + _FAST_SECONDS:
+                    _stop_at_once(int(told[0]))
             else:
                 return there
         if time.monotonic() > deadline:
             raise HistoryError(f"the embedded PostgreSQL of {folder} does not answer: {reason}")
         time.sleep(0.05)
     return None
+
+
+def _sockets(folder: Path, told: Path, port: int) -> Path:
+    """The folder of a server's socket, where the server says, or where the socket was moved to."""
+    moved = folder / "cluster"
+    socket = f".s.PGSQL.{port}"
+    return moved if not (told / socket).exists() and (moved / socket).exists() else told
 
 
 def _postmaster(folder: Path) -> list[str] | None:
@@ -311,20 +339,27 @@ def _launch(folder: Path, wanted: _Running) -> None:
 
 
 def _shut_down(folder: Path) -> None:
-    """A fast shutdown: sessions end, the data are flushed."""
+    """A fast shutdown: sessions end, the data are flushed; see :data:`_FAST_SECONDS`."""
     told = _postmaster(folder)
     if told is None:
         return
-    deadline = time.monotonic() + _STOP_SECONDS
+    begun = time.monotonic()
     os.kill(int(told[0]), signal.SIGINT)
     while _postmaster(folder) is not None:
-        if time.monotonic() > deadline:
+        if time.monotonic() > begun + _FAST_SECONDS:
+            _stop_at_once(int(told[0]))
+        if time.monotonic() > begun + _STOP_SECONDS:
             raise HistoryError(f"the embedded PostgreSQL of {folder} does not stop")
         time.sleep(0.02)
     if len(told) > 4 and Path(told[4]) != folder / "cluster":
         # The short folder for its socket; other files in it are not touched.
         with suppress(OSError):
             Path(told[4]).rmdir()
+
+
+def _stop_at_once(postmaster: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(postmaster, signal.SIGQUIT)
 
 
 def _create_database(running: _Running) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, text
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import translating
 from sensorstream.history.tables import STORE
+from sensorstream.history.time_functions import install_time_functions
 from sensorstream.history.views import drop_views
 from sensorstream.resources import bundled
 
@@ -42,6 +43,7 @@ def migrate(database: Engine) -> None:
                 if there is not None:
                     drop_views(connection)
                 command.upgrade(configuration(connection), "head")
+            install_time_functions(connection)
         except CommandError as error:
             raise HistoryError(f"cannot prepare the history's schema: {error}") from error
 

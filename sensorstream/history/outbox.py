@@ -76,6 +76,26 @@ class PostgresOutbox:
         with translating("cannot read the outbox"), self._database.connect() as connection:
             return [_delivery(row) for row in connection.execute(query)]
 
+    def latest(self) -> datetime | None:
+        """The latest time at which one that waits for its first attempt was added."""
+        query = select(func.max(deliveries.c.next_attempt_at)).where(
+            deliveries.c.status == "pending", deliveries.c.attempts == 0
+        )
+        with translating("cannot read the outbox"), self._database.connect() as connection:
+            found: datetime | None = connection.execute(query).scalar()
+        return found
+
+    def move_back(self, now: datetime, by: timedelta) -> None:
+        """The clock was set back by ``by``, to ``now``: what was to wait from then on waits as long
+        as it was to."""
+        command = (
+            update(deliveries)
+            .where(deliveries.c.status == "pending", deliveries.c.next_attempt_at > now)
+            .values(next_attempt_at=deliveries.c.next_attempt_at - by)
+        )
+        with translating("cannot write the outbox"), self._database.begin() as connection:
+            connection.execute(command)
+
     def delivered(self, delivery_id: int, attempt: Attempt) -> None:
         """Mark a delivery as received; its receiver does not fail any more."""
         self._attempted(

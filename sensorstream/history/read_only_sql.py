@@ -19,6 +19,7 @@ from sqlalchemy.engine import make_url
 from sensorstream.errors import HistoryError, Overrun, Position, QueryError
 from sensorstream.history.asking.live import LiveSource, begin_question
 from sensorstream.history.asking.stopping import Stop
+from sensorstream.history.backends import ending
 from sensorstream.history.database import connect
 from sensorstream.history.reader import reader_url
 from sensorstream.history.row_batches import NEXT_ROWS, TOO_LARGE, Row, bounded, fetching
@@ -169,7 +170,7 @@ def _opened(
     stop: Stop | None = None,
 ) -> Iterator[extensions.cursor]:
     """A cursor of the reader; PostgreSQL has planned the query as its portal ``answer``."""
-    with stoppable(url, stop) as connection, connection.cursor() as cursor:
+    with stoppable(url, stop, timeout) as connection, connection.cursor() as cursor:
         with explained(text):
             told = milliseconds(timeout), text
             begin_question(connection, cursor, lambda: cursor.execute(_BEGIN, told), live)
@@ -179,10 +180,11 @@ def _opened(
 
 
 @contextmanager
-def stoppable(url: str, stop: Stop | None) -> Iterator[extensions.connection]:
+def stoppable(url: str, stop: Stop | None, seconds: float) -> Iterator[extensions.connection]:
     """A connection as the reader for one question, which ``stop`` ends early.
 
     Raises:
+        Overrun: PostgreSQL works on it for longer than these seconds, and does not end it itself.
         HistoryError: as :func:`open_reader`.
         SensorStreamError: it was ended.
     """
@@ -195,7 +197,8 @@ def stoppable(url: str, stop: Stop | None) -> Iterator[extensions.connection]:
         with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
             line.shutdown(socket.SHUT_RDWR)
 
-    with closing(connection), (stop or Stop()).by(end):
+    stop = stop or Stop()
+    with closing(connection), stop.by(end), ending(connection, stop, seconds):
         yield connection
 
 

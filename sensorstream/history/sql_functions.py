@@ -28,6 +28,15 @@ ALLOWED: Final = (
     *("pg_relation_size", "pg_table_size", "pg_indexes_size", "pg_total_relation_size"),
     *("pg_database_size", "pg_tablespace_size"),
 )
+_REFUSED_BESIDE: Final = (
+    # Each call uses up a number of a transaction.
+    *("txid_current", "pg_current_xact_id"),
+    # They tell what others ask, and from where.
+    *("pg_stat_get_activity", "pg_stat_get_backend_activity"),
+    *("pg_stat_get_backend_client_addr", "pg_stat_get_backend_client_port"),
+)
+"""Functions that PostgreSQL does not mark as volatile, and that do more than compute."""
+_VIEW: Final = "pg_stat_activity"
 _OURS: Final = ("set_config", "pg_export_snapshot")
 """What our own statements call as the reader; refused in the text of a question."""
 _SCHEMAS: Final = ("store", "history", "live")
@@ -43,7 +52,8 @@ _WORDS: Final = re.compile(r"\w+")
 _SPELLED: Final = re.compile(r'\bu&"', re.IGNORECASE)
 _REFUSED: Final = """select p.proname from pg_catalog.pg_proc p
 join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-where p.proname = any(%s) and p.provolatile = 'v' and p.proname <> all(%s)
+where p.proname = any(%s)
+  and (p.provolatile = 'v' and p.proname <> all(%s) or p.proname = any(%s))
   and (n.nspname <> all(%s) or p.proname = 'next_rows')
   and p.prorettype <> all(%s::regtype[]) order by 1 limit 1"""
 
@@ -53,8 +63,9 @@ and not exists (
   where n.nspname <> all(%s) and n.nspname !~ '^pg_' and n.nspname <> 'information_schema')"""
 _OPEN_TO_ALL: Final = """select string_agg(p.oid::regprocedure::text, ', ')
 from pg_catalog.pg_proc p
-where p.pronamespace = 'pg_catalog'::regnamespace and p.provolatile = 'v' and p.prokind = 'f'
-  and p.proname <> all(%s) and p.prorettype <> all(%s::regtype[])
+where p.pronamespace = 'pg_catalog'::regnamespace and p.prokind = 'f'
+  and (p.provolatile = 'v' and p.proname <> all(%s) or p.proname = any(%s))
+  and p.prorettype <> all(%s::regtype[])
   and has_function_privilege('public', p.oid, 'execute')"""
 
 
@@ -62,12 +73,15 @@ def check_functions(cursor: extensions.cursor, text: str) -> None:
     """Refuse a text that names a function it may not call, also in a string or a comment.
 
     Raises:
-        QueryError: the text names one.
+        QueryError: the text names one, or the view of what others ask.
     """
     if _SPELLED.search(text):
         raise QueryError('names that are spelled by numbers (U&"…") are not allowed')
     words = list(set(map(str.lower, _WORDS.findall(text))))
-    cursor.execute(_REFUSED, (words, list(ALLOWED), list(_SCHEMAS), list(_INTERNAL)))
+    if _VIEW in words:
+        raise QueryError(f"the view {_VIEW} is not allowed in a question: it tells what others ask")
+    told = words, list(ALLOWED), list(_REFUSED_BESIDE), list(_SCHEMAS), list(_INTERNAL)
+    cursor.execute(_REFUSED, told)
     found = cursor.fetchone()
     if found is not None:
         raise QueryError(
@@ -85,7 +99,7 @@ def close_functions(cursor: extensions.cursor) -> None:
     row = cursor.fetchone()
     if row is None or not row[0]:
         return
-    cursor.execute(_OPEN_TO_ALL, ([*ALLOWED, *_OURS], list(_INTERNAL)))
+    cursor.execute(_OPEN_TO_ALL, ([*ALLOWED, *_OURS], list(_REFUSED_BESIDE), list(_INTERNAL)))
     row = cursor.fetchone()
     if row is not None and row[0]:
         cursor.execute(f"revoke execute on function {row[0]} from public")

@@ -78,9 +78,11 @@ class PostgresStore:
 
     A :class:`.Store` of the journal, over PostgreSQL.
 
-    Not thread-safe, except that :meth:`replay` reads on a connection of its own. After a lost
-    connection every call raises :class:`HistoryError`: nobody can know whether the last commit
-    arrived, so open a new store, and go on from its checkpoint and watermark.
+    The journal has a connection of its own: :meth:`append`, :meth:`origins` and :meth:`last_seq`
+    may be called while another thread stores effects, and :meth:`replay` reads on a third one.
+    Otherwise it is not thread-safe. After a lost connection every call raises
+    :class:`HistoryError`: nobody can know whether the last commit arrived, so open a new store,
+    and go on from its checkpoint and watermark.
     """
 
     def __init__(self, url: str, timeline: Timeline, writes: Writes = Writes.ALL) -> None:
@@ -91,8 +93,8 @@ class PostgresStore:
         self._dictionary = Dictionary()
         self._partitions = Partitions(timeline)
         self._removals = 0
-        self._connection = connect(url, application="sensorstream writer")
-        self._connection.autocommit = True
+        self._connection = _connected(url)
+        self._journal = _connected(url) if writes is Writes.ALL else self._connection
 
     @classmethod
     def open(cls, url: str, timeline: Timeline, writes: Writes = Writes.ALL) -> PostgresStore:
@@ -111,8 +113,9 @@ class PostgresStore:
                 migrate(database)
             finally:
                 database.dispose()
-            with store._transaction("cannot prepare the writer") as cursor:
-                make_routines(cursor)
+            for each in store._connections():
+                with translating("cannot prepare the writer"), pipelined(each) as cursor:
+                    make_routines(cursor)
             store._check_timeline()
         except BaseException:
             store.close()
@@ -121,7 +124,8 @@ class PostgresStore:
 
     def close(self) -> None:
         """Stop being the writer."""
-        self._connection.close()
+        for each in self._connections():
+            each.close()
 
     def __enter__(self) -> PostgresStore:
         return self
@@ -139,7 +143,8 @@ class PostgresStore:
         """
         rows = list(message_rows(records))
         many = len(rows) > _FEW or sum(len(each.message.content) for each in records) > _FEW_BYTES
-        with self._transaction("cannot write the journal", alone=not many) as cursor:
+        begin = pipelined if many else single
+        with translating("cannot write the journal"), begin(self._journal) as cursor:
             if many:
                 cursor.copy_expert(_COPY_MESSAGES, copy_text(rows))
             else:
@@ -207,7 +212,7 @@ class PostgresStore:
         """
         if not asked:
             return frozenset()
-        with self._transaction("cannot read the journal") as cursor:
+        with self._reading_journal() as cursor:
             cursor.execute(
                 "select origin from store.messages where origin = any(%s) "
                 "and received_at > coalesce(%s, '-infinity'::timestamptz)",
@@ -217,7 +222,7 @@ class PostgresStore:
 
     def last_seq(self) -> int:
         """The journal's last sequence number; 0 while it is empty."""
-        with self._transaction("cannot read the journal") as cursor:
+        with self._reading_journal() as cursor:
             return _one(cursor, "select coalesce(max(seq), 0) from store.messages")
 
     def watermark(self) -> int:
@@ -420,14 +425,24 @@ class PostgresStore:
         self._partitions.forget()
 
     def _lock(self) -> None:
-        for part, key in ((Writes.JOURNAL, _JOURNAL_LOCK), (Writes.EFFECTS, EFFECTS_LOCK)):
-            if part in self._writes:
-                self._lock_one(key)
+        # Each lock lasts as long as what its connection writes, also after the process was killed.
+        if Writes.JOURNAL in self._writes:
+            self._lock_one(_JOURNAL_LOCK, self._journal)
+        if Writes.EFFECTS in self._writes:
+            self._lock_one(EFFECTS_LOCK, self._connection)
 
-    def _lock_one(self, key: int) -> None:
+    def _connections(self) -> Collection[extensions.connection]:
+        return {self._connection, self._journal}
+
+    @contextmanager
+    def _reading_journal(self) -> Iterator[PipelinedCursor]:
+        with translating("cannot read the journal"), pipelined(self._journal) as cursor:
+            yield cursor
+
+    def _lock_one(self, key: int, connection: extensions.connection) -> None:
         deadline = time.monotonic() + _LOCK_PATIENCE
         while True:
-            with self._transaction("cannot lock the store") as cursor:
+            with translating("cannot lock the store"), pipelined(connection) as cursor:
                 cursor.execute("select pg_try_advisory_lock(%s)", (key,))
                 row = cursor.fetchone()
                 if row is not None and row[0]:
@@ -441,8 +456,9 @@ class PostgresStore:
 
     def _make_durable(self) -> None:
         # Whatever the server's default is: acknowledged means on disk.
-        with self._transaction("cannot prepare the writer") as cursor:
-            cursor.execute("set synchronous_commit = on")
+        for each in self._connections():
+            with translating("cannot prepare the writer"), pipelined(each) as cursor:
+                cursor.execute("set synchronous_commit = on")
 
     def _check_timeline(self) -> None:
         with self._transaction("cannot read the time line") as cursor:
@@ -473,6 +489,12 @@ class PostgresStore:
             # Terms and partitions that it made are not there.
             self._forget()
             raise
+
+
+def _connected(url: str) -> extensions.connection:
+    connection = connect(url, application="sensorstream writer")
+    connection.autocommit = True
+    return connection
 
 
 def _is_plain(effects: Effects) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import IntEnum
@@ -17,6 +16,7 @@ from psycopg2 import extensions
 from sensorstream.errors import TermError
 from sensorstream.history.copying import Row, copy_command, copy_text
 from sensorstream.model.datatypes import NUMERIC_TYPES, XSD_DATE_TIME, XSD_DATE_TIME_STAMP
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 
 TERM_COLUMNS: Final = ("id", "number", "moment", "kind", "text", "datatype", "language")
@@ -51,7 +51,7 @@ class Kind(IntEnum):
     LITERAL = 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TermKey:
     """A term as it stands in ``store.terms``; the label of a blank node without ``_:``."""
 

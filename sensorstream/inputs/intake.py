@@ -25,6 +25,9 @@ _MOST_MESSAGES: Final = 1_000
 """Messages of one input that may be under way at a time: two groups of the journal."""
 _MOST_BYTES: Final = 64 * 1024 * 1024
 """Bytes of one input that may be under way at a time."""
+_MOST_KEPT: Final = 16 * 1024 * 1024
+"""Bytes of a message that are kept, if it is too large to be processed. Brokers let through 256 MB
+and more, which PostgreSQL does not store: it would be tried for ever."""
 _FAREWELL: Final = 10.0
 """Seconds that messages which have been read get when an input is stopped."""
 _FULL: Final = 0.05
@@ -163,6 +166,15 @@ class Intake:
         Raises:
             Unavailable: the input is to end before the application takes the message.
         """
+        most = max(self.limit + 1, _MOST_KEPT)
+        if len(content) > most:
+            _LOG.warning(
+                "input %s: of a message of %d bytes the first %d are kept",
+                self.name,
+                len(content),
+                most,
+            )
+            content = content[:most]
         size = len(content)
         while self._messages and not (
             self._messages < _MOST_MESSAGES and self._bytes + size <= _MOST_BYTES

@@ -53,14 +53,16 @@ class Successors(Protocol):
     """Builds successors, which is slow."""
 
     def with_rules(
-        self, files: Mapping[str, str], tables: Mapping[str, str] | None = None
+        self, files: Mapping[str, str], tables: Mapping[str, str] | None, whole: bool
     ) -> Successor:
         """Other rule files, by name, compiled for the ontology in force.
 
-        ``tables`` are the texts of the tables that they name, by path; None: those on disk.
+        ``tables`` are the texts of the files that they name, by path; None: those on disk.
+        ``whole``: ``files`` are all; otherwise RML files and stylesheets are those on disk.
 
         Raises:
             LanguageError: a rule cannot be read or compiled.
+            SettingsError: a file that the change does not hold cannot be read.
         """
 
     def with_ontology(self, content: bytes, media_type: str) -> Successor:

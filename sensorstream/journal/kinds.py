@@ -10,7 +10,13 @@ from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import HistoryError
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.message import TakeMessage
-from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportDisabled, ReportSkip
+from sensorstream.journal.notice import (
+    ReadFunctions,
+    ReportDamage,
+    ReportDifferences,
+    ReportDisabled,
+    ReportSkip,
+)
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
 from sensorstream.journal.records import Record, message_id
@@ -27,10 +33,11 @@ KINDS: Final[tuple[type[Entry], ...]] = (
     PutOntology,
     PutRules,
     ReadmitReasoner,
-    ReportAudit,
+    ReportDifferences,
     ReportDamage,
     ReportSkip,
     ReportDisabled,
+    ReadFunctions,
     RegisterQuery,
     RemoveQuery,
     QueryStopped,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from typing import ClassVar, Final, Self
 
@@ -11,6 +11,7 @@ from sensorstream.engine.arrival import Reading, Unmapped
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.journal.entry import Entry, Target, number_stays
 from sensorstream.journal.records import Record
+from sensorstream.model.frozen import frozen
 
 _KEY: Final = "key:"
 _REPLAY: Final = "replay:"
@@ -36,7 +37,7 @@ def is_of_key(origin: str) -> bool:
     return origin.startswith(_KEY)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TakeMessage(Entry):
     """A message is processed; ``reading`` is its document if that has been read already.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+import json
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -30,11 +31,12 @@ class _Notice(Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class ReportAudit(_Notice):
-    """An audit of the inferences found differences."""
+class ReportDifferences(_Notice):
+    """A cross-check of the inferences found differences."""
 
+    # The journals of earlier versions have it.
     kind: ClassVar[str] = "audit"
-    alert: ClassVar[tuple[str, str]] = ("audit-difference", "audit")
+    alert: ClassVar[tuple[str, str]] = ("cross-check-difference", "cross-check")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,31 @@ class ReportDamage(_Notice):
 
     kind: ClassVar[str] = "damage"
     alert: ClassVar[tuple[str, str]] = ("checkpoint-damaged", "checkpoint")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFunctions(Entry):
+    """From here on rules call the functions of these files, by path with the digest of the text.
+
+    ``text`` says what is different from before; it is empty, and raises no alert, the first time.
+    """
+
+    kind: ClassVar[str] = "functions"
+
+    digests: Mapping[str, str]
+    text: str
+
+    def encode(self) -> tuple[bytes, str]:
+        return self.text.encode(), json.dumps(dict(self.digests), ensure_ascii=False)
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        return cls(json.loads(source), content.decode())
+
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        if not self.text:
+            return target.engine.accepted(record.message)
+        return target.engine.report(record.message, "functions-changed", "functions")
 
 
 @dataclass(frozen=True, slots=True)

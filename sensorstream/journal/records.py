@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.model.events import Alert, Departure, Ended, Message
+from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant
+
+_REMEMBERED: Final = 4096
+"""Ids whose numbers are remembered: each is asked for by all statements of its message."""
 
 
 def message_id(seq: int) -> str:
@@ -20,6 +25,7 @@ def message_id(seq: int) -> str:
     return f"m{seq}"
 
 
+@lru_cache(_REMEMBERED)
 def number_of_message(id_: str) -> int:
     """The number in the journal of the message with this id.
 
@@ -33,7 +39,7 @@ def number_of_message(id_: str) -> int:
     return int(digits)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """A row of the journal; ``seq`` counts from 1 without gaps.
 
@@ -52,7 +58,7 @@ class Record:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageStatus:
     """The outcome of a message; ``reason`` is why it was not accepted.
 

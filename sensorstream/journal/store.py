@@ -16,6 +16,9 @@ class Store(Protocol):
 
     Every method raises :class:`.HistoryError` when the store cannot be reached. Then it is unknown
     whether the last write succeeded: open a new store, and continue from its watermark.
+
+    One thread may call :meth:`commit` while another one calls :meth:`append`, :meth:`origins` or
+    :meth:`last_seq`; otherwise a store is not thread-safe.
     """
 
     timeline: Timeline

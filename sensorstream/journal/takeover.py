@@ -81,7 +81,8 @@ class PutRules(_Takeover):
     """A set of rule files is put in force, instead of the one before.
 
     ``files`` are their texts by name, in the order in which their rules are applied; ``by`` is who
-    put them. ``tables`` are the texts of the tables that they name, by path; None: those on disk.
+    put them. ``tables`` are the texts of the files that they name, by path; None: those on disk.
+    ``whole``: all rule files are here; once RML files and stylesheets were always read from disk.
     """
 
     kind: ClassVar[str] = "rules"
@@ -89,23 +90,26 @@ class PutRules(_Takeover):
     files: Mapping[str, str]
     by: str
     tables: Mapping[str, str] | None = None
+    whole: bool = True
 
     def encode(self) -> tuple[bytes, str]:
         told: dict[str, object] = dict(self.files)
-        if self.tables is not None:
-            told = {"files": told, "tables": dict(self.tables)}
+        if self.whole or self.tables is not None:
+            tables = None if self.tables is None else dict(self.tables)
+            told = {"files": told, "tables": tables} | ({"whole": True} if self.whole else {})
         return json.dumps(told, ensure_ascii=False).encode(), self.by
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
         told = json.loads(content)
-        if isinstance(told.get("tables"), dict):
-            return cls(told["files"], source, told["tables"])
-        # Without tables the content is the files alone, as it was before tables were kept.
-        return cls(told, source)
+        whole = told.get("whole") is True
+        if whole or isinstance(told.get("tables"), dict):
+            return cls(told["files"], source, told["tables"], whole)
+        # The content is the files alone, as it was before tables were kept.
+        return cls(told, source, whole=False)
 
     def prepare(self, successors: Successors) -> Successor:
-        return successors.with_rules(self.files, self.tables)
+        return successors.with_rules(self.files, self.tables, self.whole)
 
 
 @dataclass(frozen=True, slots=True)

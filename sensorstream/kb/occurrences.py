@@ -18,12 +18,12 @@ from __future__ import annotations
 import sys
 from bisect import insort
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 from typing import Final, NamedTuple
 
 from sensorstream.kb.index import Index, TripleIndex, Watcher
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 
@@ -31,7 +31,7 @@ _NEVER: Final = sys.maxsize
 _length = attrgetter("length")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamElement:
     """The content of one event: a graph with the interval in which it holds."""
 

@@ -15,8 +15,8 @@ from sensorstream.kb.mirror import Mirror
 from sensorstream.kb.oxigraph import OxigraphTerm, from_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.sparql.answerable import GRAPHS, check_answerable, check_graphs
+from sensorstream.sparql.oxigraph_text import oxigraph_text
 from sensorstream.sparql.parser import read_query
-from sensorstream.sparql.printing import query_text
 
 Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 
@@ -158,7 +158,7 @@ def answer_from(
     check_answerable(parsed, message_graphs=True)
     check_graphs(default_graphs, "default-graph-uri")
     check_graphs(named_graphs, "named-graph-uri")
-    text = query_text(parsed.meaning)
+    text = oxigraph_text(parsed.meaning)
     try:
         default = [ox.NamedNode(graph) for graph in default_graphs]
         named = [ox.NamedNode(graph) for graph in named_graphs]

@@ -21,7 +21,9 @@ _STEP: Final = 2
 """Columns of a level of indentation."""
 
 _RULES: Final = frozenset(("_MAPPING", "_RULE"))
-_LINES: Final = _RULES | {"_PREFIX", "_XMLNS", "_TABLE", "_BASE", "_ON", "_LET", "EVERY", "_THEN"}
+_LINES: Final = _RULES.union(
+    ("_PREFIX", "_XMLNS", "_TABLE", "_BASE", "_ON", "_LET"), ("EVERY", "WHEN", "_UNTIL", "_THEN")
+)
 """Tokens that always begin a line at the margin."""
 
 _ACTIONS: Final = frozenset(("INSERT", "UPDATE", "DELETE", "ALERT", "SPARQL", "REPLY"))

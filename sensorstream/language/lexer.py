@@ -62,10 +62,10 @@ _TOKEN: Final = re.compile(
 _SILENT: Final = (
     *("prefix", "xmlns", "mapping", "rule", "on", "for", "each", "in", "if", "and", "then"),
     *("individual", "a", "at", "as", "key", "table", "from", "value", "valid", "or", "with"),
-    *("base", "let", "graph"),
+    *("base", "let", "graph", "becomes", "until"),
 )
 _KEPT: Final = (
-    *("message", "change", "insert", "update", "expire", "every", "not", "exists", "count"),
+    *("message", "change", "insert", "update", "expire", "every", "when", "not", "exists", "count"),
     *("select", "ask", "alert", "delete", "sparql", "reply", "true", "false"),
     *("skip", "reject", "known"),
 )

@@ -329,6 +329,13 @@ class _Builder(Transformer[Token, Any]):
     def every(self, children: list[Token]) -> syntax.Every:
         return syntax.Every(self._duration(children[1]), self._at(children[0]))
 
+    def when(self, children: list[Any]) -> syntax.When:
+        word, condition, _, lasting, until = children
+        return syntax.When(condition, lasting, until, self._at(word))
+
+    def until(self, children: list[syntax.Condition]) -> syntax.Condition | None:
+        return children[0] if children else None
+
     def conditions(self, children: list[syntax.Condition]) -> tuple[syntax.Condition, ...]:
         return tuple(children)
 

@@ -65,7 +65,7 @@ def _mapping(rule: syntax.MappingRule) -> Iterator[str]:
 
 def _semantic(rule: syntax.SemanticRule) -> Iterator[str]:
     yield f"rule {rule.name}"
-    yield _trigger(rule.trigger)
+    yield trigger_text(rule.trigger)
     if rule.conditions:
         yield "if " + "\nand ".join(map(_condition, rule.conditions))
     yield "then"
@@ -73,7 +73,8 @@ def _semantic(rule: syntax.SemanticRule) -> Iterator[str]:
         yield _action(action)
 
 
-def _trigger(trigger: syntax.Trigger) -> str:
+def trigger_text(trigger: syntax.Trigger) -> str:
+    """A trigger as it is written."""
     match trigger:
         case syntax.OnChange():
             return "on change"
@@ -85,6 +86,10 @@ def _trigger(trigger: syntax.Trigger) -> str:
             return f"on expire {_name(trigger.class_name)} as ?{trigger.variable.name}"
         case syntax.Every():
             return f"every {_quoted(trigger.duration.text)}"
+        case syntax.When(condition, lasting, until):
+            held = f" for {_quoted(lasting.text)}" if lasting else ""
+            end = f"\nuntil {_condition(until)}" if until else ""
+            return f"when {_condition(condition)} becomes true{held}{end}"
 
 
 def _condition(condition: syntax.Condition) -> str:

@@ -356,9 +356,6 @@ class Every:
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
-Trigger: TypeAlias = OnChange | OnMessage | OnInsert | OnExpire | Every
-
-
 @dataclass(frozen=True, slots=True)
 class Exists:
     """``[not] exists CLASS``."""
@@ -401,6 +398,24 @@ class Ask:
 
 
 Condition: TypeAlias = Exists | Count | Select | Ask
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """``when CONDITION becomes true [for "PT10M"] [until CONDITION]``.
+
+    Once for each solution of the condition that did not hold before. ``until`` is the end of one;
+    without it, one ends when it holds no longer.
+    """
+
+    condition: Condition
+    lasting: Duration | None = None
+    until: Condition | None = None
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+Trigger: TypeAlias = OnChange | OnMessage | OnInsert | OnExpire | Every | When
+
 
 Severity: TypeAlias = Literal["info", "warning", "critical"]
 

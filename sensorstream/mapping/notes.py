@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator
 
 from sensorstream.analysis import Note
 from sensorstream.language.printer import print_hole
-from sensorstream.language.syntax import MappingRule, RuleFile
+from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.location_path import lookup_of
 from sensorstream.mapping.rule_cost import largest, steep_of
 
@@ -17,8 +17,8 @@ def mapping_notes(files: Iterable[RuleFile], own: Container[str] = ()) -> Iterat
     The former cost more with every message. ``own`` are the user's own functions.
     """
     for file in files:
+        yield from _steep(file, own)
         for rule in file.mapping_rules:
-            yield from _steep(rule, own, in_parts=bool(file.parts))
             lookup = lookup_of(rule.message.text, file.namespace_map)
             if lookup.exact:
                 continue
@@ -31,16 +31,24 @@ def mapping_notes(files: Iterable[RuleFile], own: Container[str] = ()) -> Iterat
             )
 
 
-def _steep(rule: MappingRule, own: Container[str], *, in_parts: bool) -> Iterator[Note]:
-    steep = steep_of(rule, own, in_parts=in_parts)
-    if not steep:
+def _steep(file: RuleFile, own: Container[str]) -> Iterator[Note]:
+    """One note for all of a file, at its costliest expression."""
+    found = {
+        rule: steep
+        for rule in file.mapping_rules
+        if (steep := steep_of(rule, own, in_parts=bool(file.parts)))
+    }
+    if not found:
         return
-    worst = max(steep, key=lambda each: each.degree)
+    degrees = {rule: max(each.degree for each in steep) for rule, steep in found.items()}
+    rule = max(found, key=degrees.__getitem__)
+    worst = max(found[rule], key=lambda each: each.degree)
+    others = ", ".join(each.name for each in found if each is not rule)
     yield Note(
         "not-linear",
         f"rule {rule.name}: {print_hole(worst.hole)} takes up to n^{worst.degree} steps for n "
-        f"nodes: messages of more than {largest(each.degree for each in steep)} nodes are mapped "
-        "in a process of their own, which takes some milliseconds more, and may take "
-        "limits.mapping_seconds",
+        f"nodes: messages of more than {largest(each.degree for each in found[rule])} nodes are "
+        "mapped in a process of their own, which takes some milliseconds more, and may take "
+        f"limits.mapping_seconds{f' (not linear either: {others})' if others else ''}",
         worst.hole.position,
     )

@@ -17,11 +17,12 @@ from sensorstream.mapping.path_index import Nodes, PathIndex
 from sensorstream.mapping.rule_cost import Steep, largest
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.events import Event, Message
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mapped:
     """The result of the rules for a message.
 

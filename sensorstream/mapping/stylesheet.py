@@ -22,6 +22,7 @@ from sensorstream.model.vocabulary import SENSORSTREAM
 _XSL: Final = "http://www.w3.org/1999/XSL/Transform"
 _MESSAGE: Final = f"{{{SENSORSTREAM}}}message"
 _DECLARED: Final = ("path", "source", "at", "transformation")
+_MOST_PREFIXES: Final = 200
 _FORMATS: Final = {
     ("xml", ""): ox.RdfFormat.RDF_XML,
     ("xml", "application/rdf+xml"): ox.RdfFormat.RDF_XML,
@@ -136,6 +137,9 @@ def _check(tree: Element, file: str) -> None:
         if name.namespace == _XSL and name.localname in ("import", "include"):
             raise _fault(file, element, f"xsl:{name.localname}: expected all in one stylesheet")
         prefixes = {prefix: uri for prefix, uri in element.nsmap.items() if prefix}
+        if len(prefixes) > _MOST_PREFIXES:
+            # Each element is checked with all that are in scope.
+            raise _fault(file, element, f"more than {_MOST_PREFIXES} prefixes: expected fewer")
         for attribute, written in element.attrib.items():
             text = str(written)
             for prefix, uri in prefixes.items():
@@ -152,7 +156,9 @@ def _check(tree: Element, file: str) -> None:
                     etree.XPath(text, namespaces=prefixes or None)
                 except etree.XPathSyntaxError as error:
                     reason = str(error).lower()
-                    raise _fault(file, element, f"'{text}' is not XPath 1.0: {reason}") from None
+                    raise _fault(
+                        file, element, f"'{text[:200]}' is not XPath 1.0: {reason}"
+                    ) from None
 
 
 def _format(tree: Element, file: str) -> ox.RdfFormat:

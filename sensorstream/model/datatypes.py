@@ -10,23 +10,26 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sensorstream.errors import TermError
+from sensorstream.model.durations import DURATIONS, Duration, parse_duration_of
+from sensorstream.model.durations import XSD as XSD
+from sensorstream.model.durations import XSD_DAY_TIME_DURATION as XSD_DAY_TIME_DURATION
+from sensorstream.model.durations import XSD_DURATION as XSD_DURATION
+from sensorstream.model.durations import XSD_YEAR_MONTH_DURATION as XSD_YEAR_MONTH_DURATION
+from sensorstream.model.moments import XSD_DATE as XSD_DATE
+from sensorstream.model.moments import XSD_DATE_TIME as XSD_DATE_TIME
+from sensorstream.model.moments import XSD_DATE_TIME_STAMP as XSD_DATE_TIME_STAMP
+from sensorstream.model.moments import XSD_TIME as XSD_TIME
+from sensorstream.model.moments import ZONE, Moment, parse_moment
 
-Value: TypeAlias = str | bool | int | float | Decimal | datetime | date
+Value: TypeAlias = str | bool | int | float | Decimal | datetime | date | Duration | Moment
 
-XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 XSD_STRING: Final = f"{XSD}string"
 XSD_BOOLEAN: Final = f"{XSD}boolean"
 XSD_INTEGER: Final = f"{XSD}integer"
 XSD_DECIMAL: Final = f"{XSD}decimal"
 XSD_DOUBLE: Final = f"{XSD}double"
 XSD_FLOAT: Final = f"{XSD}float"
-XSD_DATE_TIME: Final = f"{XSD}dateTime"
-XSD_DATE_TIME_STAMP: Final = f"{XSD}dateTimeStamp"
-XSD_DATE: Final = f"{XSD}date"
 XSD_ANY_URI: Final = f"{XSD}anyURI"
-XSD_DURATION: Final = f"{XSD}duration"
-XSD_DAY_TIME_DURATION: Final = f"{XSD}dayTimeDuration"
-XSD_YEAR_MONTH_DURATION: Final = f"{XSD}yearMonthDuration"
 GEO_WKT: Final = "http://www.opengis.net/ont/geosparql#wktLiteral"
 RDF_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 
@@ -35,26 +38,14 @@ _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)\Z")
 _DOUBLE = re.compile(r"([+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN)\Z")
 _DATE_TIME = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)T(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
-    r"(\.(?P<fraction>\d+))?(?P<zone>Z|[+-]\d\d:\d\d)?\Z",
+    rf"(\.(?P<fraction>\d+))?(?P<zone>{ZONE})?\Z",
     re.ASCII,
 )
-_DATE = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(Z|[+-]\d\d:\d\d)?\Z", re.ASCII)
+_DATE = re.compile(rf"(?P<day>\d{{4}}-\d\d-\d\d){ZONE}?\Z", re.ASCII)
 _DURATION = re.compile(
     r"(?P<sign>-)?P(?:(?P<days>\d+)D)?"
     r"(?P<time>T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?\Z",
     re.ASCII,
-)
-# XSD 1.1 part 2, sections 3.3.6.2, 3.4.26.1 and 3.4.27.1: at least one number, and one after T.
-_TIME_PART: Final = r"T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?"
-_LENGTHS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = MappingProxyType(
-    {
-        kind: (re.compile(rf"-?P(?=.){form}\Z", re.ASCII), example)
-        for kind, form, example in (
-            (XSD_DURATION, rf"(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:{_TIME_PART})?", "P1Y2M or PT1M30S"),
-            (XSD_DAY_TIME_DURATION, rf"(?:\d+D)?(?:{_TIME_PART})?", "P1D or PT1M30S"),
-            (XSD_YEAR_MONTH_DURATION, r"(?:\d+Y)?(?:\d+M)?", "P1Y2M"),
-        )
-    }
 )
 
 # Bounds of the integer types of XSD 1.1 part 2, sections 3.4.13-3.4.25.
@@ -184,16 +175,8 @@ def _date(lexical: str) -> date:
     raise TermError(f"'{lexical}' is not an xsd:date: expected e.g. 2014-08-01")
 
 
-def _length(datatype: str) -> Callable[[str], str]:
-    form, example = _LENGTHS[datatype]
-
-    def read(lexical: str) -> str:
-        if form.match(lexical.strip()) is None:
-            name = datatype.removeprefix(XSD)
-            raise TermError(f"'{lexical}' is not an xsd:{name}: expected e.g. {example}")
-        return lexical
-
-    return read
+def _length(datatype: str) -> Callable[[str], Duration]:
+    return lambda lexical: parse_duration_of(lexical, datatype)
 
 
 def _stamp(lexical: str) -> datetime:
@@ -213,6 +196,7 @@ _PARSERS: Final[Mapping[str, Callable[[str], Value]]] = MappingProxyType(
         XSD_DATE_TIME: lambda text: parse_date_time(text.strip()),
         XSD_DATE_TIME_STAMP: _stamp,
         XSD_DATE: _date,
-        **{kind: _length(kind) for kind in _LENGTHS},
+        XSD_TIME: lambda text: parse_moment(text, XSD_TIME),
+        **{kind: _length(kind) for kind in sorted(DURATIONS)},
     }
 )

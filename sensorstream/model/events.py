@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message:
     """One XML document as it arrived.
 
@@ -23,7 +24,7 @@ class Message:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Event:
     """An RDF graph that holds from ``time`` to ``end`` (design section 3; paper section 4, eq. 6).
 
@@ -71,7 +72,7 @@ class Event:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delta:
     """The change of a set of triples at one instant: a Z-set of weights +1 and -1.
 
@@ -95,7 +96,8 @@ def net_delta(time: Instant, changes: Sequence[Delta]) -> Delta:
     """The sum of several deltas, in order; what was added and removed again cancels out."""
     effective = [change for change in changes if change]
     if len(effective) == 1:
-        return replace(effective[0], time=time)
+        (only,) = effective
+        return only if only.time == time else Delta(time, only.added, only.removed)
     weights: dict[Triple, int] = {}
     for change in effective:
         for weight, triples in ((1, change.added), (-1, change.removed)):
@@ -110,7 +112,7 @@ def net_delta(time: Instant, changes: Sequence[Delta]) -> Delta:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Provenance:
     """The message that a statement comes from, its application time, and its named graphs.
 
@@ -149,7 +151,7 @@ class Individual:
     """Of updates from before this time it is not known any more which others came after them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ended:
     """A statement that held and does so no more: an interval of its valid time, for history.
 
@@ -172,7 +174,7 @@ class Ended:
         return self.provenance.time
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Departure:
     """The end of an individual's stay in the window.
 

@@ -9,7 +9,6 @@ RDF term equality (RDF 1.1 Concepts, section 3) without a dictionary of terms th
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from typing import TypeAlias
 
 import pyoxigraph as ox
@@ -103,8 +102,8 @@ class Literal(str):
         return self._value
 
 
-def numeric(lexical: str, datatype: str, value: int | float | Decimal) -> Literal:
-    """A literal whose number is known already; the caller vouches that they agree."""
+def valued(lexical: str, datatype: str, value: Value) -> Literal:
+    """A literal whose value is known already; the caller vouches that they agree."""
     made = str.__new__(Literal, f'"{lexical}"^^<{datatype}>')
     made.lexical = lexical
     made.datatype = datatype

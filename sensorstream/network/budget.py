@@ -45,6 +45,8 @@ class Limits:
     settings: str = "limits.query"
     kept: int | None = None
     """Rows that one operator may keep in memory."""
+    together: float | None = None
+    """Seconds that all of them may take for a message on average; see :class:`.Load`."""
 
 
 NO_LIMITS: Final = Limits()
@@ -53,7 +55,7 @@ NO_LIMITS: Final = Limits()
 class Budget:
     """The limits of a network's operators, and those that have taken something."""
 
-    __slots__ = ("lifted", "limits", "taken")
+    __slots__ = ("_until", "lifted", "limits", "taken")
 
     def __init__(self, limits: Limits = NO_LIMITS) -> None:
         self.limits = limits
@@ -61,6 +63,7 @@ class Budget:
         """Whether the limits are not in force: what comes was accepted before."""
         self.taken: list[Meter] = []
         """The meters that are not at zero."""
+        self._until: float | None = None
 
     def end(self) -> None:
         """The instant is over: what comes has the whole budget again."""
@@ -98,12 +101,33 @@ class Budget:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Count what the block takes by itself, as one instant."""
+        """Count what the block takes by itself, as one instant; its operators share the seconds."""
         self.end()
+        seconds = self.limits.seconds
+        if seconds is not None:
+            self._until = self.limits.counter() + seconds
         try:
             yield
         finally:
+            self._until = None
             self.end()
+
+    def check_time(self) -> None:
+        """Go on in :meth:`alone` only while there is time left.
+
+        Raises:
+            Overrun: there is none.
+        """
+        if self._until is not None and not self.lifted and self.limits.counter() > self._until:
+            raise self.too_slow()
+
+    def too_slow(self) -> Overrun:
+        """The error of what takes too many seconds."""
+        limits = self.limits
+        return Overrun(
+            f"more than {limits.seconds:g} s in one instant; "
+            f"the setting {limits.settings}_seconds raises the limit"
+        )
 
 
 class Meter:
@@ -163,12 +187,10 @@ class Meter:
             )
         if limits.seconds is None:
             return
+        budget.check_time()
         now = limits.counter()
         if self._looked is not None:
             self._spent += min(now - self._looked, limits.seconds * _PAUSE)
         self._looked = now
         if self._spent > limits.seconds:
-            raise Overrun(
-                f"more than {limits.seconds:g} s in one instant; "
-                f"the setting {limits.settings}_seconds raises the limit"
-            )
+            raise budget.too_slow()

@@ -7,6 +7,7 @@ from typing import Protocol, TypeAlias
 
 from sensorstream.kb.index import Index, Watcher
 from sensorstream.model.terms import IRI, Subject, Term, Triple
+from sensorstream.network.load import Load
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
 
@@ -64,13 +65,17 @@ class _Triggers:
 
 
 class Dispatcher:
-    """Watches one index for a network; ``wake`` is told of operators that have a change."""
+    """Watches one index for a network; ``wake`` is told of operators that have a change.
 
-    __slots__ = ("_anything", "_followers", "_index", "_keys", "_triggers", "_wake")
+    ``load`` of what they take.
+    """
 
-    def __init__(self, index: Watched, wake: Wake) -> None:
+    __slots__ = ("_anything", "_followers", "_index", "_keys", "_load", "_triggers", "_wake")
+
+    def __init__(self, index: Watched, wake: Wake, load: Load) -> None:
         self._index = index
         self._wake = wake
+        self._load = load
         # By predicate and object; None stands for any object.
         self._triggers: dict[Term, dict[Term | None, _Triggers]] = {}
         self._anything: _Triggers | None = None
@@ -176,6 +181,8 @@ class Dispatcher:
 
     def _run(self, concerned: _Concerned, triple: Triple, comes: bool) -> None:
         subject, predicate, object_ = triple
+        counter = self._load.counter
+        since = 0.0 if counter is None else counter()
         for node, fires in concerned.items():
             if node.fault is not None:
                 continue
@@ -188,3 +195,7 @@ class Dispatcher:
                 node.fault = error
             if (rows or node.fault is not None) and not node.queued:
                 self._wake(node)
+            if counter is not None:
+                now = counter()
+                self._load.took(node, since, now)
+                since = now

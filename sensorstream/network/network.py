@@ -11,6 +11,7 @@ from sensorstream.network.agenda import Agenda
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits, Meter
 from sensorstream.network.copies import Copies
 from sensorstream.network.dispatch import Dispatcher, Watched
+from sensorstream.network.load import Load
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
 
@@ -31,6 +32,7 @@ class Network:
 
     def __init__(self, limits: Limits = NO_LIMITS) -> None:
         self.budget = Budget(limits)
+        self.load = Load(limits)
         self.agenda = Agenda()
         """What is due at a time; the processor takes entries out of it."""
         self.observers: list[Observer] = []
@@ -50,7 +52,10 @@ class Network:
         """What watches an index for this network."""
         found = self._dispatchers.get(id(index))
         if found is None:
-            found = self._dispatchers[id(index)] = (index, Dispatcher(index, self.wake))
+            found = self._dispatchers[id(index)] = (
+                index,
+                Dispatcher(index, self.wake, self.load),
+            )
         return found[1]
 
     def share(self, key: Hashable, make: Callable[[], Node]) -> Node:
@@ -67,6 +72,7 @@ class Network:
         node.meter = Meter(self.budget)
         node.look = self.budget.next_look(0)
         try:
+            self.budget.check_time()
             if type(node).load is not Node.load:
                 # It visits all rows of its inputs.
                 self.budget.check_expected(sum(each.expected() for each in node.inputs))
@@ -133,6 +139,8 @@ class Network:
             self.budget.end()
             return
         changed: list[Node] = []
+        counter = self.load.counter
+        since = 0.0 if counter is None else counter()
         while queue:
             node = heapq.heappop(queue)[2]
             node.queued = False
@@ -157,6 +165,10 @@ class Network:
                     if not consumer.queued:
                         consumer.queued = True
                         heapq.heappush(queue, (consumer.depth, consumer.number, consumer))
+            if counter is not None:
+                now = counter()
+                self.load.took(node, since, now)
+                since = now
         try:
             for observer in self.observers:
                 observer(changed)

@@ -14,7 +14,7 @@ from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import Term
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.sparql.algebra import Graph, Query, TriplePattern, Variable
-from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.oxigraph_text import oxigraph_text
 from sensorstream.sparql.steps import STEPS, steps_of
 from sensorstream.sparql.walk import nodes
 
@@ -28,7 +28,7 @@ class ConditionQuery:
 
     ``given`` names the variables whose value comes from the trigger or an earlier condition; the
     query returns each of them. ``asks``: only the existence of a solution matters. ``text`` is
-    ``query`` printed. ``named``: the query reads named graphs.
+    ``query`` for Oxigraph. ``named``: the query reads named graphs.
     """
 
     query: Query
@@ -44,7 +44,7 @@ def condition_query(query: Query, given: Collection[str], *, asks: bool = False)
     named = bool(dataset.default or dataset.named) or any(
         isinstance(node, Graph) for node in nodes(query.form)
     )
-    return ConditionQuery(query, query_text(query), named, frozenset(given), asks)
+    return ConditionQuery(query, oxigraph_text(query), named, frozenset(given), asks)
 
 
 class ConditionEvaluator(Protocol):
@@ -55,6 +55,13 @@ class ConditionEvaluator(Protocol):
 
     def begin(self) -> None:
         """A message begins: its rules have the whole budget."""
+
+    def check(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
+        """Check that these rules can be prepared for now; those prepared for before stay.
+
+        Raises:
+            Overrun: to prepare for all of them takes more than the limits.
+        """
 
     def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         """Prepare for the conditions of these rules instead of those prepared for before.
@@ -113,6 +120,9 @@ class SnapshotEvaluator:
 
     def begin(self) -> None:
         """Do nothing: whoever asks counts what a message takes."""
+
+    def check(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
+        """Do nothing: there is nothing to prepare."""
 
     def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         """Do nothing: each query is evaluated when it is called."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Final
 
 from sensorstream.errors import NotIncremental, Overrun, QueryError, UnsupportedQuery
@@ -36,6 +37,8 @@ from sensorstream.sparql.walk import nodes
 _LOG: Final = logging.getLogger(__name__)
 _PLANS: Final = 1024
 """Plans of conditions that are kept."""
+_PART: Final = 64
+"""Rows that are counted together."""
 
 
 def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
@@ -60,7 +63,7 @@ class ContinuousCondition:
         self._given = given
         self._values: dict[str, Term] = {}
         self._rows: Bag = {}
-        self.changed(list(root.rows()), [])
+        self.changed(list(_counted(root)), [])
 
     def changed(self, added: list[Row], removed: list[Row]) -> None:
         """The operator's output has changed; ``added`` and ``removed`` may overlap."""
@@ -124,21 +127,60 @@ class NetworkEvaluator:
         self._conditions: dict[tuple[ConditionQuery, frozenset[str]], ContinuousCondition] = {}
         # Together with all conditions of the same rule.
         self._in_step: dict[ConditionQuery, tuple[ConditionQuery, ...]] = {}
+        # Prepared for the rules that were checked last, until others are prepared for.
+        self._checked: NetworkEvaluator | None = None
+
+    def check(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
+        """See :meth:`.ConditionEvaluator.check`; :meth:`prepare` then need not do it again."""
+        self._forget_checked()
+        checked = NetworkEvaluator(self._kb, self._snapshot, self._limits)
+        try:
+            with checked._network.budget.alone():
+                checked._fill(rules)
+        except BaseException:
+            checked.close()
+            raise
+        self._checked = checked
 
     def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         """Compile the conditions of these rules, and remove all others."""
-        self._network.close()
-        for graph in self._graphs.values():
-            graph.close()
-        self._network, self._graphs, self._conditions = Network(self._limits), {}, {}
-        self._in_step, self.anew = {}, {}
+        rules = [tuple(queries) for queries in rules]
+        lifted, checked = self.lifted, self._checked
+        if checked is None or checked.queries != set(chain.from_iterable(rules)):
+            self._forget_checked()
+            checked = NetworkEvaluator(self._kb, self._snapshot, self._limits)
+            with unlimited(checked):
+                checked._fill(rules)
+        self.close()
+        self._network, self._graphs = checked._network, checked._graphs
+        self._conditions, self._in_step = checked._conditions, checked._in_step
+        self.anew, self._checked = checked.anew, None
+        self.lifted = lifted
+
+    @property
+    def queries(self) -> set[ConditionQuery]:
+        """The conditions that it is prepared for."""
+        return self._in_step.keys() | self.anew.keys()
+
+    def _fill(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
         for queries in rules:
             together = tuple(queries)
             self._in_step.update(dict.fromkeys(together, together))
             for query in together:
                 if query in self._in_step:
-                    with unlimited(self):
-                        self._follow(query, query.given)
+                    self._follow(query, query.given)
+                    self.settle()
+
+    def _forget_checked(self) -> None:
+        if self._checked is not None:
+            self._checked.close()
+            self._checked = None
+
+    def close(self) -> None:
+        """Watch the knowledge base no longer."""
+        self._network.close()
+        for graph in self._graphs.values():
+            graph.close()
 
     @property
     def lifted(self) -> bool:
@@ -230,6 +272,8 @@ class NetworkEvaluator:
         given = TripleIndex()
         try:
             root = self._compile(query, names, given)
+            self._network.budget.check_expected(root.expected())
+            condition = ContinuousCondition(root, given)
         except (NotIncremental, UnsupportedQuery, QueryError) as error:
             self._network.sweep()
             self._give_up(query, error.message)
@@ -237,7 +281,7 @@ class NetworkEvaluator:
         except Overrun:
             self._network.sweep()
             raise
-        condition = self._conditions[query, names] = ContinuousCondition(root, given)
+        self._conditions[query, names] = condition
         self._network.listen(root, condition.changed)
         return condition
 
@@ -273,6 +317,18 @@ class NetworkEvaluator:
         if name not in self._graphs:
             self._graphs[name] = GraphIndex(self._kb, name)
         return self._graphs[name].index
+
+
+def _counted(root: Node) -> Iterator[Row]:
+    """The rows of an operator, counted as it visits them.
+
+    Raises:
+        Overrun: they are more than the limit.
+    """
+    rows = iter(root.rows())
+    while part := list(islice(rows, _PART)):
+        root.meter.take(len(part))
+        yield from part
 
 
 @lru_cache(maxsize=_PLANS)

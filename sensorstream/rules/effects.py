@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -11,7 +11,7 @@ from sensorstream.model.events import Alert, Delta, Departure, Event, Message
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
-from sensorstream.rules.memory import AlertKey, RuleMemory
+from sensorstream.rules.memory import AlertKey, Holding, RuleMemory, SolutionKey
 
 
 class RuleHost(Protocol):
@@ -66,6 +66,8 @@ class Run:
     warnings: dict[str, None] = field(default_factory=dict)
     quiet: dict[AlertKey, Instant] = field(default_factory=dict)
     ticks: dict[str, int] = field(default_factory=dict)
+    held: dict[str, Mapping[SolutionKey, Holding]] = field(default_factory=dict)
+    timers: dict[str, Instant | None] = field(default_factory=dict)
     raised: set[AlertKey] = field(default_factory=set)
     names: int = 0
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import TypeAlias
 
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
+from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import Moment, Wake
 
@@ -32,19 +33,19 @@ class RuleIndex:
                 wake, class_name = rule.waits_for
                 waiting[wake].setdefault(class_name, []).append((number, rule))
 
-    def due(self, ticks: Mapping[str, int]) -> Instant | None:
-        """From which instant on a rule that is evaluated every so often is; None: there is none.
+    def due(self, memory: RuleMemory) -> Instant | None:
+        """From which instant on a rule fires by time alone; None: none does.
 
-        ``ticks`` are those of the rules' memory: such a rule begins with the first message.
+        A rule that is evaluated every so often begins with the first message.
         """
-        return min(
-            (
-                (ticks[rule.name] + 1) * rule.every
-                for _, rule in self._every
-                if rule.every is not None and rule.name in ticks
-            ),
-            default=None,
-        )
+        ticks = memory.ticks
+        dues = [
+            (ticks[rule.name] + 1) * rule.every
+            for _, rule in self._every
+            if rule.every is not None and rule.name in ticks
+        ]
+        dues += [due for due in memory.timers.values() if due is not None]
+        return min(dues, default=None)
 
     def awake(self, moment: Moment) -> Sequence[CompiledRule]:
         """The rules whose trigger may have a solution, in order; O(those, and the change)."""

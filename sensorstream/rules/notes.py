@@ -8,14 +8,16 @@ from typing import Final
 
 from sensorstream.analysis import Known, Note, query_notes, update_notes
 from sensorstream.analysis.filters import never_matches
+from sensorstream.analysis.kinds import NAME, Kinds, all_kinds, kind_of
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown
 from sensorstream.language.walk import nodes
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Triple
+from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_SUBCLASS_OF
 from sensorstream.rules.reading import parsed_condition, select_query
-from sensorstream.rules.triggers import bound_by
+from sensorstream.rules.triggers import NOW, bound_by, conditions_of
 from sensorstream.rules.update import parsed_deletion, parsed_update
 from sensorstream.sparql.algebra import InsertData, Modify, Quad, Update
 from sensorstream.sparql.parser import Parsed
@@ -35,6 +37,7 @@ def rule_notes(
     files: Sequence[syntax.RuleFile],
     schema: Schema,
     triples: Collection[Triple],
+    line: Timeline,
     *,
     others_make: bool = False,
 ) -> Iterator[Note]:
@@ -48,26 +51,37 @@ def rule_notes(
         for rule in file.semantic_rules:
             if made is not None:
                 yield from _of_classes(rule, file, made, schema, triples)
-            yield from _of_queries(rule, file, Known(schema))
+            yield from _of_queries(rule, file, Known(schema), line)
 
 
-def _of_queries(rule: syntax.SemanticRule, file: syntax.RuleFile, known: Known) -> Iterator[Note]:
-    known = replace(known, given=bound_by(rule.trigger))
-    for condition in rule.conditions:
+def _of_queries(
+    rule: syntax.SemanticRule, file: syntax.RuleFile, known: Known, line: Timeline
+) -> Iterator[Note]:
+    given: dict[str, Kinds] = dict.fromkeys(bound_by(rule.trigger), frozenset((NAME,)))
+    given[NOW] = kind_of(line.literal(0))
+    known = replace(known, given=given)
+    for condition in conditions_of(rule):
         if not isinstance(condition, syntax.Select | syntax.Ask):
             continue
         parsed = parsed_condition(condition.query, file)
         yield from query_notes(parsed, known)
         if condition.negated:
             continue
-        if never_matches(parsed.meaning.form.pattern, known.given):
+        pattern = parsed.meaning.form.pattern
+        if never_matches(pattern, known):
             yield Note(
                 "rule-never-fires",
                 f"rule {rule.name} cannot fire: this condition never holds",
                 condition.position,
             )
         if isinstance(condition, syntax.Select):
-            known = replace(known, given=known.given | select_query(parsed, known.given)[1])
+            returned = select_query(parsed, known.given)[1]
+            found = all_kinds((pattern,), known.schema, known.given)
+            given = {name: found.get(name) for name in returned}
+            known = replace(known, given={**known.given, **given})
+    ends = rule.trigger.until if isinstance(rule.trigger, syntax.When) else None
+    if isinstance(ends, syntax.Select | syntax.Ask):
+        yield from query_notes(parsed_condition(ends.query, file), known)
     for update in _updates(rule, file, known.given):
         yield from update_notes(update, known)
 
@@ -124,7 +138,7 @@ def _made(files: Iterable[syntax.RuleFile]) -> _Made | None:
 def _given(rule: syntax.SemanticRule, file: syntax.RuleFile) -> frozenset[str]:
     """The variables that trigger and conditions give a value."""
     given = bound_by(rule.trigger)
-    for condition in rule.conditions:
+    for condition in conditions_of(rule):
         if isinstance(condition, syntax.Select) and not condition.negated:
             given |= select_query(parsed_condition(condition.query, file), given)[1]
     return given
@@ -167,7 +181,7 @@ def _needed(rule: syntax.SemanticRule) -> Iterator[tuple[syntax.Name, bool]]:
     """The classes that must have members, and whether members in the ontology are sufficient."""
     if isinstance(rule.trigger, syntax.OnInsert | syntax.OnExpire):
         yield rule.trigger.class_name, False
-    for condition in rule.conditions:
+    for condition in conditions_of(rule):
         match condition:
             case syntax.Exists(class_name=name, negated=False):
                 yield name, True

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sensorstream.errors import Overrun, RuleCycle
 from sensorstream.model.events import Alert, Delta, Departure, Event, Message
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import Solution
@@ -17,7 +17,7 @@ from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import Moment
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleResult:
     """What the rules made of one message.
 
@@ -87,7 +87,7 @@ def run_rules(
             break
         moment = Moment(run, False, delta, departures, by_message=False)
     return RuleResult(
-        memory.after(time, run.quiet, run.ticks),
+        memory.after(time, run.quiet, run.ticks, run.held, run.timers),
         tuple(run.alerts),
         tuple(run.replies),
         tuple(fired),

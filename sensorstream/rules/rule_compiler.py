@@ -2,47 +2,28 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Final, TypeAlias, assert_never
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
+from sensorstream.language.printer import trigger_text
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Term
+from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.actions import Action, ActionCompiler
-from sensorstream.rules.conditions import ConditionQuery, Solution
-from sensorstream.rules.effects import RuleHost
-from sensorstream.rules.lineage import Block, blocks, members_of, trigger_blocks
-from sensorstream.rules.reading import ask_query, parsed_condition, select_query
+from sensorstream.rules.condition_compiler import Condition, compile_condition
+from sensorstream.rules.conditions import ConditionQuery
+from sensorstream.rules.edges import compile_edge
+from sensorstream.rules.lineage import Block, trigger_blocks
 from sensorstream.rules.triggers import (
-    NO_SOLUTION,
-    Solutions,
     Trigger,
     Wake,
     bound_by,
     compile_trigger,
     every,
     waits_for,
-)
-
-Condition: TypeAlias = Callable[[RuleHost, Solutions], Solutions]
-"""Keeps the solutions for which the condition holds; may bind further variables in each."""
-
-_COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = MappingProxyType(
-    {
-        "=": operator.eq,
-        "!=": operator.ne,
-        "<": operator.lt,
-        "<=": operator.le,
-        ">": operator.gt,
-        ">=": operator.ge,
-    }
 )
 
 
@@ -63,6 +44,8 @@ class CompiledRule:
     conditions: tuple[Condition, ...]
     queries: tuple[ConditionQuery, ...]
     actions: tuple[Action, ...]
+    edge: str = ""
+    """The text of a trigger that remembers for which solutions its condition holds."""
 
 
 def compile_rules(
@@ -103,40 +86,27 @@ def compile_rule(
         LanguageError: invalid SPARQL, a variable without a value, an invalid length of time,
             a value that is not of its datatype, a reply that is not well-formed XML.
     """
-    trigger = compile_trigger(rule, file, timeline)
     bound = bound_by(rule.trigger)
     # Conditions have no effects, so the cheap ones are evaluated first: often one of them fails.
     cheap: list[Condition] = []
     costly: list[Condition] = []
     queries: list[ConditionQuery] = []
     matched: list[Block] = list(trigger_blocks(rule, file))
+    if isinstance(rule.trigger, syntax.When):
+        edge = compile_edge(rule.name, rule.trigger, file, timeline)
+        trigger = edge.trigger
+        bound |= edge.begins.returned
+        matched += edge.begins.blocks
+        queries += [each.query for each in (edge.begins, edge.ends) if each and each.query]
+    else:
+        trigger = compile_trigger(rule.trigger, rule.name, file, timeline)
     for condition in rule.conditions:
-        match condition:
-            case syntax.Exists():
-                cheap.append(_exists(condition, file))
-                if not condition.negated:
-                    matched.append(members_of(file.resolve(condition.class_name)))
-            case syntax.Count():
-                cheap.append(_count(condition, file))
-                matched.append(members_of(file.resolve(condition.class_name)))
-            case syntax.Ask():
-                query = ask_query(parsed_condition(condition.query, file), bound)
-                queries.append(query)
-                if not condition.negated:
-                    matched += blocks(query.query.form)
-                costly.append(_filter(query, keep=not condition.negated))
-            case syntax.Select():
-                query, returned = select_query(parsed_condition(condition.query, file), bound)
-                if condition.negated:
-                    query = replace(query, asks=True)
-                    costly.append(_filter(query, keep=False))
-                else:
-                    matched += blocks(query.query.form)
-                    costly.append(_join(query))
-                    bound |= returned
-                queries.append(query)
-            case _:
-                assert_never(condition)
+        compiled = compile_condition(condition, file, bound)
+        bound |= compiled.returned
+        matched += compiled.blocks
+        (cheap if compiled.query is None else costly).append(compiled.test)
+        if compiled.query is not None:
+            queries.append(compiled.query)
     compiler = ActionCompiler(rule, file, bound, schema, timeline, tuple(matched))
     return CompiledRule(
         rule.name,
@@ -147,53 +117,5 @@ def compile_rule(
         (*cheap, *costly),
         tuple(queries),
         tuple(compiler.compile(action) for action in rule.actions),
+        trigger_text(rule.trigger) if isinstance(rule.trigger, syntax.When) else "",
     )
-
-
-def _exists(condition: syntax.Exists, file: syntax.RuleFile) -> Condition:
-    class_name, wanted = file.resolve(condition.class_name), not condition.negated
-
-    def exists(host: RuleHost, solutions: Solutions) -> Solutions:
-        found = host.kb.count(RDF_TYPE, class_name) > 0
-        return solutions if found is wanted else NO_SOLUTION
-
-    return exists
-
-
-def _count(condition: syntax.Count, file: syntax.RuleFile) -> Condition:
-    class_name, wanted = file.resolve(condition.class_name), not condition.negated
-    compare, number = _COMPARE[condition.comparison], condition.number
-
-    def count(host: RuleHost, solutions: Solutions) -> Solutions:
-        holds = compare(host.kb.count(RDF_TYPE, class_name), number)
-        return solutions if holds is wanted else NO_SOLUTION
-
-    return count
-
-
-def _filter(query: ConditionQuery, *, keep: bool) -> Condition:
-    def condition(host: RuleHost, solutions: Solutions) -> Solutions:
-        if not query.given:
-            return solutions if host.evaluator.ask(query, {}) is keep else NO_SOLUTION
-        return [s for s in solutions if host.evaluator.ask(query, _given(query, s)) is keep]
-
-    return condition
-
-
-def _join(query: ConditionQuery) -> Condition:
-    def condition(host: RuleHost, solutions: Solutions) -> Solutions:
-        if not query.given:
-            found = host.evaluator.select(query, {})
-            return [{**solution, **each} for solution in solutions for each in found]
-        return [
-            {**solution, **each}
-            for solution in solutions
-            for each in host.evaluator.select(query, _given(query, solution))
-        ]
-
-    return condition
-
-
-def _given(query: ConditionQuery, solution: Solution) -> dict[str, Term]:
-    # A variable of an OPTIONAL part may have no value; then the query may bind it.
-    return {name: solution[name] for name in query.given if name in solution}

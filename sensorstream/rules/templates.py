@@ -14,6 +14,7 @@ from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.model.terms import Literal, Term
 from sensorstream.rules.effects import Firing
+from sensorstream.rules.triggers import NOW
 from sensorstream.rules.triple_patterns import Var
 
 NEW: Final = "new"
@@ -98,9 +99,10 @@ def check_bound(name: str, bound: Iterable[str], position: Position) -> Var:
     Raises:
         LanguageError: the variable has no value.
     """
-    known = sorted(bound)
-    if name in known:
+    given = frozenset(bound)
+    if name in given:
         return Var(name)
+    known = sorted(given - {NOW})
     choice = (
         f"expected {' or '.join(f'?{each}' for each in known)}"
         if known

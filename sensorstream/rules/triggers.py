@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Final, TypeAlias
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language import syntax
 from sensorstream.model.events import Delta, Departure
-from sensorstream.model.terms import IRI, Subject, Term
+from sensorstream.model.terms import IRI, Literal, Subject, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import Solution
@@ -18,8 +18,8 @@ from sensorstream.rules.effects import Run
 Solutions: TypeAlias = Sequence[Solution]
 
 NO_SOLUTION: Final[Solutions] = ()
-ONE_SOLUTION: Final[Solutions] = ({},)
-"""The one solution without variables: the trigger has fired and binds nothing."""
+NOW: Final = "now"
+"""The variable that is the event's time in every rule."""
 
 
 class Moment:
@@ -28,6 +28,7 @@ class Moment:
     __slots__ = (
         "_arrived",
         "_departed",
+        "_now",
         "by_message",
         "delta",
         "departures",
@@ -52,6 +53,13 @@ class Moment:
         self.departures = departures
         self._arrived: Mapping[Term, dict[Subject, None]] | None = None
         self._departed: Mapping[Term, dict[Subject, None]] | None = None
+        self._now: Literal | None = None
+
+    def now(self, line: Timeline) -> Literal:
+        """The event's time."""
+        if self._now is None:
+            self._now = line.literal(self.run.time)
+        return self._now
 
     @property
     def arrivals(self) -> Mapping[Term, dict[Subject, None]]:
@@ -89,26 +97,56 @@ class Wake(Enum):
 Trigger: TypeAlias = Callable[[Moment], Solutions]
 
 
-def compile_trigger(rule: syntax.SemanticRule, file: syntax.RuleFile, line: Timeline) -> Trigger:
+def compile_trigger(
+    trigger: syntax.OnChange | syntax.OnMessage | syntax.OnInsert | syntax.OnExpire | syntax.Every,
+    rule: str,
+    file: syntax.RuleFile,
+    line: Timeline,
+) -> Trigger:
     """The solutions that a rule starts from at a moment; empty if the rule is not triggered.
 
+    Each has the event's time as ``?now``: an integer, or an ``xsd:dateTime``.
+
     Raises:
-        LanguageError: the duration is not a length of the time line.
+        LanguageError: the duration is not a length of the time line; or the trigger has another
+            meaning for ``?now``.
     """
-    trigger = rule.trigger
     match trigger:
         case syntax.OnChange():
-            return lambda moment: ONE_SOLUTION if moment.delta else NO_SOLUTION
+            return lambda moment: _once(moment, line) if moment.delta else NO_SOLUTION
         case syntax.OnMessage():
-            return lambda moment: ONE_SOLUTION if moment.by_message else NO_SOLUTION
+            return lambda moment: _once(moment, line) if moment.by_message else NO_SOLUTION
         case syntax.OnInsert(class_name=name, variable=variable):
-            inserted, arrived = variable.name, file.resolve(name)
-            return lambda moment: [{inserted: each} for each in moment.arrivals.get(arrived, ())]
+            arrived = file.resolve(name)
+            each = _each(variable, line)
+            return lambda moment: each(moment, moment.arrivals.get(arrived, ()))
         case syntax.OnExpire(class_name=name, variable=variable):
-            expired, left = variable.name, file.resolve(name)
-            return lambda moment: [{expired: each} for each in moment.losses.get(left, ())]
+            left = file.resolve(name)
+            each = _each(variable, line)
+            return lambda moment: each(moment, moment.losses.get(left, ()))
         case syntax.Every(duration=duration):
-            return _every(rule.name, read_duration(duration, line))
+            return _every(rule, read_duration(duration, line), line)
+
+
+def _once(moment: Moment, line: Timeline) -> Solutions:
+    return ({NOW: moment.now(line)},)
+
+
+def _each(
+    variable: syntax.Variable, line: Timeline
+) -> Callable[[Moment, Iterable[Subject]], Solutions]:
+    """A solution for each individual, as the value of a variable."""
+    name = variable.name
+    if name == NOW:
+        raise LanguageError(
+            "?now is the time of the event: expected another name, such as ?it",
+            position=variable.position,
+        )
+
+    def solutions(moment: Moment, individuals: Iterable[Subject]) -> Solutions:
+        return [{name: each, NOW: moment.now(line)} for each in individuals]
+
+    return solutions
 
 
 def read_duration(duration: syntax.Duration, line: Timeline) -> int:
@@ -145,13 +183,19 @@ def every(rule: syntax.SemanticRule, line: Timeline) -> int | None:
 
 
 def bound_by(trigger: syntax.Trigger) -> frozenset[str]:
-    """The variable that a trigger gives a value."""
+    """The variables that a trigger gives a value."""
     if isinstance(trigger, syntax.OnInsert | syntax.OnExpire):
-        return frozenset([trigger.variable.name])
-    return frozenset()
+        return frozenset([trigger.variable.name, NOW])
+    return frozenset([NOW])
 
 
-def _every(rule: str, length: int) -> Trigger:
+def conditions_of(rule: syntax.SemanticRule) -> tuple[syntax.Condition, ...]:
+    """The conditions of a rule, that of its trigger first; its end is left out."""
+    begins = (rule.trigger.condition,) if isinstance(rule.trigger, syntax.When) else ()
+    return (*begins, *rule.conditions)
+
+
+def _every(rule: str, length: int, line: Timeline) -> Trigger:
     def trigger(moment: Moment) -> Solutions:
         if not moment.is_first:
             return NO_SOLUTION
@@ -161,6 +205,6 @@ def _every(rule: str, length: int) -> Trigger:
             return NO_SOLUTION
         run.ticks[rule] = tick
         # The first message only sets the start of the count.
-        return NO_SOLUTION if last is None else ONE_SOLUTION
+        return NO_SOLUTION if last is None else _once(moment, line)
 
     return trigger

@@ -193,11 +193,16 @@ class Guard:
             needed = " or ".join(rule.roles)
             app = refusal(Forbidden(f"this needs the role {needed}; {user} has: {has}"))
             trace = trace if trace is Trace.CHANGE else Trace.QUESTION
-        answer = _Answer(send, self._access, user, trace, self._change(scope, user))
+        scope = {**scope, "user": user}
         named = {user.kind: user.name} if user.kind in ("key", "token") else {}
+        if trace is Trace.NONE and not named:
+            # Nothing is to be kept, and nobody's right to hear more can end.
+            await app(scope, receive, send)
+            return
+        answer = _Answer(send, self._access, user, trace, self._change(scope, user))
         try:
             with concerning(**named):
-                await app({**scope, "user": user}, receive, answer)
+                await app(scope, receive, answer)
         except Exception:
             if not answer.broken_off:
                 raise

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
 from sensorstream.settings import Network
 
+_REMEMBERED: Final = 1024
 _MAPPED: Final = int(IPv6Address("::ffff:0:0"))
 """How a socket for IPv6 writes IPv4 addresses (RFC 4291, section 2.5.5.2)."""
 
 
+@lru_cache(_REMEMBERED)
 def client_of(host: str) -> str:
     """A host; of IPv6 its network of 64 bits, any of whose addresses one client may take."""
     address = _parse(host)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from anyio import move_on_after
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -37,12 +36,14 @@ class BodyLimit:
         limit = self._limits.get(scope["path"], self._default)
         told = f"The body may hold {limit} bytes."
         try:
-            inflating = Inflating() if coding_of(scope) else None
+            fields = dict(reversed(scope["headers"]))
+            coded = b"content-encoding" in fields and coding_of(scope)
+            inflating = Inflating() if coded else None
         except HTTPException as error:
             problem = http_problem(error.status_code, error.detail)
             await respond(problem, error.headers)(scope, receive, send)
             return
-        announced = Headers(scope=scope).get("content-length", "0")
+        announced = fields.get(b"content-length", b"0")
         over = announced.isdigit() and int(announced) > limit
         sent = read = 0
 

@@ -11,7 +11,9 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
+from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import Receive, Scope, Send
 
 from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
@@ -50,6 +52,10 @@ _ENVELOPE_BYTES = 65_536
 
 class _Api(FastAPI):
     issuer = ""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # FastAPI's own looks for a telemetry of the process, which there is not, at each request.
+        await Starlette.__call__(self, scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:
         """The description of every resource, the problem document included."""

@@ -93,6 +93,8 @@ def check_xml(content_type: str) -> None:
     Raises:
         HTTPException: it is not.
     """
+    if content_type in XML_TYPES:
+        return
     media_type = media_type_of(content_type)
     if media_type not in XML_TYPES and not media_type.endswith("+xml"):
         raise HTTPException(

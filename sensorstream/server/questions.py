@@ -19,6 +19,8 @@ from sensorstream.app.running import Asked
 from sensorstream.errors import Busy, JobCancelled
 from sensorstream.history.asking.question import ARCHIVE, CACHE, HISTORY
 from sensorstream.history.asking.stopping import Stop
+from sensorstream.server.senders import sender_of
+from sensorstream.server.turns import Turns
 
 _PATIENCE: Final = 10.0
 """Seconds that a question waits for its turn."""
@@ -32,14 +34,17 @@ _T = TypeVar("_T")
 
 
 class Questions:
-    """Gives questions their turns; those to the cache, history and archive wait apart."""
+    """Gives questions their turns; those to the cache, history and archive wait apart.
+
+    Clients are told apart as senders of messages are.
+    """
 
     def __init__(self, application: Application) -> None:
         self._application = application
         limits = application.settings.limits
         self._seconds = limits.question_seconds
         at_once = {CACHE: limits.questions, HISTORY: limits.questions, ARCHIVE: _OF_ARCHIVE}
-        self._turns = {place: anyio.CapacityLimiter(most) for place, most in at_once.items()}
+        self._turns = {place: Turns(most) for place, most in at_once.items()}
         # Their number is limited already.
         self._threads = anyio.CapacityLimiter(math.inf)
         self._begun: dict[object, tuple[str, float]] = {}
@@ -68,13 +73,14 @@ class Questions:
         """
         place = asked.on if asked.on in self._turns else HISTORY
         turns, who = self._turns[place], object()
+        client = sender_of(request.scope).address
         try:
             with anyio.fail_after(_PATIENCE):
-                await turns.acquire_on_behalf_of(who)
+                await turns.take(client)
         except TimeoutError:
             raise Busy(
-                f"{turns.total_tokens} questions to the {place} run already: ask again later "
-                "(limits.questions)"
+                f"{turns.held()} questions to the {place} run already, {turns.held(client)} of "
+                f"them yours, and {turns.most} may: ask again later (limits.questions)"
             ) from None
         self._begun[who] = (place, monotonic())
         try:
@@ -88,7 +94,7 @@ class Questions:
                     watch.cancel()
         finally:
             del self._begun[who]
-            turns.release_on_behalf_of(who)
+            turns.give_back(client)
 
     def parts(self) -> list[Part]:
         """Whether questions can be answered."""
@@ -97,7 +103,7 @@ class Questions:
         begun = list(self._begun.values())
         for place, turns in self._turns.items():
             stuck = sum(each == place and since < late for each, since in begun)
-            if stuck >= turns.total_tokens:
+            if stuck >= turns.most:
                 trouble = f"{stuck} questions to the {place} do not end: no turn is left"
         return [Part("questions", ready=not trouble, detail=trouble)]
 

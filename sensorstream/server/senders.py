@@ -13,13 +13,18 @@ from sensorstream.server.addresses import client_of
 
 
 def admitted(application: Application, scope: Scope, messages: int = 1) -> Sender:
-    """The sender of a request with so many messages: who shows a key, else an address.
+    """The sender of a request with so many messages.
 
     Raises:
         TooFast: it has sent too many.
     """
-    host, port = scope.get("client") or ("", 0)
-    user: Identity = scope.get("user", NOBODY)
-    sender = Sender(client_of(host) if user.kind == "anonymous" else str(user), str(port))
+    sender = sender_of(scope)
     application.rates.charge(sender.address, messages, time.monotonic())
     return sender
+
+
+def sender_of(scope: Scope) -> Sender:
+    """Who sends a request: who shows a key, else an address."""
+    host, port = scope.get("client") or ("", 0)
+    user: Identity = scope.get("user", NOBODY)
+    return Sender(client_of(host) if user.kind == "anonymous" else str(user), str(port))

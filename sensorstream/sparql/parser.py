@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, Generic, TypeVar, cast
 
@@ -12,7 +12,7 @@ from lark.exceptions import UnexpectedToken, VisitError
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.grammars import Grammar
-from sensorstream.sparql.algebra import Query, Update
+from sensorstream.sparql.algebra import Expression, Query, Update
 from sensorstream.sparql.bounds import check_bounds, check_length
 from sensorstream.sparql.building.term_builder import NO_PREFIXES
 from sensorstream.sparql.building.updates import UpdateBuilder
@@ -39,6 +39,8 @@ class Parsed(Generic[_Meaning]):
     places: Mapping[object, Position]
     prefixes: Mapping[str, str]
     """Prefixes without the colon, those of the file included."""
+    operations: Mapping[int, tuple[object, Position]] = field(default_factory=dict, compare=False)
+    """The nodes of operators and functions, with their places, by identity: see ``id``."""
 
     def position(self, part: object) -> Position:
         """Where a term, variable, path, filter, GRAPH, SERVICE or window was first written.
@@ -46,6 +48,10 @@ class Parsed(Generic[_Meaning]):
         For a part that is not in the text, or of another kind: the start of the text.
         """
         return self.places.get(part, self.start)
+
+    def operation(self, node: Expression, otherwise: Position) -> Position:
+        """Where an operator or the name of a function stands."""
+        return self.operations.get(id(node), (node, otherwise))[1]
 
 
 def parse_query(text: str, *, file: str = "query", base: str | None = None) -> Query:
@@ -92,7 +98,7 @@ def read_query(
         check_tokens(source, most_tokens)
     builder = UpdateBuilder(source, base, prefixes)
     meaning = cast(Query, _parse(source, "query", builder))
-    return Parsed(meaning, start, builder.places(), builder.declared())
+    return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
 
 
 def read_update(
@@ -114,7 +120,7 @@ def read_update(
     source = _source(text, start)
     builder = UpdateBuilder(source, base, prefixes, given)
     meaning = cast(Update, _parse(source, "update", builder))
-    return Parsed(meaning, start, builder.places(), builder.declared())
+    return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
 
 
 def read_deletion(
@@ -132,7 +138,7 @@ def read_deletion(
     source = _source(text, start)
     builder = UpdateBuilder(source, base, prefixes)
     meaning = cast(Update, _parse(source, "deletion", builder))
-    return Parsed(meaning, start, builder.places(), builder.declared())
+    return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
 
 
 def _parse(source: Source, start: str, builder: UpdateBuilder) -> object:

@@ -22,6 +22,7 @@ from socket import socket
 from typing import Final, NoReturn
 
 from sensorstream.app.collector import spare_what_stays
+from sensorstream.app.rule_texts import with_others
 from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.clock import SystemClock
 from sensorstream.history.journal_rows import JournalRow
@@ -145,6 +146,8 @@ def deployment_of(task: HostTask) -> Deployment:
     if task.rules is None:
         return read_deployment(task.settings, ontology)
     texts, tables = task.rules.files, task.rules.tables
+    if not task.rules.whole:
+        texts = with_others(task.settings, texts)
     return read_deployment(task.settings, ontology, texts=texts, tables=tables)
 
 

@@ -45,7 +45,7 @@ class KeyedEngine:
         Raises:
             ReasonerError: its reasoner does not start.
         """
-        machine = build_machine(deployment, counter)
+        machine = build_machine(deployment, counter, live=True)
         self._engine = machine.engine
         exchange = Exchange(machine.engine, machine.mapper, deployment)
         self._target = Target(machine.engine, machine.mapper, exchange)

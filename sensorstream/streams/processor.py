@@ -20,9 +20,10 @@ from itertools import count
 from operator import attrgetter
 from typing import TypeVar
 
-from sensorstream.errors import InternalFault, SensorStreamError, UnsupportedQuery
+from sensorstream.errors import InternalFault, Overrun, SensorStreamError, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope, StreamElement
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.agenda import Timed
@@ -60,7 +61,7 @@ def _told(error: _Error) -> _Error | InternalFault:
     return InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamEvent:
     """A graph that a stream says at a time."""
 
@@ -658,11 +659,15 @@ class StreamProcessor:
                 self._agenda.note(window)
 
     def _report_if_due(self, query: ContinuousQuery, time: Instant) -> None:
+        load = self.network.load
+        since = 0.0 if load.counter is None else load.counter()
         try:
             if query.is_due():
                 query.report(time)
         except Exception as error:
             self._stop(query, error)
+        if load.counter is not None:
+            load.took(query, since, load.counter())
         # What a report reads has nothing to do with the next instant.
         self.network.budget.end()
 
@@ -675,6 +680,43 @@ class StreamProcessor:
             for query in [q for q in self.queries.values() if node in operators(q.root)]:
                 self._stop(query, error)
             self.network.faults.pop(node, None)
+
+    def relieve(self) -> None:
+        """A message comes: if the queries have taken too much together, stop the costliest.
+
+        As many of them as it takes. What several share counts in equal parts.
+        """
+        load = self.network.load
+        excess = load.excess()
+        if not excess:
+            return
+        if not self.network.budget.lifted:
+            costs = self._costs()
+            taken = load.for_a_message(sum(load.seconds.values()))
+            limits = self.network.budget.limits
+            for query in sorted(costs, key=costs.__getitem__, reverse=True):
+                if excess <= 0:
+                    break
+                excess -= costs[query]
+                own = load.for_a_message(costs[query])
+                error = Overrun(
+                    f"all continuous queries together took {taken:.2g} s for a message, and this "
+                    f"one took {own:.2g} s of it; the setting {limits.settings}_seconds_together "
+                    f"({limits.together:g}) raises the limit"
+                )
+                self._stop(query, error)
+        load.begin()
+
+    def _costs(self) -> dict[ContinuousQuery, float]:
+        """The seconds of each query in the present period of the load."""
+        seconds = self.network.load.seconds
+        parts = {query: operators(query.root) for query in self.queries.values()}
+        users = Counter(node for nodes in parts.values() for node in nodes)
+        return {
+            query: seconds.get(query, 0.0)
+            + sum(seconds.get(node, 0.0) / users[node] for node in nodes)
+            for query, nodes in parts.items()
+        }
 
     def _stop(self, query: ContinuousQuery, error: Exception) -> None:
         self.unregister(query.name)

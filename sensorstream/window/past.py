@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from sensorstream.model.events import Ended, Individual
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Subject
 from sensorstream.model.timeline import Instant
 from sensorstream.window.change import Recorder
@@ -19,7 +20,7 @@ _VALUES: Final = 4
 """Values that an update replaces, as many as are provided for on average."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Update:
     """An update of an individual during a stay: when, by which message, of which properties."""
 

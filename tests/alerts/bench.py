@@ -42,7 +42,7 @@ class Bench:
         dispatcher = WebhookDispatcher(
             self.outbox,
             WebhookSettings(**options),  # type: ignore[arg-type]
-            SystemClock(),
+            changes.pop("clock", SystemClock()),
             source="urn:test:deployment",
             timeline=Timeline.INTEGER,
             metrics=self.metrics,

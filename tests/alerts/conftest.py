@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -48,6 +48,18 @@ class ListOutbox:
                 if due <= now and delivery.webhook.id not in (*excluding, *self.disabled)
             )
             return [delivery for _, _, delivery in waiting[:limit]]
+
+    def latest(self) -> datetime | None:
+        with self.lock:
+            self._check()
+            return max((due for due, d in self.pending.values() if not d.attempts), default=None)
+
+    def move_back(self, now: datetime, by: timedelta) -> None:
+        with self.lock:
+            self._check()
+            for key, (due, delivery) in self.pending.items():
+                if due > now:
+                    self.pending[key] = (due - by, delivery)
 
     def delivered(self, delivery_id: int, attempt: Attempt) -> None:
         with self.lock:

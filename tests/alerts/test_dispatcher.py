@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from standardwebhooks import Webhook as Verifier
 
 from sensorstream.alerts.records import KeptReport
+from sensorstream.clock import SystemClock
 from tests.alerts.bench import NOW, Bench
 from tests.server.certificates import write_certificate
 
@@ -33,7 +34,8 @@ def test_an_alert_arrives_as_a_signed_cloud_event(
     assert request.headers["webhook-id"] == "m1-1.w1"
     assert (event["id"], event["source"]) == ("m1-1", "urn:test:deployment")
     assert event["data"]["text"] == "21 people in Küche"
-    assert bench.count("delivered") == 1
+    # It is counted after it is stored.
+    eventually(lambda: bench.count("delivered") == 1)
 
 
 def test_a_report_arrives_as_a_signed_cloud_event_and_is_tried_again_like_an_alert(
@@ -132,6 +134,40 @@ def test_a_slow_receiver_times_out_and_holds_up_nobody_else(
         eventually(lambda: bench.outbox.failures)
     assert bench.outbox.failures[0][1] == "waiting for the answer took more than 0.5 seconds in all"
     assert [each.id for each in bench.outbox.done] == [200, 201, 202]
+
+
+class ChangedClock(SystemClock):
+    """The clock of this machine, as somebody has set it."""
+
+    change = timedelta()
+
+    def now(self) -> datetime:
+        return super().now() + self.change
+
+
+def test_deliveries_do_not_wait_for_a_clock_that_was_set_back(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    clock = ChangedClock()
+    receiver.script = [500]
+    bench.outbox.add(make_delivery(1, receiver.url), clock.now())
+    bench.outbox.add(make_delivery(2, receiver.url), clock.now())
+    bench.start(clock=clock, schedule=lambda _, _of: timedelta(seconds=1))
+    eventually(lambda: bench.outbox.failures)
+    clock.change = timedelta(hours=-1)
+    eventually(lambda: len(bench.outbox.done) == 2)
+    assert receiver.answered == [500, 204, 204]
+
+
+def test_what_was_raised_before_the_clock_was_set_back_is_sent_at_a_start(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    for number in (1, 2):
+        due = SystemClock().now() + timedelta(hours=1, seconds=number)
+        bench.outbox.add(make_delivery(number, receiver.url), due)
+    bench.start()
+    eventually(lambda: len(bench.outbox.done) == 2)
+    assert [each.id for each in bench.outbox.done] == [1, 2]
 
 
 def test_a_private_address_is_refused_at_delivery_too(

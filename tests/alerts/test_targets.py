@@ -152,6 +152,12 @@ def test_a_name_beyond_ascii_is_written_as_the_network_wants_it() -> None:
     assert place.at(IPv4Address("93.184.216.34")).raw_path == b"/%C3%BC?%C3%B6=%C3%9F"
 
 
+def test_a_name_that_is_no_name_of_the_network_is_refused_when_it_is_looked_up() -> None:
+    place = read_url("http://xn--/")
+    with pytest.raises((OSError, UnicodeError)):
+        resolve(place.host, place.port)
+
+
 @given(st.text() | st.text().map("http://{}".format) | st.text().map("https://a/{}".format))
 def test_any_text_is_a_target_or_says_why_not(text: str) -> None:
     try:

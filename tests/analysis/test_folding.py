@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.analysis.folding import Value, truths, value
-from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_INTEGER
+from sensorstream.analysis.kinds import Scope, kind_of
+from sensorstream.model.datatypes import XSD, XSD_BOOLEAN, XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.network.expressions.expression_functions import truth_of, value_of
 from sensorstream.sparql.algebra import (
@@ -15,6 +16,7 @@ from sensorstream.sparql.algebra import (
     Call,
     Comparison,
     Expression,
+    FunctionCall,
     In,
     Not,
     Or,
@@ -30,7 +32,21 @@ TERMS: tuple[Term, ...] = (
     Literal("0", XSD_INTEGER),
     Literal("7", XSD_INTEGER),
     Literal("true", XSD_BOOLEAN),
-    Literal("2014-08-01T10:00:00Z", "http://www.w3.org/2001/XMLSchema#dateTime"),
+    *(
+        Literal(text, f"{XSD}{datatype}")
+        for text, datatype in (
+            ("2014-08-01T10:00:00Z", "dateTime"),
+            ("2014-08-01T10:00:00", "dateTime"),
+            ("2014-08-01", "date"),
+            ("10:00:00Z", "time"),
+            ("PT1H", "dayTimeDuration"),
+            ("P1Y", "duration"),
+            ("-P1M", "yearMonthDuration"),
+            ("2014-02-30", "date"),
+            ("seven", "integer"),
+            ("POINT(1 2)", "anyURI"),
+        )
+    ),
 )
 PLACES = {"x": 0, "y": 1}
 rows = st.tuples(*(st.sampled_from((*TERMS, BlankNode("_:b"), None)) for _ in PLACES))
@@ -45,12 +61,21 @@ def _larger(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expressio
         st.builds(Or, inner, inner),
         st.builds(Not, inner),
         st.builds(Comparison, st.sampled_from(("=", "!=", "<", ">=")), inner, inner),
-        st.builds(Arithmetic, st.sampled_from(("+", "/")), inner, inner),
+        st.builds(Arithmetic, st.sampled_from(("+", "-", "/")), inner, inner),
         st.builds(Sign, st.just("-"), inner),
         st.builds(lambda of, one, two: In(of, (one, two)), inner, inner, inner),
         st.builds(lambda one, two: Call("COALESCE", (one, two)), inner, inner),
         st.builds(lambda a, b, c: Call("IF", (a, b, c)), inner, inner, inner),
-        st.builds(lambda one: Call("STRLEN", (one,)), inner),
+        st.builds(
+            lambda name, one: Call(name, (one,)),
+            st.sampled_from(("STRLEN", "HOURS", "YEAR", "TZ", "ABS")),
+            inner,
+        ),
+        st.builds(
+            lambda name, one: FunctionCall(IRI(f"{XSD}{name}"), (one,)),
+            st.sampled_from(("integer", "date", "dateTime", "dayTimeDuration", "string")),
+            inner,
+        ),
         st.sampled_from(("x", "y")).map(lambda name: Call("BOUND", (Variable(name),))),
     )
 
@@ -60,10 +85,15 @@ def _larger(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expressio
 def test_what_an_expression_comes_to_is_among_what_was_said(
     expression: Expression, row: tuple[Term | None, ...]
 ) -> None:
-    assert truth_of(expression, PLACES)(row) in truths(expression, PLACES)
-    said = value(expression, PLACES)
-    found = value_of(expression, PLACES)(row)
-    if said is Value.FAILS:
-        assert found is None
-    elif said is not Value.VARIES:
-        assert found == said
+    kinds = [None if term is None else kind_of(term) for term in row]
+    for bound in (Scope(dict.fromkeys(PLACES)), Scope(dict(zip(PLACES, kinds, strict=True)))):
+        assert truth_of(expression, PLACES)(row) in truths(expression, bound)
+        said = value(expression, bound)
+        found = value_of(expression, PLACES)(row)
+        if said is Value.FAILS:
+            assert found is None
+        elif said is not Value.VARIES:
+            assert found == said
+        told = bound.kinds(expression)
+        if found is not None and told is not None:
+            assert (kind_of(found) or {"any"}) <= told

@@ -4,6 +4,7 @@ import pytest
 
 from sensorstream.analysis import Known, Note, query_notes, update_notes
 from sensorstream.errors import Position
+from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.sparql.parser import read_query, read_update
@@ -90,26 +91,28 @@ def test_the_templates_of_an_update_are_looked_at() -> None:
 @pytest.mark.parametrize(
     ("condition", "said"),
     [
-        ('?x > "a" + 1', "always fails with an error"),
-        ('?x + "a" > 1', "always fails with an error"),
-        ('"a" < 5', "always fails with an error"),
-        ("?x > <urn:x>", "always fails with an error"),
-        ("!(?x > <urn:x>)", "always fails with an error"),
-        ("STRLEN(5) = 1", "always fails with an error"),
+        ('?x > "a" ^+ 1', "always fails with an error"),
+        ('?x ^+ "a" > 1', "always fails with an error"),
+        ('"a" ^< 5', "always fails with an error"),
+        ("?x ^> <urn:x>", "always fails with an error"),
+        ("!(?x ^> <urn:x>)", "always fails with an error"),
+        ("^STRLEN(5) = 1", "always fails with an error"),
         ("1 = 2", "is never true"),
         ("?x > 1 && 1 > 2", "is never true"),
         ("false", "is never true"),
         ('""', "is never true"),
         ("1 IN (2, 3)", "is never true"),
         ("!BOUND(?x) && BOUND(?z)", "is never true"),
-        ("1 > 2 || <urn:x> < ?x", "always fails with an error"),
+        ("1 > 2 || <urn:x> ^< ?x", "always fails with an error"),
         ("COALESCE(1/0, false)", "is never true"),
     ],
 )
 def test_a_filter_that_nothing_passes_is_told(condition: str, said: str) -> None:
-    ((code, column, text),) = told(f"ASK {{ ?s ?p ?x FILTER({condition}) }}")
+    """The place is that of the filter, or of the operator after ``^``."""
+    before, mark, after = condition.partition("^")
+    ((code, column, text),) = told(f"ASK {{ ?s ?p ?x FILTER({before}{after}) }}")
     assert code == "filter-never-true"
-    assert column == 16
+    assert column == (23 + len(before) if mark else 16)
     assert said in text
 
 
@@ -167,7 +170,7 @@ def test_variables_are_looked_for_in_the_group_alone(text: str, names: list[str]
 
 
 def test_a_value_from_outside_counts_but_in_a_sub_select_that_does_not_return_it() -> None:
-    known = Known(given=frozenset(("who",)))
+    known = Known(given={"who": None})
     assert told("ASK { ?s ?p ?x FILTER(?x = ?who) }", known) == []
     assert told("ASK { { ?s ?p ?x FILTER(?x = ?who) } }", known) == []
     inside = "ASK { { SELECT %s { ?s ?p ?x FILTER(?x = ?who) } } }"
@@ -177,8 +180,80 @@ def test_a_value_from_outside_counts_but_in_a_sub_select_that_does_not_return_it
 
 def test_an_expression_that_always_fails_is_told() -> None:
     ((code, column, text),) = told('SELECT (?x * "a" AS ?y) { ?s ?p ?x }')
-    assert (code, column) == ("expression-always-fails", 21)
+    assert (code, column) == ("expression-always-fails", 12)
     assert text.startswith("?y never has a value")
+
+
+# Operations without a value
+
+XSD_PREFIX = "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
+TYPED = Schema(
+    datatype_properties=frozenset(IRI(f"{E}{name}") for name in ("at", "day", "age", "any")),
+    ranges_of={
+        IRI(f"{E}{name}"): frozenset((IRI(f"{XSD}{datatype}"),))
+        for name, datatype in (("at", "dateTime"), ("day", "date"), ("age", "int"))
+    },
+)
+LENGTH = '"PT1M"^^xsd:dayTimeDuration'
+PATTERN = "?x :at ?t, ?u ; :day ?d ; :age ?n ; :any ?v OPTIONAL { ?v :age ?o }"
+
+
+@pytest.mark.parametrize(
+    ("condition", "told_of"),
+    [
+        (f"?n ^> {LENGTH}", "a number and an xsd:dayTimeDuration: write both as numbers"),
+        (f"?t ^<= {LENGTH}", "compare the difference of two times with a duration"),
+        ("?t ^+ 60 > ?u", "'+' has no value for an xsd:dateTime and a number: write a length"),
+        ("?t ^> 60", "never holds between an xsd:dateTime and a number: write a time for"),
+        ("?t ^+ ?u > ?t", "'+' has no value for an xsd:dateTime and an xsd:dateTime: add a length"),
+        ("?t ^< ?d", "cast the xsd:dateTime: xsd:date(…)"),
+        ("?t ^= ?d", "'=' never holds between an xsd:dateTime and an xsd:date"),
+        ('?t ^> "2024-01-01"', "a text: cast the text"),
+        ('?t ^> "2024-02-30T00:00:00Z"^^xsd:dateTime', "expected the form of an xsd:dateTime"),
+        (f"?t - ?u > 2 ^* {LENGTH}", "write the length itself"),
+        ("^?d IN (?t, 1)", "an xsd:date is never IN a list of other types"),
+        ("^HOURS(?d) > 22", "HOURS has no value for an xsd:date"),
+        (
+            "^xsd:date(?n) > ?d",
+            "a number cannot be cast to <http://www.w3.org/2001/XMLSchema#date>",
+        ),
+        ("?t - ?u ^> ?o", "an xsd:dayTimeDuration and a number"),
+        ("BOUND(?v) || ^- ?t = ?v", "within this filter, an xsd:dateTime has no sign '-'"),
+        ("MAX(?t) ^> 7", "an xsd:dateTime and a number"),
+    ],
+)
+def test_an_operation_without_a_value_is_told_with_the_way_out(
+    condition: str, told_of: str
+) -> None:
+    """The place is that after ``^``."""
+    before = f"{XSD_PREFIX}ASK {{ {PATTERN} FILTER("
+    after = ") }"
+    if condition.startswith("MAX"):
+        before, after = f"{XSD_PREFIX}SELECT ?x {{ {PATTERN} }} GROUP BY ?x HAVING(", ")"
+    start, _, rest = condition.replace("^^", "%").partition("^")
+    text = f"{before}{start}{rest}{after}".replace("%", "^^")
+    ((code, column, said),) = told(text, Known(TYPED))
+    assert code == ("expression-always-fails" if "BOUND" in condition else "filter-never-true")
+    # An aggregate is computed before its HAVING, and IN has no place of its own.
+    place = len(f"{before}{start}") + 1
+    if " IN " in condition:
+        place = text.index("FILTER") + 1
+    assert column == (1 if condition.startswith("MAX") else place)
+    assert told_of in said
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *("?t - ?u <= PT1M", "?t > ?u - PT1M", "PT1M + ?t > ?u", "?v > PT1M", "?v - ?n > ?o"),
+        *("?d = xsd:date(?t)", "HOURS(?t) >= 22", "?v > 5", "?v = ?t", "?n IN (1.0, ?o)"),
+        *("COALESCE(?t + 1, ?n) > 2", "?t != ?d", "xsd:dateTime(STR(?v)) > ?t", "?missing > PT1M"),
+        "EXISTS { ?x :any ?w FILTER(?w > PT1M) }",
+    ],
+)
+def test_what_may_have_a_value_needs_no_note(condition: str) -> None:
+    written = condition.replace("PT1M", LENGTH).replace("?missing", "?v")
+    assert told(f"{XSD_PREFIX}ASK {{ {PATTERN} FILTER({written}) }}", Known(TYPED)) == []
 
 
 # Windows and graphs

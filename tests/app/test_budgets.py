@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
 import psycopg2
 import pytest
@@ -11,8 +13,9 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.metrics import Metrics
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import Overrun, UnknownQuery, UnsupportedQuery
-from sensorstream.journal.registration import QueryStopped
+from sensorstream.errors import Busy, Overrun, UnknownQuery, UnsupportedQuery
+from sensorstream.journal.entry import Target
+from sensorstream.journal.registration import QueryStopped, RegisterQuery
 from sensorstream.model.events import Message
 from sensorstream.settings import LimitSettings, RuleSettings, Settings, WindowSettings
 from sensorstream.simulation.tracker import tracker_messages
@@ -210,3 +213,67 @@ def test_a_message_whose_rules_take_too_much_is_quarantined_and_stays_so(
     connection.close()
     narrow = open_application(replace(limited, limits=LimitSettings(message_rows=1)))
     assert narrow.window_view(1000) == window
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["SELECT (COUNT(*) AS ?n) { ?a a ?x . ?b a ?y . ?c a ?z }", "SELECT ?a { ?a a ?x . ?b a ?y }"],
+    ids=["counted", "found"],
+)
+def test_rules_that_are_too_much_to_begin_are_refused_and_leave_nothing(
+    limited: Settings, open_application: Open, condition: str
+) -> None:
+    limits = LimitSettings(message_rows=2_000)
+    application = open_application(replace(limited, limits=limits))
+    send(application, 1, 60)
+    before = application.rulebook.files().files
+    text = GREEDY.split("if select")[0] + f"if select {{ {condition} }}\nthen alert info 'x'\n"
+    text = text.replace("'", '"')
+    with pytest.raises(Overrun, match=r"limits\.message_rows"):
+        application.rulebook.put("greedy.rules", text, "")
+    assert application.rulebook.files().files == before
+    modest = text.replace(condition, "SELECT ?a { ?a a ?x FILTER(?a = ?x) }")
+    application.rulebook.put("greedy.rules", modest, "")
+    send(application, 61, 1)
+    assert [each.name for each in application.rulebook.files().files][-1] == "greedy.rules"
+
+
+def test_after_a_slow_read_of_results_messages_are_taken_first(
+    settings: Settings, open_application: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sensorstream.app.slow_reads._PAUSE", 1e9)
+    application = open_application(settings)
+    application.queries.register(PLAIN, "quick")
+    application.queries.register(PLAIN, "slow")
+    application.queries.results("quick")
+    with monkeypatch.context() as patch:
+        patch.setattr("sensorstream.app.slow_reads._HARMLESS", -1.0)
+        application.queries.results("slow")
+    with pytest.raises(Busy, match="messages are taken first"):
+        application.queries.results("slow")
+    application.queries.results("quick")
+    send(application, 1, 1)
+
+
+def test_few_registrations_wait_so_that_threads_are_left_for_others(
+    settings: Settings, open_application: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sensorstream.app.registered_queries._MOST_WAITING", 1)
+    application = open_application(settings)
+    checked, go_on = Event(), Event()
+    check = RegisterQuery.check
+
+    def wait(entry: RegisterQuery, target: Target) -> None:
+        checked.set()
+        assert go_on.wait(30)
+        check(entry, target)
+
+    monkeypatch.setattr(RegisterQuery, "check", wait)
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(application.queries.register, PLAIN, "first")
+        assert checked.wait(30)
+        with pytest.raises(Busy, match="wait to be registered already"):
+            application.queries.register(PLAIN, "second")
+        go_on.set()
+        assert first.result(30).name == "first"
+    assert application.queries.register(PLAIN, "second").name == "second"

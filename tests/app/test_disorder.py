@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,13 +21,19 @@ from sensorstream.app.recovery import find_start, recover
 from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import RuleCycle
+from sensorstream.errors import MappingError, RuleCycle, SettingsError
 from sensorstream.journal.effects import effects_of
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
-from sensorstream.settings import RuleSettings, Settings, SourceSettings, TimeSettings
+from sensorstream.settings import (
+    RuleSettings,
+    Settings,
+    SourceSettings,
+    TimeSettings,
+    WindowSettings,
+)
 from sensorstream.testing import MemoryStore
 from tests.engine import feeding
 from tests.waiting import eventually
@@ -65,6 +72,45 @@ def late(settings: Settings, tmp_path: Path) -> Settings:
         time=TimeSettings(lateness="3", idle=1.0),
         sources={"slow": SourceSettings("8")},
     )
+
+
+def test_a_message_of_the_future_is_refused_and_moves_nothing(
+    settings: Settings, open_application: Open
+) -> None:
+    settings = replace(settings, window=WindowSettings(unit="time", size="600"))
+    settings = replace(settings, time=TimeSettings(ahead="100"))
+    application = open_application(settings)
+    now = int(time.time())
+    application.submit(seen(1, now + 10), "cam").result(60)
+    with pytest.raises(MappingError, match=r"ahead of its arrival .* than time\.ahead allows"):
+        application.submit(seen(2, now + 100_000), "cam").result(60)
+    window = application.window_view(100)
+    assert window.now == now + 10
+    assert [each.status for each in application.quarantine(10)] == ["rejected"]
+    application.close()
+    # What was taken in once stays so, whatever the setting is now.
+    with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.checkpoints")
+    connection.close()
+    again = open_application(replace(settings, time=TimeSettings(ahead="0")))
+    assert again.window_view(100) == window
+
+
+@pytest.mark.parametrize(
+    ("time_settings", "ahead"),
+    [
+        (TimeSettings(), None),
+        (TimeSettings(ahead="60"), 60),
+        (TimeSettings(line="datetime"), 3660 * 86_400_000_000),
+        (TimeSettings(line="datetime", ahead="PT5S"), 5_000_000),
+    ],
+)
+def test_how_far_ahead_a_message_may_be(
+    settings: Settings, time_settings: TimeSettings, ahead: int | None
+) -> None:
+    assert read_deployment(replace(settings, time=time_settings)).ahead == ahead
+    with pytest.raises(SettingsError, match=r"time\.ahead: "):
+        read_deployment(replace(settings, time=replace(time_settings, ahead="soon")))
 
 
 def send(application: Application, *messages: bytes, source: str = "slow") -> list[Outcome]:

@@ -29,7 +29,7 @@ from sensorstream.errors import (
 from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.reasoning.dl.audit import Differences
+from sensorstream.reasoning.dl.cross_check import Differences
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.settings import (
     FilterSettings,
@@ -308,20 +308,20 @@ def test_without_its_reasoner_the_plain_profile_stands_in_until_a_new_one_has_ca
     assert send(again, "d", 4).warnings == ()
 
 
-def test_an_audit_that_finds_wrong_inferences_is_an_alert_and_one_that_does_not_is_silent(
+def test_a_cross_check_that_finds_wrong_inferences_is_an_alert_and_one_that_does_not_is_silent(
     small: Settings, open_application: Open
 ) -> None:
     application = open_application(small)
     send(application, "a", 1, level=7)
-    assert application.audit(60) == Differences()
+    assert application.cross_check(60) == Differences()
     wrong = (IRI("http://example.org/a"), IRI(RDF_TYPE), IRI("http://example.org/Visitor"))
     application._engine.kb.add(Origin.INFERRED, [wrong])
-    assert application.audit(60) == Differences(unfounded=(wrong,))
-    (text,) = alerts(application, "audit-difference")
+    assert application.cross_check(60) == Differences(unfounded=(wrong,))
+    (text,) = alerts(application, "cross-check-difference")
     assert "inferred and should not be: <http://example.org/a>" in text
-    assert metric(application, "sensorstream_audits_total", result="same") == 1
-    assert metric(application, "sensorstream_audits_total", result="different") == 1
-    assert metric(application, "sensorstream_audit_differences_total") == 1
+    assert metric(application, "sensorstream_cross_checks_total", result="same") == 1
+    assert metric(application, "sensorstream_cross_checks_total", result="different") == 1
+    assert metric(application, "sensorstream_cross_check_differences_total") == 1
 
 
 def test_classes_that_only_serve_to_ask_the_reasoner_are_seen_nowhere(
@@ -356,11 +356,11 @@ def test_classes_that_only_serve_to_ask_the_reasoner_are_seen_nowhere(
         assert caught.value.contradiction.axioms or "minute" in caught.value.contradiction.limits
     refused = application.quarantine(10)
     assert len(refused) == 2
-    assert application.audit(60) == Differences()
+    assert application.cross_check(60) == Differences()
     wrong = (IRI("http://example.org/a"), IRI(RDF_TYPE), IRI("http://example.org/Visitor"))
     application._engine.kb.add(Origin.INFERRED, [wrong])
-    audited = application.audit(60)
-    assert audited == Differences(unfounded=(wrong,))
+    checked = application.cross_check(60)
+    assert checked == Differences(unfounded=(wrong,))
     everything = ask_cache(
         application, "SELECT ?s ?p ?o { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
     )
@@ -370,26 +370,26 @@ def test_classes_that_only_serve_to_ask_the_reasoner_are_seen_nowhere(
         *map(str, application.window_view(100).individuals),
         *map(str, application.alerts(100)),
         *map(str, refused),
-        str(audited),
+        str(checked),
     ]
     assert any("Chief" in each for each in told)
     assert not [each for each in told if OURS in each]
 
 
-def test_audits_happen_by_themselves_when_a_period_is_set(
+def test_cross_checks_happen_by_themselves_when_a_period_is_set(
     small: Settings, open_application: Open
 ) -> None:
-    reasoning = replace(small.reasoning, audit="PT2S")
+    reasoning = replace(small.reasoning, cross_check="PT2S")
     application = open_application(replace(small, reasoning=reasoning))
     send(application, "a", 1, level=7)
     eventually(
         lambda: (
-            metric(application, "sensorstream_audits_total", result="same")
-            + metric(application, "sensorstream_audits_total", result="unfinished")
+            metric(application, "sensorstream_cross_checks_total", result="same")
+            + metric(application, "sensorstream_cross_checks_total", result="unfinished")
         )
     )
-    with pytest.raises(SettingsError, match=r"reasoning\.audit: .*plain"):
-        Application.open(replace(small, reasoning=ReasoningSettings("plain", audit="PT10M")))
+    with pytest.raises(SettingsError, match=r"reasoning\.cross_check: .*plain"):
+        Application.open(replace(small, reasoning=ReasoningSettings("plain", cross_check="PT10M")))
 
 
 def metric(application: Application, name: str, **labels: str) -> float:

@@ -49,16 +49,16 @@ def application(
 
 
 @pytest.fixture
-def client(application: Application) -> Callable[[str], httpx.Response]:
+def client(application: Application) -> Callable[..., httpx.Response]:
     """Asks the server of the application."""
     app = create_app(application)
 
-    async def get(path: str) -> httpx.Response:
+    async def ask(path: str, method: str = "GET", **options: Any) -> httpx.Response:
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as asked:
-            return await asked.get(path)
+            return await asked.request(method, path, **options)
 
-    return lambda path: asyncio.run(get(path))
+    return lambda *asked, **options: asyncio.run(ask(*asked, **options))
 
 
 def test_a_message_is_journalled_and_not_applied(application: Application) -> None:
@@ -91,8 +91,8 @@ def test_what_needs_the_window_is_refused(application: Application, ask_cache: A
         application.window_view(10)
     with pytest.raises(RunsOnSpark, match="put it into the settings"):
         application.ontologies.put(b"", "text/turtle")
-    with pytest.raises(RunsOnSpark, match="an audit"):
-        application.audit()
+    with pytest.raises(RunsOnSpark, match="a cross-check"):
+        application.cross_check()
     application.queries.register(QUERY, "people")
     assert [each.name for each in application.queries.views()] == ["people"]
     with pytest.raises(RunsOnSpark, match="let a webhook or an output deliver its reports"):
@@ -100,7 +100,7 @@ def test_what_needs_the_window_is_refused(application: Application, ask_cache: A
 
 
 def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
-    application: Application, client: Callable[[str], httpx.Response]
+    application: Application, client: Callable[..., httpx.Response]
 ) -> None:
     application.queries.register(QUERY, "people")
     for path in (
@@ -124,6 +124,40 @@ def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
         "/readyz",
     ):
         assert client(path).status_code == 200, path
+
+
+def test_queries_and_webhooks_are_put_and_restored_rules_and_ontology_by_their_files(
+    client: Callable[..., httpx.Response],
+) -> None:
+    (file,) = client("/rules").json()["files"]
+    for method, path, options in (
+        ("PUT", f"/rules/{file['name']}", {"content": b"# nothing"}),
+        ("PUT", f"/rules/{file['name']}?dry-run", {"content": b"# nothing"}),
+        ("PUT", "/rules", {"json": {"files": {"a.ttl": ""}}}),
+        ("DELETE", f"/rules/{file['name']}", {}),
+        ("PUT", "/ontology", {"content": b"", "headers": {"content-type": "text/turtle"}}),
+        ("PUT", "/queries/people?dry-run", {"content": QUERY.encode()}),
+    ):
+        refused = client(path, method, **options)
+        assert refused.status_code == 409, (path, refused.text)
+        assert refused.json()["type"].endswith("runs-on-spark"), path
+        assert " (pipeline.runner): " in refused.json()["detail"]
+    sent = {"content-type": "application/sparql-query"}
+    other = QUERY.replace("?human", "?who")
+    for text in (QUERY, other):
+        put = client("/queries/people", "PUT", content=text.encode(), headers=sent)
+        assert (put.status_code, put.json()["query"]) == (200, text)
+    url = "http://127.0.0.1:9/"
+    assert client("/webhooks/ops", "PUT", json={"url": url}).status_code == 201
+    assert client("/webhooks/ops", "PUT", json={"url": f"{url}b"}).status_code == 200
+    for kind, name, read in (("queries", "people", "query"), ("webhooks", "ops", "url")):
+        first, _ = client(f"/{kind}/{name}/versions").json()["versions"]
+        old = client(f"/{kind}/{name}/versions/{first['change']}")
+        headers = {"content-type": old.headers["content-type"]}
+        back = client(f"/{kind}/{name}", "PUT", content=old.content, headers=headers)
+        assert back.status_code == 200, back.text
+        assert client(f"/{kind}/{name}").json()[read] in (QUERY, url)
+        assert len(client(f"/{kind}/{name}/versions").json()["versions"]) == 3
 
 
 def test_that_no_pipeline_runs_is_told(application: Application) -> None:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psycopg2
 import pytest
+from pyoxigraph import RdfFormat
 
 from sensorstream.app.application import Application
+from sensorstream.app.file_texts import text_of
 from sensorstream.app.mapping_files import mapping_file_faults
 from sensorstream.app.wiring import read_deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import LanguageError, MappingError, SettingsError
+from sensorstream.journal.takeover import PutRules
+from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import RuleSettings, Settings
@@ -107,3 +113,135 @@ def test_the_faults_of_all_files_are_found(files: tuple[Path, ...]) -> None:
         "places.ttl",
         "names.xsl",
     ]
+
+
+SENSORS = "<sensors><s><id>1</id><room>north</room></s></sensors>"
+JOINED = f"""@prefix rml: <http://w3id.org/rml/> .
+@prefix : <{TRACKING}> .
+:rooms rml:logicalSource [ rml:referenceFormulation rml:XPath ; rml:iterator "/Message" ] ;
+  rml:subjectMap [ rml:template "{TRACKING}human-{{@id}}" ;
+    <urn:sensorstream:mapping#at> "@time" ] ;
+  rml:predicateObjectMap [ rml:predicate :detectedBy ; rml:objectMap [ rml:parentTriplesMap :file ;
+    rml:joinCondition [ rml:child "@id" ; rml:parent "id" ] ] ] .
+:file rml:logicalSource [ rml:source [ a rml:RelativePathSource ; rml:path "rooms.xml" ] ;
+    rml:referenceFormulation rml:XPath ; rml:iterator "/sensors/s" ] ;
+  rml:subjectMap [ rml:template "{TRACKING}{{room}}" ] .
+"""
+
+
+def test_rml_and_stylesheets_are_put_tried_and_replayed_as_rules_are(
+    mixed: Settings,
+    files: tuple[Path, ...],
+    open_application: Open,
+    ask_cache: AskCache,
+    tmp_path: Path,
+) -> None:
+    def send(application: Application, time: int) -> None:
+        message = f'<Message time="{time}" id="{time}" x="7" name="Ada"/>'.encode()
+        application.submit(message, "cam").result(30)
+
+    def said(application: Application) -> dict[str, set[str]]:
+        found = ask_cache(application, f"SELECT * {{ ?s a <{TRACKING}Human> ; ?p ?o }}")
+        told: dict[str, set[str]] = {}
+        for row in found:
+            said = f"{row['p'].value} {row['o'].value}".replace(TRACKING, "")
+            told.setdefault(row["s"].value.replace(f"{TRACKING}human-", ""), set()).add(said)
+        chosen = ("hasX", "hasY", "hasName", "detectedBy")
+        return {key: {e for e in each if e.startswith(chosen)} for key, each in told.items()}
+
+    (tmp_path / "rooms.xml").write_text(SENSORS.replace("1", "3"))
+    application = open_application(mixed)
+    rulebook = application.rulebook
+    send(application, 1)
+    trial = rulebook.try_put("places.ttl", RML.replace("hasX", "hasY"))
+    assert trial.faults == ()
+    ((before, after),) = [(each.before, each.after) for each in trial.differences]
+    assert "hasXLocation" in str(before.statements)
+    assert "hasYLocation" in str(after.statements)
+    first = rulebook.put("places.ttl", RML.replace("hasX", "hasY"), "me")
+    rulebook.put("names.xsl", XSLT.replace('"<xsl', '"Dr. <xsl'), "me")
+    send(application, 2)
+    rulebook.put("rooms.turtle", JOINED, "me")
+    send(application, 3)
+    rulebook.remove("places.ttl", "me")
+    send(application, 4)
+    versions = list(rulebook.versions.all("places.ttl"))
+    assert [each.media_type for each in versions] == ["text/turtle"] * 3
+    assert [each.text for each in versions] == [
+        RML.encode(),
+        RML.replace("hasX", "hasY").encode(),
+        None,
+    ]
+    assert versions[1].change == first
+    assert rulebook.files().tables == {"rooms.xml": "same"}
+    expected = {
+        "1": {"hasXLocation 7", "hasName Ada"},
+        "2": {"hasYLocation 7", "hasName Dr. Ada"},
+        "3": {"hasYLocation 7", "hasName Dr. Ada", "detectedBy north"},
+        "4": {"hasName Dr. Ada"},
+    }
+    assert said(application) == expected
+    now = rulebook.files().files
+    application.close()
+    # Edits that nobody has put count for nothing, also where an entry is processed again.
+    files[1].write_text(RML.replace("@x", "@id"))
+    files[2].write_text(XSLT.replace('"<xsl', '"Sir <xsl'))
+    (tmp_path / "rooms.xml").unlink()
+    with (
+        closing(psycopg2.connect(mixed.history.url)) as database,
+        database,
+        database.cursor() as it,
+    ):
+        it.execute("delete from store.checkpoints")
+    again = open_application(mixed)
+    # While nothing was put, the files on disk count.
+    assert said(again) == expected | {"1": {"hasXLocation 1", "hasName Sir Ada"}}
+    assert [(each.name, each.text) for each in again.rulebook.files().files] == [
+        (each.name, each.text) for each in now
+    ]
+    assert again.rulebook.files().tables == {"rooms.xml": "absent"}
+
+
+def test_a_change_of_an_earlier_version_takes_rml_and_stylesheets_from_disk(
+    mixed: Settings, files: tuple[Path, ...], open_application: Open
+) -> None:
+    application = open_application(mixed)
+    successor = application._exchange.with_rules({"people.rules": RULES}, {}, False)
+    entry = PutRules({"people.rules": RULES}, "me", {}, whole=False, successor=successor)
+    application._pipeline.change(entry).result(30)
+    names = [each.name for each in application.rules()]
+    application.close()
+    again = open_application(mixed)
+    assert [each.name for each in again.rules()] == names == ["people", "places", "names"]
+
+
+def test_what_is_put_may_name_files_of_the_folder_only(
+    mixed: Settings, open_application: Open, tmp_path: Path
+) -> None:
+    rulebook = open_application(mixed).rulebook
+    before = rulebook.files()
+    (tmp_path.parent / "rooms.xml").write_text(SENSORS)
+    outside = JOINED.replace("rooms.xml", "../rooms.xml")
+    with pytest.raises(LanguageError, match="not a file of the deployment's folder"):
+        rulebook.put("rooms.ttl", outside, "me")
+    (fault,) = rulebook.try_put("rooms.ttl", outside).faults
+    assert "not a file of the deployment's folder" in fault.message
+    with pytest.raises(LanguageError, match="there is no such file"):
+        rulebook.put("rooms.ttl", JOINED, "me")
+    with pytest.raises(LanguageError, match="expected all in one stylesheet"):
+        rulebook.put(
+            "more.xsl", XSLT.replace("<xsl:output", "<xsl:include href='a'/><xsl:output"), "me"
+        )
+    (tmp_path / "rooms.xml").write_text("no XML")
+    with pytest.raises(SettingsError, match=r"rooms\.xml, joined by .*rooms\.ttl"):
+        rulebook.put("rooms.ttl", JOINED, "me")
+    assert rulebook.files() == before
+
+
+def test_a_stylesheet_in_another_encoding_is_read_as_it_declares(tmp_path: Path) -> None:
+    file = tmp_path / "names.xsl"
+    declared = '<?xml version="1.0" encoding="ISO-8859-1"?>'
+    file.write_bytes((declared + XSLT.replace('"<xsl', '"é<xsl')).encode("latin-1"))
+    text = text_of(file)
+    assert text == '<?xml version="1.0"?>' + XSLT.replace('"<xsl', '"é<xsl')
+    assert read_stylesheet(text.encode(), "names.xsl").format == RdfFormat.TURTLE

@@ -60,3 +60,32 @@ def test_an_application_does_not_start_with_a_faulty_function(
     (tmp_path / "functions.py").write_text("def room(code): return code")
     with pytest.raises(LanguageError, match=r"functions\.py:1:1: function room: its first"):
         open_application(own)
+
+
+def test_a_start_with_edited_functions_says_so_and_they_are_in_force_from_a_start_on_only(
+    own: Settings, open_application: Open, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    application = open_application(own)
+    assert not application.alerts(10)
+    application.submit(b"<Seen code='A1'/>", "test").result(30)
+    edited = CODE.replace("hall", "attic")
+    (tmp_path / "functions.py").write_text(edited)
+    # Neither a change of rules nor a trial reads the file again.
+    rules = RULES.replace("room-{", "place-{")
+    assert application.rulebook.try_put("seen.rules", rules).faults == ()
+    application.rulebook.put("seen.rules", rules, "me")
+    application.submit(b"<Seen code='A1'/>", "test").result(30)
+    assert rooms(application) == ["room-hall", "place-hall"]
+    application.close()
+    again = open_application(own)
+    (alert,) = again.alerts(10)
+    assert (alert.alert.kind, alert.alert.key) == ("functions-changed", "functions")
+    assert "functions.py edited" in alert.alert.text
+    assert "functions.py edited" in caplog.text
+    again.submit(b"<Seen code='A1'/>", "test").result(30)
+    assert rooms(again) == ["room-hall", "place-hall", "place-attic"]
+    again.close()
+    caplog.clear()
+    same = open_application(own)
+    assert [each.seq for each in same.alerts(10)] == [alert.seq]
+    assert "functions.py edited" not in caplog.text

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Event
-from time import sleep
+from random import Random
+from threading import Event, Lock
+from time import monotonic, sleep
 
 import pytest
 
+from sensorstream.app import durable, pipeline
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
@@ -20,7 +23,7 @@ from sensorstream.app.waiting import Sender
 from sensorstream.app.wiring import Deployment, build_machine, read_deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport
-from sensorstream.engine.outcome import Status
+from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import (
     Busy,
     HistoryError,
@@ -36,13 +39,14 @@ from sensorstream.errors import (
     UnknownQuery,
 )
 from sensorstream.journal.entry import Entry, Target
-from sensorstream.journal.notice import ReportAudit
+from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.store import Store
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.model.events import Message
+from sensorstream.network.load import Load
 from sensorstream.resources import bundled
 from sensorstream.settings import (
     LimitSettings,
@@ -103,7 +107,7 @@ def running(
     limits: LimitSettings | None = None,
 ) -> Iterator[Running]:
     clock = ManualClock()
-    machine = build_machine(deployment, clock.counter)
+    machine = build_machine(deployment, clock.counter, shared=True)
     engine = machine.engine
     exchange = Exchange(engine, machine.mapper, deployment)
     target = Target(engine, machine.mapper, exchange)
@@ -141,7 +145,7 @@ def all_kinds(run: Running) -> None:
     run.exchange.change_ontology(run.pipeline, ontology, "application/n-triples", lambda _: None)
     for content in messages[9:17]:
         run.send(content)
-    assert run.change(ReportAudit("nothing is wrong")) is Status.ACCEPTED
+    assert run.change(ReportDifferences("nothing is wrong")) is Status.ACCEPTED
     run.exchange.revive(run.pipeline)
     assert run.change(RemoveQuery("people")) is Status.ACCEPTED
     for content in messages[17:]:
@@ -332,6 +336,122 @@ def test_a_write_whose_answer_was_lost_is_not_made_twice(deployment: Deployment)
     assert not run.store.lost
 
 
+class Held(MemoryStore):
+    """The journal takes nothing until it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tried, self.let = Event(), Event()
+
+    def append(self, records: Sequence[Record]) -> None:
+        self.tried.set()
+        assert self.let.wait(30)
+        super().append(records)
+
+
+class Crashes(MemoryStore):
+    """Breaks down now and then; what it stored since a journal write had begun may be lost then.
+
+    The end of a journal write makes all safe that was stored when it began, and nothing else: so
+    does PostgreSQL for effects that are not waited for.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._dice = Random(seed)
+        self._turn = Lock()
+        self._safe = 0
+        self._down = False
+        self.crashes = 0
+
+    def _strike(self) -> None:
+        if not self._down and self._dice.random() < 0.08:
+            self._down = True
+            self.crashes += 1
+        if self._down:
+            raise HistoryError("it broke down")
+
+    def append(self, records: Sequence[Record]) -> None:
+        stored = len(self.committed)
+        with self._turn:
+            self._strike()
+            super().append(records)
+            self._safe = stored
+            self._strike()
+
+    def commit(self, effects: Effects) -> bool:
+        with self._turn:
+            self._strike()
+            queued = super().commit(effects)
+            self._strike()
+            return queued
+
+    def reopened(self) -> Crashes:
+        kept = self.committed[: self._dice.randint(self._safe, len(self.committed))]
+        self.committed, self._statuses, self._watermark = [], {}, 0
+        for each in kept:
+            super().commit(each)
+        self._down = False
+        return self
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_a_crash_of_the_history_takes_is_stored_again_exactly_once(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(durable, "_PATIENCE", 0.001)
+    monkeypatch.setattr(pipeline, "_GROUP", 3)
+    contents = [bytes(each) for each in tracker_messages(120)]
+    store = Crashes(seed)
+    early: list[str] = []
+
+    def answered(future: Future[Outcome]) -> None:
+        name = future.result().message.id
+        if int(name.removeprefix("m")) > store.watermark():
+            early.append(name)
+
+    with running(deployment, MemoryStore()) as whole:
+        for each in [whole.pipeline.submit(content, "hall") for content in contents]:
+            assert each.result(30).status is Status.ACCEPTED
+    with running(deployment, store, store.reopened) as run:
+        taken = [run.pipeline.submit(content, "hall") for content in contents]
+        for each in taken:
+            each.add_done_callback(answered)
+        for each in taken:
+            assert each.result(30).status is Status.ACCEPTED
+        assert left_behind(store) == left_behind(whole.store)
+        assert run.engine.state() == whole.engine.state()
+    assert store.crashes
+    assert not early
+
+
+def test_the_engine_goes_on_while_effects_are_stored_and_nobody_is_answered_before(
+    deployment: Deployment,
+) -> None:
+    class Slow(Held):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stored = Event()
+
+        def commit(self, effects: Effects) -> bool:
+            assert self.stored.wait(30)
+            return super().commit(effects)
+
+    store = Slow()
+    with running(deployment, store) as run:
+        first, second = (run.pipeline.submit(each, "hall") for each in tracker_messages(2))
+        assert store.tried.wait(30)
+        store.let.set()
+        deadline = monotonic() + 30
+        while run.engine.now != 2 and monotonic() < deadline:
+            sleep(0.001)
+        assert run.engine.now == 2
+        assert not first.done()
+        assert not second.done()
+        store.stored.set()
+        assert first.result(30).status is second.result(30).status is Status.ACCEPTED
+
+
 def test_a_pipeline_that_has_been_stopped_takes_nothing(deployment: Deployment) -> None:
     with running(deployment, MemoryStore()) as run:
         run.pipeline.stop()
@@ -437,21 +557,8 @@ def test_a_message_that_takes_too_long_to_map_is_skipped_and_never_tried_again(
         assert again.engine.state() == state
 
 
-def _too_slow(*_: object) -> None:
+def _too_slow(*_: object, **__: object) -> None:
     raise Overrun("far too slow")
-
-
-class Held(MemoryStore):
-    """The journal takes nothing until it is let."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tried, self.let = Event(), Event()
-
-    def append(self, records: Sequence[Record]) -> None:
-        self.tried.set()
-        assert self.let.wait(30)
-        super().append(records)
 
 
 def test_a_lone_sender_does_not_wait_for_the_crowds_that_came_before(
@@ -466,7 +573,7 @@ def test_a_lone_sender_does_not_wait_for_the_crowds_that_came_before(
             sender = Sender("10.0.0.1", str(place % 3))
             taken.append(run.pipeline.submit(content, "hall", sender))
         lone = run.pipeline.submit(contents[900], "hall", Sender("10.0.0.2", "1"))
-        change = run.pipeline.change(ReportAudit("nothing is wrong"))
+        change = run.pipeline.change(ReportDifferences("nothing is wrong"))
         store.let.set()
         for each in (*taken, lone, change):
             each.result(60)
@@ -504,6 +611,54 @@ def test_large_messages_pause_for_others_and_a_server_that_stops_takes_those_tha
     assert all(each.done() for each in taken)
     contents = [small[0], large[0], small[2], large[1], large[2], small[1]]
     assert [each.message.content for each in store.records] == contents
+
+
+def test_a_change_that_took_long_makes_the_next_of_its_kind_pause(
+    deployment: Deployment,
+) -> None:
+    class Slow(Held):
+        def append(self, records: Sequence[Record]) -> None:
+            super().append(records)
+            if records[0].kind == RegisterQuery.kind:
+                sleep(0.6)
+
+    store = Slow()
+    with running(deployment, store) as run:
+        content = bytes(next(iter(tracker_messages(1))))
+        taken = [run.pipeline.change(RegisterQuery("q0", PEOPLE))]
+        assert store.tried.wait(30)
+        # The first was not expected to take long, nor was the second when it came.
+        taken += [run.pipeline.change(RegisterQuery(f"q{n}", PEOPLE)) for n in (1, 2)]
+        message = run.pipeline.submit(content, "hall")
+        removal = run.pipeline.change(RemoveQuery("q0"))
+        store.let.set()
+        message.result(30)
+        removal.result(30)
+    assert all(each.done() for each in taken)
+    kinds = [each.kind for each in store.records]
+    assert kinds == ["query", "query", "message", "query-end", "query"]
+
+
+def test_queries_that_took_too_much_together_are_stopped_in_each_replay(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore()
+    with running(deployment, store) as run:
+        run.change(RegisterQuery("people", PEOPLE))
+        messages = [bytes(each) for each in tracker_messages(6)]
+        for content in messages[:3]:
+            run.send(content)
+        with monkeypatch.context() as patch:
+            patch.setattr(Load, "excess", lambda _: 1.0)
+            run.send(messages[3])
+        for content in messages[4:]:
+            run.send(content)
+        assert list(run.engine.queries.stopped) == ["people"]
+        (alert,) = [a for e in store.committed for a in e.alerts if a.kind == "query-stopped"]
+        assert "limits.query_seconds_together" in alert.text
+        state = run.engine.state()
+    with running(deployment, without_checkpoints(store)) as again:
+        assert again.engine.state() == state
 
 
 def test_who_sends_too_much_is_refused_and_the_others_are_not(deployment: Deployment) -> None:

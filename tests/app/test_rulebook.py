@@ -206,7 +206,7 @@ def test_what_cannot_be_put_is_refused_and_changes_nothing(
         rulebook.put("alerts.rules", "this is no rule", "me")
     with pytest.raises(LanguageError, match="seen"):
         rulebook.put("twice.rules", ALERT % "x", "me")
-    for name in ("../etc.rules", "map.ttl", ".rules", "a/b.rules", "x" * 200 + ".rules"):
+    for name in ("../etc.rules", "map.owl", ".rules", "a/b.rules", "x" * 200 + ".rules"):
         with pytest.raises(RulesError, match=r"expected letters"):
             rulebook.put(name, ALERT % "x", "me")
     outside = tmp_path.parent / "outside.csv"

@@ -156,6 +156,52 @@ def test_a_folder_holds_the_ontology_queries_and_webhooks_too(run: Run, another:
     ontology.write_text(before)
 
 
+RML = """@prefix rml: <http://w3id.org/rml/> .
+@prefix : <http://sensorstream.example/tracking#> .
+:places rml:logicalSource [ rml:referenceFormulation rml:XPath ; rml:iterator "/Place" ] ;
+  rml:subjectMap [ rml:template "{@iri}" ; rml:class :Location ] .
+"""
+XSLT = """<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
+<xsl:output method="text"/></xsl:stylesheet>
+"""
+
+
+def test_rml_files_and_stylesheets_are_applied_and_restored_with_the_rules(
+    run: Run, another: Served
+) -> None:
+    def apply(*options: str) -> Result:
+        return run("apply", *options, "-c", another.config, "--url", another.url)
+
+    apply()
+    (file,) = load_settings(another.config).rules.files
+    before = another.config.read_text()
+    for name, text in (("places.ttl", RML), ("names.xsl", XSLT)):
+        (file.parent / name).write_text(text)
+    all_three = '"rules/*.rules", "rules/places.ttl", "rules/names.xsl"'
+    another.config.write_text(before.replace('"rules/*.rules"', all_three))
+    shown = apply("--diff").stdout.splitlines()
+    assert [e for e in shown if e.startswith("+++")] == ["+++ places.ttl", "+++ names.xsl"]
+    assert apply().stdout.splitlines()[-1].startswith("rules: in force, as m")
+    assert apply().stdout == "in force already\n"
+    (file.parent / "places.ttl").write_text(RML.replace("/Place", "/Room"))
+    assert "+:places " in apply("--diff").stdout
+    assert apply("--dry-run").stdout == "rules: 0 of 0 recent messages differ\n"
+    apply()
+    place = ("places.ttl", "--url", another.url)
+    first, second = json.loads(run("rules", "versions", *place, "--json").stdout)
+    assert run("rules", "versions", *place, "--text", first["change"]).stdout == RML
+    run("rules", "restore", "places.ttl", first["change"], "--url", another.url)
+    assert run("rules", "show", *place).stdout == RML
+    (file.parent / "names.xsl").write_text(XSLT.replace("xsl:output", "xsl:include"))
+    refused = apply()
+    assert (refused.exit_code, "expected all in one stylesheet" in refused.stderr) == (1, True)
+    another.config.write_text(before)
+    assert apply().stdout.splitlines()[-1].startswith("rules: in force, as m")
+    gone = json.loads(run("rules", "versions", *place, "--json").stdout)[-1]
+    assert gone["digest"] is None
+    assert second["digest"] is not None
+
+
 def test_watch_applies_each_edit_until_it_is_ended(another: Served) -> None:
     (file,) = load_settings(another.config).rules.files
     before = file.read_text()

@@ -5,9 +5,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
 import tarfile
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -16,6 +21,8 @@ from click.testing import Result
 
 from sensorstream.cli.client import Client
 from sensorstream.demo.server_process import ServerProcess
+from sensorstream.history import embedded
+from sensorstream.history.database import connect
 from sensorstream.simulation.tracker import tracker_messages
 
 Run = Callable[..., Result]
@@ -118,3 +125,39 @@ def test_a_backup_needs_a_history(run: Run, tmp_path: Path) -> None:
     assert told.exit_code == 3
     assert "there is no history yet" in told.stderr
     assert [each.name for each in tmp_path.iterdir()] == ["new"]
+
+
+def test_a_restore_that_is_killed_leaves_no_deployment(
+    run: Run,
+    new_workspace: Callable[[], Path],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    eventually: Callable[..., None],
+) -> None:
+    config = new_workspace()
+    with ServerProcess(config) as process, Client(process.url()) as client:
+        client.send(next(tracker_messages(1)))
+    file, restored = folder / "backup.tar", folder / "restored"
+    assert run("backup", file, "-c", config).exit_code == 0
+    # Into the embedded PostgreSQL.
+    monkeypatch.setenv("SENSORSTREAM_HISTORY_URL", "")
+    command = [sys.executable, "-m", "sensorstream", "restore", str(file), str(restored)]
+    process_of_restore = subprocess.Popen(command, start_new_session=True)
+    eventually(lambda: [*folder.glob(".restore-*/deployment/data/cluster/postmaster.pid")])
+    os.killpg(process_of_restore.pid, signal.SIGKILL)
+    process_of_restore.wait()
+    assert not restored.exists()
+    left = [*folder.glob(".restore-*/deployment/data/cluster/postmaster.pid")]
+    for each in left:
+        os.kill(int(each.read_text().split()[0]), signal.SIGKILL)
+    restored.mkdir()
+    again = run("restore", file, restored)
+    assert again.exit_code == 0, again.output
+    assert not [*restored.glob(".restore-*")]
+    with (
+        embedded.start(restored / "data") as server,
+        closing(connect(server.url)) as connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("select count(*) from store.messages")
+        assert cursor.fetchone() == (1,)

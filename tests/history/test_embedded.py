@@ -6,20 +6,24 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import psycopg2
 import pytest
+from psycopg2.extras import wait_select
 from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError
+from sensorstream.history import embedded
 from sensorstream.history.database import connect, engine
 from sensorstream.history.embedded import reader_address, start
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from tests.waiting import eventually
 
 
 def ask(url: str, query: str) -> object:
@@ -120,6 +124,71 @@ def test_a_server_that_was_killed_recovers(folder: Path) -> None:
     first.stop()
     with start(folder) as second:
         assert ask(second.url, "select number from kept") == 7
+
+
+def hang(url: str) -> None:
+    """A session begins what takes minutes, and looks at no signal."""
+    connection = psycopg2.connect(url, async_=True)
+    wait_select(connection)
+    cursor = connection.cursor()
+    cursor.execute(
+        "select (select array_agg(x) from generate_series(1, 400000) x) && "
+        "(select array_agg(-x) from generate_series(1, 400000) x), pg_sleep(600)"
+    )
+    # It is at it when the client has gone.
+    eventually(
+        lambda: ask(url, "select count(*) from pg_stat_activity where state = 'active'") == 2
+    )
+    connection.close()
+
+
+def test_a_session_that_never_ends_keeps_no_server_from_stopping_or_starting(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "_FAST_SECONDS", 0.2)
+    first = start(folder)
+    run(first.url, "create table kept as select 7 as number")
+    hang(first.url)
+    process = postmaster(folder)
+    first.stop()
+    assert ends(process)
+    second = start(folder)
+    hang(second.url)
+    # Whoever stopped it did not wait.
+    postmaster(folder).send_signal(signal.SIGINT)
+    with start(folder) as third:
+        assert ask(third.url, "select number from kept") == 7
+    second.stop()
+
+
+def test_a_first_start_that_was_killed_half_way_leaves_nothing(
+    folder: Path, eventually: Callable[[Callable[[], object]], None]
+) -> None:
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from sensorstream.history.embedded import start\n"
+        "start(Path(sys.argv[1]))"
+    )
+    command = [sys.executable, "-c", program, str(folder)]
+    user = subprocess.Popen(command, start_new_session=True)
+    eventually(lambda: [*folder.glob("*/PG_VERSION")])
+    os.killpg(user.pid, signal.SIGKILL)
+    user.wait()
+    with start(folder) as server:
+        assert ask(server.url, "select 1") == 1
+    assert sorted(each.name for each in folder.iterdir()) == ["cluster", "log", "starting", "users"]
+
+
+def test_a_server_whose_folder_was_moved_is_found_in_its_new_place(folder: Path) -> None:
+    old, new = folder / "old", folder / "new"
+    first = start(old)
+    run(first.url, "create table kept as select 7 as number")
+    process = postmaster(old)
+    old.rename(new)
+    first.stop()
+    with start(new) as moved:
+        assert ask(moved.url, "select number from kept") == 7
+    assert ends(process)
 
 
 def test_a_stale_pid_file_that_names_somebody_else_is_no_obstacle(folder: Path) -> None:

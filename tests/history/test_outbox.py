@@ -395,3 +395,23 @@ def test_the_log_keeps_the_newest_thousand_of_a_week(
     assert [each.state for each in kept].count("delivered") == 1000
     assert [each.state for each in kept].count("dead") == 201
     assert len(registered.log("b", None, 100)) == 7
+
+
+def test_what_waits_moves_back_with_the_clock(
+    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
+) -> None:
+    hour = timedelta(hours=1)
+    assert outbox.latest() is None
+    registered.put(webhook("a"), 1)
+    raise_alert(store, 1)
+    raise_alert(store, 2)
+    [first, second] = outbox.due(NOW, 10)
+    outbox.failed(first.id, failing("down"), LATER)
+    assert outbox.latest() == NOW
+    assert outbox.due(NOW - hour, 10) == []
+    outbox.move_back(NOW - hour, hour)
+    assert [each.id for each in outbox.due(NOW - hour, 10)] == [second.id]
+    assert [each.id for each in outbox.due(LATER - hour, 10)] == [second.id, first.id]
+    # What is due already is not moved.
+    outbox.move_back(NOW, hour)
+    assert [each.id for each in outbox.due(NOW - hour, 10)] == [second.id]

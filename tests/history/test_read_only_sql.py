@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import signal
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import psutil
 import psycopg2
 import pytest
 from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError, Overrun, Position, QueryError
+from sensorstream.history import backends
+from sensorstream.history.backends import end_in_time
 from sensorstream.history.database import engine
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.reader import reader_url
@@ -18,6 +23,7 @@ from sensorstream.history.views import install_views
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
+from tests.waiting import eventually
 
 SCHEMA = Schema(classes=frozenset({IRI("http://example.org/Human")}))
 
@@ -139,6 +145,11 @@ def test_a_query_can_only_read_the_views(history: str, text: str) -> None:
         "select ts_stat('select 1')",
         "select pg_terminate_backend(pg_backend_pid())",
         "select setseed(0.5)",
+        "select txid_current()",
+        "select Pg_Current_Xact_Id()",
+        "select query from pg_catalog.pg_stat_activity",
+        "select * from pg_stat_get_activity(null)",
+        "select pg_stat_get_backend_activity(1)",
     ],
 )
 def test_a_function_that_may_do_something_is_refused_by_its_name(history: str, text: str) -> None:
@@ -165,7 +176,8 @@ def test_whoever_logs_in_as_the_reader_can_execute_nothing_that_does_something(
     connection = psycopg2.connect(reader_url(history))
     with connection.cursor() as cursor:
         cursor.execute(
-            "select distinct proname from pg_proc where provolatile = 'v' and prokind = 'f' "
+            "select distinct proname from pg_proc where prokind = 'f' and (provolatile = 'v' or "
+            "proname in ('txid_current', 'pg_current_xact_id', 'pg_stat_get_activity')) "
             "and prorettype not in ('trigger'::regtype, 'event_trigger'::regtype, "
             "'internal'::regtype, 'language_handler'::regtype, 'index_am_handler'::regtype, "
             "'table_am_handler'::regtype, 'tsm_handler'::regtype, 'fdw_handler'::regtype) "
@@ -175,6 +187,30 @@ def test_whoever_logs_in_as_the_reader_can_execute_nothing_that_does_something(
         open_ = {row[0] for row in cursor.fetchall()}
     connection.close()
     assert open_ <= {*ALLOWED, "set_config", "pg_export_snapshot"}
+
+
+def test_a_query_that_postgresql_does_not_stop_is_left(
+    history: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backends, "GRACE", 0.5)
+    seen: list[int] = []
+    monkeypatch.setattr(backends, "end_in_time", lambda process: seen.append(process.pid))
+    # Each with each, without a look at the limit: on a quiet machine some eight seconds.
+    series = "(select array_agg({}x) from generate_series(1, 60000) x)"
+    with pytest.raises(Overrun, match=r"longer than limits\.question_seconds"):
+        ask(history, f"select {series.format('')} && {series.format('-')}", timeout=0.2)
+    eventually(lambda: seen)
+    assert "postgres" in psutil.Process(seen[0]).name()
+
+
+def test_a_process_that_does_not_end_in_time_is_killed() -> None:
+    with subprocess.Popen(["sleep", "100"]) as hung:
+        process = psutil.Process(hung.pid)
+        end_in_time(process, 0.1, 0.1)
+        assert hung.wait(60) == -signal.SIGKILL
+    with subprocess.Popen(["sleep", "0"]) as ended:
+        end_in_time(psutil.Process(ended.pid), 60, 60)
+        assert ended.wait(60) == 0
 
 
 def test_a_query_that_would_fill_the_disk_is_stopped(history: str) -> None:

@@ -6,6 +6,8 @@ import ctypes
 import errno
 import os
 import secrets
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -87,3 +89,19 @@ def test_nothing_is_lost_when_the_disk_is_full(
         kept = {row[0] for row in application.asking.sql("select id from messages").rows}
         assert kept == {each.message.id for each in outcomes}
         assert len(kept) == len(messages)
+
+
+def test_a_server_that_starts_on_a_full_disk_is_told_so_and_not_ended(disk: Path) -> None:
+    """Who writes to a mapped page that has no place on the disk gets SIGBUS."""
+    fill(disk / "ballast")
+    program = (
+        "import sys; from pathlib import Path; from sensorstream.app.in_work import InWork\n"
+        "from sensorstream.errors import HistoryError\n"
+        "work = InWork(Path(sys.argv[1]))\n"
+        "try: work.open(); work.end()\n"
+        "except HistoryError as error: print(error)"
+    )
+    command = [sys.executable, "-c", program, str(disk / "in-work")]
+    told = subprocess.run(command, capture_output=True, text=True)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout == f"cannot write {disk / 'in-work'}: {os.strerror(errno.ENOSPC)}\n"

@@ -10,7 +10,13 @@ from sensorstream.errors import HistoryError
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import KINDS, entry_of, new_record
 from sensorstream.journal.message import TakeMessage
-from sensorstream.journal.notice import ReportAudit, ReportDamage, ReportDisabled, ReportSkip
+from sensorstream.journal.notice import (
+    ReadFunctions,
+    ReportDamage,
+    ReportDifferences,
+    ReportDisabled,
+    ReportSkip,
+)
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
 from sensorstream.journal.records import Record
@@ -23,6 +29,8 @@ from sensorstream.model.timeline import Timeline
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 RULES = '{"ü.rules": "b", "a.rules": ""}'.encode()
 TABLES = b'{"files": {"a.rules": ""}, "tables": {"t.csv": "a"}}'
+WHOLE = b'{"files": {"a.ttl": ""}, "tables": {}, "whole": true}'
+FUNCTIONS = '{"f.py": "12ü"}'
 REGISTERED = """{"query": "ASK {'ü'}", "by": "me", "replaces": true}""".encode()
 RECEIVER = b'{"url": "http://x/", "queries": ["q"], "format": "cloudevents", "by": "me"}'
 ENTRIES: list[tuple[Entry, str, bytes, str]] = [
@@ -31,10 +39,12 @@ ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (PassTime(17, 23), "time", b"17 23", ""),
     (PutOntology(b":A a :B .", "text/turtle"), "ontology", b":A a :B .", "text/turtle"),
     (PutOntology(b"", "text/turtle", "key:a b"), "ontology", b"", "text/turtle key:a b"),
-    (PutRules({"ü.rules": "b", "a.rules": ""}, "key:me"), "rules", RULES, "key:me"),
-    (PutRules({"a.rules": ""}, "me", {"t.csv": "a"}), "rules", TABLES, "me"),
+    (PutRules({"ü.rules": "b", "a.rules": ""}, "key:me", whole=False), "rules", RULES, "key:me"),
+    (PutRules({"a.rules": ""}, "me", {"t.csv": "a"}, whole=False), "rules", TABLES, "me"),
+    (PutRules({"a.ttl": ""}, "me", {}), "rules", WHOLE, "me"),
     (ReadmitReasoner(), "reasoner", b"", ""),
-    (ReportAudit("1 difference: ü"), "audit", "1 difference: ü".encode(), ""),
+    (ReportDifferences("1 difference: ü"), "audit", "1 difference: ü".encode(), ""),
+    (ReadFunctions({"f.py": "12ü"}, "f.py edited"), "functions", b"f.py edited", FUNCTIONS),
     (ReportDamage("one at 7"), "damage", b"one at 7", ""),
     (ReportSkip("entry 7"), "skip", b"entry 7", ""),
     (ReportDisabled("wh_1", "since 2014"), "webhook", b"since 2014", "wh_1"),

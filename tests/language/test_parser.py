@@ -35,6 +35,7 @@ from sensorstream.language.syntax import (
     Template,
     TextValue,
     Variable,
+    When,
     XmlNamespace,
     XPathValue,
 )
@@ -166,6 +167,11 @@ def test_numbers_have_the_datatypes_of_sparql() -> None:
         ("on insert :C as ?x", OnInsert(local("C"), Variable("x"))),
         ("on expire :C as ?x", OnExpire(local("C"), Variable("x"))),
         ('every "PT10S"', Every(Duration("PT10S"))),
+        ("when exists :C becomes true", When(Exists(local("C")))),
+        (
+            'when not exists :C becomes true for "PT1M" until exists :D',
+            When(Exists(local("C"), negated=True), Duration("PT1M"), Exists(local("D"))),
+        ),
     ],
 )
 def test_a_trigger_is_read(text: str, expected: object) -> None:

@@ -175,13 +175,6 @@ bound = variables.map(s.Variable)
 queries = st.sampled_from(
     ["SELECT * { ?s ?p ?o }", "ASK { ?s ex:p '}' # }\n}", "?s ex:p '''{''' # last"]
 ).map(s.Sparql)
-triggers = st.one_of(
-    st.just(s.OnChange()),
-    st.just(s.OnMessage()),
-    st.builds(s.OnInsert, constants, bound),
-    st.builds(s.OnExpire, constants, bound),
-    st.builds(s.Every, durations),
-)
 conditions = st.one_of(
     st.builds(s.Exists, constants, st.booleans()),
     st.builds(
@@ -193,6 +186,14 @@ conditions = st.one_of(
     ),
     st.builds(s.Select, queries, st.booleans()),
     st.builds(s.Ask, queries, st.booleans()),
+)
+triggers = st.one_of(
+    st.just(s.OnChange()),
+    st.just(s.OnMessage()),
+    st.builds(s.OnInsert, constants, bound),
+    st.builds(s.OnExpire, constants, bound),
+    st.builds(s.Every, durations),
+    st.builds(s.When, conditions, st.none() | durations, st.none() | conditions),
 )
 rule_templates = templates(rule_holes)
 rule_values: st.SearchStrategy[s.Value] = st.one_of(

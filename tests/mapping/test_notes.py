@@ -38,3 +38,12 @@ def test_a_rule_that_is_not_linear_is_told_with_the_size_that_it_takes_at_once()
     assert (note.code, note.position) == ("not-linear", Position("f", 3, 54))
     assert "{//a/..} takes up to n^2 steps" in note.text
     assert "more than 3162 nodes" in note.text
+
+
+def test_the_rules_of_a_file_that_are_not_linear_have_one_note_at_the_worst() -> None:
+    text = rules("/M", "/M", "/M")
+    for path in ("{//a}", "{//a/..}", "{count(//a/following::b)}"):
+        text = text.replace("a <urn:C> .", f'a <urn:C> ; <urn:p> "{path}" .', 1)
+    (note,) = mapping_notes([parse(text, "f")])
+    assert note.text.startswith("rule r2: {count(//a/following::b)} takes up to n^3 steps")
+    assert note.text.endswith("limits.mapping_seconds (not linear either: r1)")

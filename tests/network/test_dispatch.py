@@ -6,7 +6,9 @@ import pytest
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI
+from sensorstream.network.budget import NO_LIMITS
 from sensorstream.network.dispatch import Dispatcher
+from sensorstream.network.load import Load
 from sensorstream.network.operators.simple import Constant
 
 P, Q, BY, ONE, OTHER = (IRI(f"http://example.org/{name}") for name in ("p", "q", "by", "1", "2"))
@@ -22,7 +24,7 @@ def fired() -> list[str]:
 def index(fired: list[str]) -> TripleIndex:
     """Watched for two sensors and, without a guard, for everybody."""
     index = TripleIndex()
-    dispatcher = Dispatcher(index, lambda node: None)
+    dispatcher = Dispatcher(index, lambda node: None, Load(NO_LIMITS))
 
     def named(name: str) -> Any:
         return lambda s, p, o, out: fired.append(name)
@@ -58,7 +60,7 @@ def test_a_triple_that_goes_fires_alike(index: TripleIndex, fired: list[str]) ->
 
 def test_what_is_forgotten_fires_no_more() -> None:
     index, fired = TripleIndex(), []
-    dispatcher = Dispatcher(index, lambda node: None)
+    dispatcher = Dispatcher(index, lambda node: None, Load(NO_LIMITS))
     node, kept = Constant(("x",), ()), Constant(("y",), ())
     for each in (node, kept):
         for guard in ((BY, ONE), None):

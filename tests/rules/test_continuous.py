@@ -11,13 +11,14 @@ import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
-from sensorstream.errors import QueryError
+from sensorstream.errors import Overrun, QueryError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_WINDOW
+from sensorstream.network.budget import Limits
 from sensorstream.network.operators.matching import LeftJoin
 from sensorstream.rules.conditions import ConditionQuery, SnapshotEvaluator, condition_query
 from sensorstream.rules.continuous import NetworkEvaluator
@@ -168,6 +169,35 @@ def test_a_condition_that_a_fault_has_broken_is_evaluated_anew(
     assert found == expected
     assert both.network.anew == {broken: "ZeroDivisionError: division by zero"}
     assert "internal error" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ?a WHERE { ?a <p:> ?x . ?b <p:> ?y }",
+        "SELECT (COUNT(*) AS ?n) WHERE { ?a <p:> ?x . ?b <p:> ?y }",
+        "SELECT ?a WHERE { ?a <p:>+ ?y }",
+    ],
+)
+def test_rules_whose_conditions_are_too_much_to_begin_leave_those_before(text: str) -> None:
+    kb = KnowledgeBase()
+    kb.add(Origin.WINDOW, [(IRI(f"n:{n}"), IRI("p:"), IRI(f"n:{n + 1}")) for n in range(100)])
+    network = NetworkEvaluator(kb, SnapshotEvaluator(Snapshot(kb)), Limits(rows=1000))
+    before = condition_query(parse_query("SELECT ?a WHERE { ?a <p:> ?x }"), ())
+    costly = condition_query(parse_query(text), ())
+    network.check([[before]])
+    network.prepare([[before]])
+    watchers = len(kb.index.watchers)
+    with pytest.raises(Overrun, match=r"the setting limits\.query_rows raises"):
+        network.check([[before], [costly]])
+    assert len(kb.index.watchers) == watchers == 1
+    kb.add(Origin.WINDOW, [(IRI("n:last"), IRI("p:"), IRI("n:last"))])
+    assert len(network.select(before, {})) == 101
+    assert network.queries == {before}
+    # A journal has it that they were put when there was less: then they are.
+    network.prepare([[costly]])
+    assert network.queries == {costly}
+    assert len(kb.index.watchers) == 1
 
 
 def test_an_unexpected_query_is_answered_too() -> None:

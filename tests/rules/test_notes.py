@@ -30,14 +30,19 @@ ONTOLOGY: tuple[Triple, ...] = (
 )
 
 
-def told(rules: str, *more: Triple, others_make: bool = False) -> list[tuple[str, int, int, str]]:
+def told(
+    rules: str,
+    *more: Triple,
+    others_make: bool = False,
+    line: Timeline = Timeline.INTEGER,
+) -> list[tuple[str, int, int, str]]:
     ontology = (*ONTOLOGY, *more)
     schema = Schema.of(ontology)
     file = parse(HEAD + rules, "a.rules")
-    compile_rules([file], schema, Timeline.INTEGER)
+    compile_rules([file], schema, line)
     return [
         (note.code, note.position.line, note.position.column, note.text)
-        for note in rule_notes([file], schema, ontology, others_make=others_make)
+        for note in rule_notes([file], schema, ontology, line, others_make=others_make)
     ]
 
 
@@ -156,3 +161,51 @@ def test_the_updates_of_actions_are_looked_at() -> None:
         ("unknown-class", 5),
         ("filter-never-true", 5),
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "condition", "expected"),
+    [
+        (Timeline.INTEGER, "?now - ?t > %", "'>' never holds between a number and an xsd:dayTime"),
+        (Timeline.DATETIME, "?now - ?t > %", None),
+        (Timeline.DATETIME, "?now > 60", "'>' never holds between an xsd:dateTime and a number"),
+        (Timeline.INTEGER, "?now > 60", None),
+    ],
+)
+def test_an_operation_that_the_time_line_has_no_value_for_is_told(
+    line: Timeline, condition: str, expected: str | None
+) -> None:
+    length = '"PT1M"^^<http://www.w3.org/2001/XMLSchema#dayTimeDuration>'
+    written = condition.replace("%", length)
+    rule = (
+        "rule r on insert :Human as ?h if select { SELECT ?n { ?h :hasName ?n ; :hasName ?t } } "
+        f'and ask {{ ASK {{ ?h :hasName ?t FILTER({written}) }} }} then alert info "{{?h}}"'
+    )
+    found = told(rule, line=line)
+    if expected is None:
+        assert found == []
+        return
+    assert [code for code, *_ in found] == ["filter-never-true", "rule-never-fires"]
+    (text,) = (said for code, _, _, said in found if code == "filter-never-true")
+    assert expected in text
+
+
+def test_a_condition_knows_the_kinds_of_an_earlier_one() -> None:
+    rule = (
+        "rule r on insert :Human as ?h if select { SELECT (COUNT(*) AS ?n) ?h { ?h :hasName ?t } "
+        'GROUP BY ?h } and ask { ASK { ?h :hasName ?t FILTER(?n > "5") } } then alert info "{?h}"'
+    )
+    assert codes(rule) == ["filter-never-true", "rule-never-fires"]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "expected"),
+    [
+        ("when exists :Room becomes true", ["rule-never-fires"]),
+        ("when not exists :Room becomes true", []),
+        ("when ask { ASK { ?x :hasNam 1 } } becomes true", ["unknown-property"]),
+        ("when exists :Human becomes true until ask { ASK { ?x a :Humn } }", ["unknown-class"]),
+    ],
+)
+def test_the_conditions_of_an_edge_are_looked_at(trigger: str, expected: list[str]) -> None:
+    assert codes(f'rule r {trigger} then alert info "x"') == expected

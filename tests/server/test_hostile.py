@@ -136,6 +136,30 @@ def test_no_header_is_a_fault_of_the_server(web: httpx.Client, path: str) -> Non
         assert sane(web.get("/sparql?query=ASK{}", headers={b"accept": value.encode("latin-1")}))
 
 
+SOAP = """<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/">
+<s:Body><n:postMessage xmlns:n="http://sensorstream.example/soap"><n:message>{}</n:message>
+</n:postMessage></s:Body></s:Envelope>"""
+
+
+@pytest.mark.parametrize(
+    "text", [" " * 900_000, "<![CDATA[" + "<?xml " * 150_000 + "]]>", "&#10;" * 900_000 + "x"]
+)
+def test_no_text_in_a_soap_message_holds_the_server(web: httpx.Client, text: str) -> None:
+    # The client waits a minute. A search from each place on would take half an hour.
+    answer = web.post("/soap", content=SOAP.format(text), headers={"content-type": "text/xml"})
+    assert answer.status_code == 500, answer.text[:300]
+    assert "Client</faultcode>" in answer.text
+
+
+def test_no_value_that_is_refused_holds_the_server(web: httpx.Client) -> None:
+    # It stands in the log, where secrets are looked for.
+    (message,) = tracker_messages(1, start=200)
+    assert b"value = '200'" in message
+    wrong = message.replace(b"value = '200'", b"value='%s'" % (b"a." * 400_000))
+    answer = web.post("/messages", content=wrong, headers=XML)
+    assert answer.status_code == 422, answer.text[:300]
+
+
 def bodies(field: str, others: str = "") -> list[bytes]:
     values = [
         DIGITS,

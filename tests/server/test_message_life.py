@@ -477,6 +477,39 @@ def test_what_is_chosen_by_the_code_of_its_error_is_replayed(deployment: Deploym
     assert web.post("/quarantine/replay?since=2026-01-01").status_code == 422
 
 
+def test_what_wrong_rules_refused_is_taken_in_after_the_version_before_is_restored(
+    deployment: Deployment,
+) -> None:
+    web, path = deployment.web, "/rules/tracking.rules"
+    assert post(web, one()).status_code == 200
+    wrong = web.get(path).text.replace("{$person/@certainty}", "{@type}")
+    trial = web.put(f"{path}?dry-run", content=wrong).json()
+    assert trial["faults"] == []
+    assert trial["lost_after"] > trial["lost_before"]
+    put = web.put(path, content=wrong).json()["change"]
+    sent = [one() for _ in range(4)]
+    for each in sent:
+        refused = web.post("/messages?source=careful", content=each, headers=XML)
+        assert (refused.status_code, refused.json()["type"]) == (
+            422,
+            "urn:sensorstream:error:mapping",
+        )
+    before, last = web.get(f"{path}/versions").json()["versions"][-2:]
+    assert last["change"] == put
+    old = web.get(f"{path}/versions/{before['change']}")
+    headers = {"content-type": old.headers["content-type"], "if-match": f'"{last["digest"]}"'}
+    assert web.put(path, content=old.content, headers=headers).status_code == 200
+    told = web.post("/quarantine/replay?source=careful").json()
+    assert [told[name] for name in ("replayed", "failed", "left")] == [4, 0, 0]
+    for each in sent:
+        (name,) = re.findall(rb"<person id='(\w+)'", each)
+        person = f"http://sensorstream.example/tracking#human-{name.decode()}"
+        known = web.get(f"/individuals/{quote(person, safe='')}")
+        assert known.status_code == 200, name
+        assert "hasCertainty" in known.text
+    assert web.get("/quarantine?source=careful").json()["messages"] == []
+
+
 def test_what_is_dismissed_leaves_the_quarantine_and_stays_in_the_journal(
     deployment: Deployment,
 ) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import pytest
 
-from sensorstream.errors import JobCancelled
+from sensorstream.errors import JobCancelled, QueryError
 from sensorstream.history.asking.stopping import Stop
+from tests.server.memory import MemoryApplication
 
 ENDLESS = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l FILTER(?a = ?none) }"
 ASK = {"query": "ASK { }"}
@@ -124,3 +125,38 @@ def test_the_first_reason_for_an_end_counts() -> None:
     stop.now(JobCancelled("second"))
     with pytest.raises(JobCancelled, match="first"):
         stop.check()
+
+
+def test_a_client_that_asks_without_end_leaves_a_turn_to_others(
+    listen: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    application = MemoryApplication()
+    go_on = threading.Event()
+    begun = threading.Semaphore(0)
+
+    def slow(_text: str, stop: Any = None) -> Any:
+        begun.release()
+        go_on.wait(60)
+        raise QueryError("it was ended")
+
+    application.asking.sql = slow  # type: ignore[method-assign,assignment]
+    monkeypatch.setattr("sensorstream.server.questions._PATIENCE", 1.0)
+    served: Iterator[str] = listen(application)
+    url = next(served)
+    with ThreadPoolExecutor(6) as pool:
+
+        def ask(address: str) -> int:
+            transport = httpx.HTTPTransport(local_address=address)
+            with httpx.Client(base_url=url, transport=transport, timeout=60) as client:
+                return client.post("/sql", json={"query": "select 1"}).status_code
+
+        greedy = [pool.submit(ask, "127.0.0.1") for _ in range(4)]
+        assert all(begun.acquire(timeout=30) for _ in range(2))
+        other = pool.submit(ask, "127.0.0.2")
+        assert begun.acquire(timeout=30)
+        # Those that wait are told so in the end.
+        wait_until(lambda: [each.done() for each in greedy].count(True) == 2)
+        go_on.set()
+        assert sorted(each.result() for each in greedy) == [400, 400, 503, 503]
+        assert other.result() == 400
+    assert next(served, None) is None

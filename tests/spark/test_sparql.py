@@ -120,6 +120,7 @@ MORE = (
     "SELECT (COUNT(*) AS ?n) { ?s a :Sensor BIND(RAND() AS ?x) FILTER(?x >= 0 && ?x < 1) }",
     'SELECT ?s (GROUP_CONCAT(DISTINCT ?c; separator="|") AS ?t) (MAX(?t2) AS ?last) '
     "{ ?s :count ?c ; :measured ?t2 } GROUP BY ?s",
+    "SELECT ?t ?s { ?s :measured ?t } ORDER BY DESC(?t) ?s LIMIT 7",
     "SELECT * { ?a (:in|:beside)* ?b }",
     "SELECT ?a { ?a :in/:partOf* :house }",
     "SELECT ?a ?b { ?a (:in/:partOf)+ ?b . ?a :working true }",

@@ -10,6 +10,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.registration import RegisterQuery
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import Settings
 from sensorstream.streaming.chunk import pack
@@ -63,3 +64,28 @@ def test_every_engine_reports_under_ids_of_its_own_and_the_entry_has_one_status(
         (2, Status.ACCEPTED),
         (7, Status.ACCEPTED),
     ]
+
+
+def test_a_query_that_is_put_again_reports_by_its_new_text_in_every_engine(
+    settings: Settings, database: str, record: Callable[..., Record]
+) -> None:
+    def put(seq: int, text: bytes) -> Record:
+        content, name = RegisterQuery("where", text.decode(), "me", replaces=True).encode()
+        return record(seq, content, name, "query")
+
+    entries = [
+        put(1, QUERY),
+        *(record(n, seen("north", n, (n, 5)), "north") for n in (2, 3)),
+        put(4, QUERY.replace(b":x ?x", b"a ?x")),
+        *(record(n, seen("north", n, (n, 5)), "north") for n in (5, 6)),
+        put(7, QUERY),
+        *(record(n, seen("north", n, (n, 5)), "north") for n in (8, 9)),
+    ]
+    with PostgresStore.open(database, Timeline.INTEGER) as store:
+        store.append(entries)
+    rows = [each for each in journal_rows(database, 0) if each[0] not in (1, 4, 7)]
+    host = EngineHost(read_deployment(settings), database)
+    _, north = take(host, "=north", None, rows, 7)
+    host.close()
+    said = {(r.entry, "#Human" in str(r.report)) for effects in north for r in effects.reports}
+    assert said == {("m1.2", False), ("m4.2", True), ("m7.2", False)}

@@ -14,7 +14,7 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.regex import LONGEST_TEXT
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.network.budget import Limits
+from sensorstream.network.budget import Limits, Meter
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
@@ -196,3 +196,111 @@ def test_long_texts_count_as_many_rows() -> None:
     running.register("long", text, parse_query(text), lambda report: None)
     with pytest.raises(Overrun, match="rows in one instant"):
         list(running.queries["long"].result())
+
+
+# -- all together ---------------------------------------------------------------------------
+
+
+class Work:
+    """Time that passes by the rows that operators visit: so many seconds for each."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, row: float) -> None:
+        self.now = self.stall = 0.0
+        take = Meter.take
+
+        def visited(meter: Meter, rows: int) -> None:
+            self.now += rows * row + self.stall
+            self.stall = 0.0
+            take(meter, rows)
+
+        monkeypatch.setattr(Meter, "take", visited)
+
+    def counter(self) -> float:
+        return self.now
+
+
+COSTLY = "SELECT ?x ?u WHERE { ?x <p:> ?y . ?u <q:> ?v }"
+
+
+def loaded(work: Work, together: float, queries: dict[str, str]) -> StreamProcessor:
+    running = machine(Limits(counter=work.counter, together=together))
+    for n in range(100):
+        running._default.add((IRI(f"n:{n}"), IRI("q:"), NODES[0]))
+    for name, text in queries.items():
+        running.register(name, text, parse_query(text), lambda _: None)
+    return running
+
+
+def send(running: StreamProcessor, work: Work, messages: int, rest: float) -> None:
+    """Messages that concern all queries, each after a rest in which no query works."""
+    start = running.now or 0
+    for n in range(start + 1, start + messages + 1):
+        running._default.add((IRI(f"m:{n}"), IRI("p:"), NODES[0]))
+        running.settle(n)
+        work.now += rest
+        running.relieve()
+
+
+def test_of_queries_that_take_too_much_together_the_costliest_are_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work = Work(monkeypatch, row=0.001)
+    # Each visits some hundreds of rows at each message, which no two share.
+    queries = {f"costly {n}": COSTLY.replace("?u", f"?u{n}") for n in range(4)}
+    running = loaded(work, 0.25, queries | {"plain": QUERIES["plain"]})
+    send(running, work, 100, rest=0.01)
+    stopped = [name for name, _ in running.faults]
+    assert stopped
+    assert set(stopped) <= set(queries)
+    assert "plain" in running.queries
+    text = str(running.faults[0][1])
+    assert text.startswith("all continuous queries together took ")
+    assert "limits.query_seconds_together (0.25) raises the limit" in text
+    # What is left is within the limit, and goes on.
+    send(running, work, 100, rest=0.01)
+    assert [name for name, _ in running.faults] == stopped
+
+
+@pytest.mark.parametrize(
+    ("together", "rest", "lifted"),
+    [(10.0, 0.0, False), (0.01, 3.0, False), (0.01, 0.0, True)],
+    ids=["they take little for a message", "the engine has time", "it was accepted before"],
+)
+def test_none_is_stopped_while(
+    monkeypatch: pytest.MonkeyPatch, together: float, rest: float, lifted: bool
+) -> None:
+    work = Work(monkeypatch, row=0.001)
+    running = loaded(work, together, {"costly": COSTLY})
+    running.network.budget.lifted = lifted
+    send(running, work, 100, rest)
+    assert not running.faults
+
+
+def test_a_machine_that_stood_still_stops_no_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work(monkeypatch, row=0.0)
+    running = loaded(work, 0.25, {"plain": QUERIES["plain"]})
+    for _ in range(3):
+        # In the midst of a query's work.
+        work.stall = 3600.0
+        send(running, work, 1, rest=0.0)
+        assert not work.stall
+        send(running, work, 20, rest=0.5)
+    assert not running.faults
+
+
+def test_all_operators_that_a_registration_fills_share_its_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work = Work(monkeypatch, row=0.001)
+    running = machine(Limits(seconds=1.0, counter=work.counter))
+    for n in range(1000):
+        running._default.add((IRI(f"n:{n}"), IRI("q:"), NODES[n % 6]))
+    part = (
+        "{ SELECT ?y (COUNT(?x) AS ?n) WHERE { ?x <q:> ?y FILTER(STR(?x) != '%d') } GROUP BY ?y }"
+    )
+    parts = " UNION ".join(part % n for n in range(8))
+    text = f"SELECT * WHERE {{ {parts} }}"
+    with pytest.raises(Overrun, match=r"more than 1 s in one instant; .* limits\.query_seconds"):
+        running.register("many", text, parse_query(text), lambda _: None)
+    assert work.now < 3
+    assert not list(running.network.nodes())

@@ -9,7 +9,7 @@ import duckdb
 from duckdb.func import FunctionNullHandling
 from sqlglot import exp
 
-from sensorstream.archive.sparql import numbers
+from sensorstream.archive.sparql import numbers, times
 from sensorstream.archive.sparql.kinds import rewrite_expression
 from sensorstream.history.sparql.lexical import moment_of
 from sensorstream.model.datatypes import NUMERIC_TYPES, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
@@ -72,7 +72,7 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
         connection.create_function(name, function, arguments, result)
     for name, text in _TEXTS:
         connection.create_function(name, text, ["VARCHAR"], "VARCHAR")
-    for name, function, arguments, result in numbers.NULLABLE:
+    for name, function, arguments, result in (*numbers.NULLABLE, *times.FUNCTIONS):
         connection.create_function(
             name, function, arguments, result, null_handling=FunctionNullHandling.SPECIAL
         )

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
+from sensorstream.archive.sparql import times
 from sensorstream.archive.sparql.numbers import parts
 from sensorstream.archive.sparql.patterns import group_of, re2_pattern, re2_replacement
 
@@ -239,6 +240,9 @@ def _finished(node: exp.Expr, kinds: _Kinds, scope: _Scope) -> _Typed:
             return _call("number_round", node.this, node.args["decimals"]), Kind.NUMBER
         case exp.Rand():
             return node, Kind.DOUBLE
+        case exp.Dot(expression=exp.Anonymous() as call):
+            # Of schema store in PostgreSQL.
+            return call.copy(), Kind.NUMBER if call.name.upper() in times.NUMBERS else None
     if is_number and isinstance(node, _ALIKE):
         _align(node, kinds)
         return node, Kind.NUMBER if isinstance(node, _CHOICES) else None

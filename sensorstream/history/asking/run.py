@@ -111,7 +111,7 @@ def _compiled(
     stop: Stop | None = None,
 ) -> Iterator[tuple[extensions.cursor, SqlQuery, float]]:
     """A cursor in the transaction of the question, its SQL, and when its time is over."""
-    with stoppable(url, stop) as connection, connection.cursor() as cursor:
+    with stoppable(url, stop, limits.timeout) as connection, connection.cursor() as cursor:
         ends = monotonic() + limits.timeout
         with explained(""):
             timeout = milliseconds(limits.timeout)

@@ -10,12 +10,20 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.errors import TermError
-from sensorstream.history.sparql.fragments import sql
+from sensorstream.history.sparql.fragments import null, sql
 from sensorstream.history.sparql.frames import Frame
-from sensorstream.history.sparql.lexical import DATE, DATE_TIME, STAMP, as_double, is_zoned
-from sensorstream.history.sparql.values import Columns, Constant, Value, numeric_constant
+from sensorstream.history.sparql.lexical import (
+    DATE,
+    DATE_TIME,
+    STAMP,
+    as_double,
+    is_of_time,
+    is_zoned,
+)
+from sensorstream.history.sparql.values import Constant, Value, may_be_time, numeric_constant
 from sensorstream.model.terms import Literal
-from sensorstream.network.expressions.values import TIMES, number
+from sensorstream.network.expressions.times import FAMILIES, time_of
+from sensorstream.network.expressions.values import number
 
 _OPERATORS: Final = {
     "=": ":a = :b",
@@ -53,13 +61,15 @@ def equal(a: Value, b: Value) -> exp.Expr:
         "WHEN :a_text = :b_text AND :a_type = :b_type "
         "AND NOT :a_language IS DISTINCT FROM :b_language THEN TRUE "
         "WHEN :a_type = :string AND :b_type = :string THEN FALSE "
-        "WHEN :a_type IN (:datetime, :stamp, :date) AND :b_type IN (:datetime, :stamp, :date) "
-        "AND (:a_type = :date) = (:b_type = :date) THEN :times "
+        "WHEN :a_time AND :b_time AND :are_times THEN :times "
         "WHEN :a_type = :boolean AND :b_type = :boolean THEN :a_truth = :b_truth "
         "WHEN NOT :a_language IS NULL OR NOT :b_language IS NULL THEN FALSE "
         "WHEN :a_family <> :b_family AND :a_valid AND :b_valid THEN FALSE END",
         **_parts(a, b),
         numbers=_numbers("=", a, b),
+        a_time=is_of_time(a.datatype) if may_be_time(a) else exp.false(),
+        b_time=is_of_time(b.datatype) if may_be_time(b) else exp.false(),
+        are_times=_same_family(a, b),
         times=_times("=", a, b),
         a_truth=a.truth,
         b_truth=b.truth,
@@ -103,25 +113,41 @@ def order_keys(value: Value, frame: Frame) -> list[exp.Expr]:
     Literals are ordered by value where ``<`` is defined, numbers first, then times, then the rest
     by their text.
     """
-    moment: exp.Expr = exp.cast(exp.null(), "TIMESTAMPTZ")
-    if _may_be_time(value):
-        moment = frame.computed(value.moment, "moment")
+    key: exp.Expr = null("DECIMAL")
+    tie: exp.Expr = null("DECIMAL")
+    if may_be_time(value):
+        of_time = sql(
+            "CASE WHEN :is_time THEN :key END",
+            is_time=is_of_time(value.datatype),
+            key=sql("store.time_key(:text, :type)", text=value.text, type=value.datatype),
+        )
+        key = frame.computed(of_time, "number")
+        tie = sql(
+            "CASE WHEN NOT :key IS NULL THEN store.time_tie(:text, :type) END",
+            key=key,
+            text=value.text,
+            type=value.datatype,
+        )
     text = sql(
-        "CASE WHEN :number IS NULL AND :moment IS NULL THEN :text END",
+        "CASE WHEN :number IS NULL AND :key IS NULL THEN :text END",
         number=value.number,
-        moment=moment,
+        key=key,
         text=value.text,
     )
     return [
         sql(
             "CASE WHEN :kind IS NULL THEN 0 WHEN :kind = 1 THEN 1 WHEN :kind = 0 THEN 2 "
-            "WHEN NOT :number IS NULL THEN 3 WHEN NOT :moment IS NULL THEN 4 ELSE 5 END",
+            "WHEN NOT :number IS NULL THEN 3 WHEN :key IS NULL THEN 8 "
+            "WHEN :type IN (:datetime, :stamp) THEN 4 WHEN :type = :date THEN 5 "
+            "WHEN :type = :time THEN 6 ELSE 7 END",
             kind=value.kind,
             number=value.number,
-            moment=moment,
+            key=key,
+            type=value.datatype,
         ),
         value.number.copy(),
-        moment,
+        key,
+        tie,
         codepoints(text),
         sql("CASE WHEN NOT :text IS NULL THEN :part END", text=text, part=value.datatype),
         sql("CASE WHEN NOT :text IS NULL THEN :part END", text=text, part=value.language),
@@ -188,32 +214,83 @@ def _with_constant(operator: str, a: Value, term: Literal) -> exp.Expr:
     return sql(":a <> CAST('NaN' AS DECIMAL) AND :whole", a=a.number, whole=whole)
 
 
-def _may_be_time(value: Value) -> bool:
-    if isinstance(value, Constant):
-        return isinstance(value.term, Literal) and value.term.datatype in TIMES
-    return isinstance(value, Columns)
-
-
 def _times(operator: str, a: Value, b: Value) -> exp.Expr:
-    """The comparison of two dateTimes, or two dates; null for all else.
+    """The comparison of two times of one family; null for all else."""
+    if not (may_be_time(a) and may_be_time(b)):
+        return null("BOOLEAN")
+    compared = {
+        # With a time zone on one side only it is not certain; of durations it is.
+        "=": "CASE WHEN :order <> 2 THEN :order = 0 "
+        "WHEN :type IN (:duration, :daytime, :yearmonth) THEN FALSE END",
+        "<": "CASE WHEN :order <> 2 THEN :order < 0 END",
+        ">": "CASE WHEN :order <> 2 THEN :order > 0 END",
+        "<=": "CASE WHEN :order <> 2 THEN :order <= 0 END",
+        ">=": "CASE WHEN :order <> 2 THEN :order >= 0 END",
+    }[operator]
+    return sql(
+        "CASE WHEN :a_time AND :b_time THEN "
+        "(SELECT :compared FROM (SELECT :order AS n OFFSET 0) AS o) END",
+        a_time=is_of_time(a.datatype),
+        b_time=is_of_time(b.datatype),
+        compared=sql(compared, order=exp.column("n", "o"), type=a.datatype),
+        order=_order(a, b),
+    )
 
-    With a time zone on one side only, it is defined for times more than 14 hours apart.
+
+def _order(a: Value, b: Value) -> exp.Expr:
+    """-1, 0, 1, or 2 for neither equal nor in order; null where there is no comparison.
+
+    dateTimes and dates of the years 1 to 9999 are compared by the instants that are stored, unless
+    only a fraction of a microsecond may tell them apart. With a time zone on one side only, the
+    order is defined for times more than 14 hours apart.
     """
-    if not (_may_be_time(a) and _may_be_time(b)):
-        return exp.cast(exp.null(), "BOOLEAN")
+    exact = sql(
+        "store.time_order(:a_text, :a_type, :b_text, :b_type)",
+        a_text=a.text,
+        a_type=a.datatype,
+        b_text=b.text,
+        b_type=b.datatype,
+    )
+    if any(_is_no_instant(each) for each in (a, b)):
+        return exact
     return sql(
         "CASE WHEN :a_type IN (:datetime, :stamp, :date) AND :b_type IN (:datetime, :stamp, :date) "
         "AND (:a_type = :date) = (:b_type = :date) THEN "
-        "(SELECT CASE WHEN m.az <> m.bz AND m.a - m.b BETWEEN CAST('-14 hours' AS INTERVAL) "
-        "AND CAST('14 hours' AS INTERVAL) THEN NULL ELSE :compared END "
-        "FROM (SELECT :a AS a, :b AS b, :a_zoned AS az, :b_zoned AS bz OFFSET 0) AS m) END",
+        "(SELECT CASE WHEN m.a IS NULL OR m.b IS NULL THEN :exact "
+        "WHEN m.az <> m.bz AND m.a - m.b BETWEEN CAST('-15 hours' AS INTERVAL) "
+        "AND CAST('15 hours' AS INTERVAL) THEN CASE WHEN m.short AND m.a - m.b BETWEEN "
+        "CAST('-14 hours' AS INTERVAL) AND CAST('14 hours' AS INTERVAL) THEN 2 "
+        "WHEN NOT m.short THEN :exact WHEN m.a < m.b THEN -1 ELSE 1 END "
+        "WHEN m.a < m.b THEN -1 WHEN m.a > m.b THEN 1 WHEN m.short THEN 0 ELSE :exact END "
+        "FROM (SELECT :a AS a, :b AS b, :a_zoned AS az, :b_zoned AS bz, "
+        "LENGTH(:a_text) <= 26 AND LENGTH(:b_text) <= 26 AS short OFFSET 0) AS m) "
+        "ELSE :exact END",
         a_type=a.datatype,
         b_type=b.datatype,
+        a_text=a.text,
+        b_text=b.text,
         a=a.moment,
         b=b.moment,
         a_zoned=is_zoned(a.text),
         b_zoned=is_zoned(b.text),
-        compared=sql(_OPERATORS[operator], a=exp.column("a", "m"), b=exp.column("b", "m")),
+        exact=exact,
+    )
+
+
+def _is_no_instant(value: Value) -> bool:
+    """Whether a value is known to be neither a dateTime nor a date."""
+    if not isinstance(value, Constant) or not isinstance(value.term, Literal):
+        return False
+    return FAMILIES.get(value.term.datatype) not in ("dateTime", "date")
+
+
+def _same_family(a: Value, b: Value) -> exp.Expr:
+    return sql(
+        "CASE WHEN :a IN (:datetime, :stamp) THEN 1 WHEN :a = :date THEN 2 WHEN :a = :time THEN 3 "
+        "ELSE 4 END = CASE WHEN :b IN (:datetime, :stamp) THEN 1 WHEN :b = :date THEN 2 "
+        "WHEN :b = :time THEN 3 ELSE 4 END",
+        a=a.datatype,
+        b=b.datatype,
     )
 
 
@@ -221,7 +298,8 @@ def _family(value: Value) -> exp.Expr:
     """Literals of different families are never equal; null: a datatype that is not known."""
     return sql(
         "CASE WHEN NOT :number IS NULL THEN 1 WHEN :type IN (:datetime, :stamp) THEN 2 "
-        "WHEN :type = :date THEN 3 WHEN :type = :string THEN 4 WHEN :type = :boolean THEN 5 END",
+        "WHEN :type = :date THEN 3 WHEN :type = :string THEN 4 WHEN :type = :boolean THEN 5 "
+        "WHEN :type = :time THEN 6 WHEN :type IN (:duration, :daytime, :yearmonth) THEN 7 END",
         type=value.datatype,
         number=value.number,
     )
@@ -234,10 +312,11 @@ def _valid(value: Value) -> exp.Expr:
     return sql(
         "CASE WHEN :type = :string THEN TRUE "
         "WHEN :type = :boolean THEN BTRIM(:text, :blanks) IN ('true', 'false', '0', '1') "
-        "WHEN :type IN (:datetime, :stamp, :date) THEN BTRIM(:text, :blanks) ~ CASE :type "
-        "WHEN :date THEN :dates WHEN :stamp THEN :stamps ELSE :datetimes END "
-        "AND PG_INPUT_IS_VALID(LEFT(BTRIM(:text, :blanks), 10), 'date') "
-        "ELSE NOT :number IS NULL END",
+        "WHEN :is_time THEN CASE WHEN :type IN (:datetime, :stamp, :date) AND "
+        "BTRIM(:text, :blanks) ~ CASE :type WHEN :date THEN :dates WHEN :stamp THEN :stamps "
+        "ELSE :datetimes END AND PG_INPUT_IS_VALID(LEFT(BTRIM(:text, :blanks), 10), 'date') "
+        "THEN TRUE ELSE store.is_time(:text, :type) END ELSE NOT :number IS NULL END",
+        is_time=is_of_time(value.datatype),
         type=value.datatype,
         text=value.text,
         dates=DATE,
@@ -250,6 +329,8 @@ def _valid(value: Value) -> exp.Expr:
 def _is_valid(term: object) -> bool:
     if not isinstance(term, Literal):
         return False
+    if term.datatype in FAMILIES:
+        return time_of(term) is not None
     try:
         _ = term.value
     except TermError:

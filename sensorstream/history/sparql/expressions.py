@@ -25,6 +25,7 @@ from sensorstream.history.sparql.values import (
     Typed,
     Unbound,
     Value,
+    may_be_time,
 )
 from sensorstream.model.datatypes import XSD_DATE_TIME
 from sensorstream.model.terms import IRI, Literal
@@ -78,12 +79,9 @@ def value_of(expression: Expression, frame: Frame) -> Value:
         case Or() | And() | Not() | Comparison() | In() | Exists():
             return Truth(truth_of(expression, frame))
         case Arithmetic(operator, left, right):
-            return numbers.arithmetic(
-                operator, value_of(left, frame), value_of(right, frame), frame
-            )
+            return _arithmetic(operator, *_pair(left, right, frame), frame)
         case Sign(operator, operand):
-            value = value_of(operand, frame)
-            return numbers.negative(value, frame) if operator == "-" else numbers.positive(value)
+            return _signed(operator, _compared(operand, frame), frame)
         case FunctionCall(function, arguments):
             return _cast(function, arguments, frame)
         case Call(name, arguments):
@@ -154,6 +152,30 @@ def _pair(left: Expression, right: Expression, frame: Frame) -> tuple[Value, Val
 
 def _compared(expression: Expression, frame: Frame) -> Value:
     return frame.light(value_of(expression, frame))
+
+
+def _arithmetic(operator: str, a: Value, b: Value, frame: Frame) -> Value:
+    if operator not in ("+", "-") or not (may_be_time(a) and may_be_time(b)):
+        return numbers.arithmetic(operator, a, b, frame)
+    of_times = times.summed(a, b, 1 if operator == "+" else -1, frame)
+    if isinstance(a, Constant) or isinstance(b, Constant):
+        return of_times
+    return _either(frame.light(numbers.arithmetic(operator, a, b, frame)), of_times)
+
+
+def _signed(operator: str, value: Value, frame: Frame) -> Value:
+    of_number = numbers.negative(value) if operator == "-" else numbers.positive(value)
+    if not may_be_time(value):
+        return of_number
+    of_time = times.negative(value, frame)
+    if operator == "+":
+        of_time = times.negative(of_time, frame)
+    return of_time if isinstance(value, Constant) else _either(frame.light(of_number), of_time)
+
+
+def _either(one: Value, other: Value) -> Value:
+    """The first of two values, unless it is an error."""
+    return _coalesce([one, other])
 
 
 def _bound(name: str, frame: Frame) -> exp.Expr:

@@ -15,11 +15,15 @@ from sensorstream.model.datatypes import (
     XSD_DATE,
     XSD_DATE_TIME,
     XSD_DATE_TIME_STAMP,
+    XSD_DAY_TIME_DURATION,
     XSD_DECIMAL,
     XSD_DOUBLE,
+    XSD_DURATION,
     XSD_FLOAT,
     XSD_INTEGER,
     XSD_STRING,
+    XSD_TIME,
+    XSD_YEAR_MONTH_DURATION,
 )
 
 _Tree = TypeVar("_Tree", bound=exp.Expr)
@@ -34,6 +38,10 @@ _KNOWN: Final = {
     "datetime": XSD_DATE_TIME,
     "stamp": XSD_DATE_TIME_STAMP,
     "date": XSD_DATE,
+    "time": XSD_TIME,
+    "duration": XSD_DURATION,
+    "daytime": XSD_DAY_TIME_DURATION,
+    "yearmonth": XSD_YEAR_MONTH_DURATION,
     "blanks": " \t\n\r",
 }
 """Placeholders that every text may use."""

@@ -6,14 +6,15 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import all_of, any_of, constant, sql
+from sensorstream.history.sparql.fragments import all_of, any_of, constant, free, sql
 from sensorstream.model.datatypes import INTEGER_BOUNDS
+from sensorstream.network.expressions.times import FAMILIES
 
 _WHOLE: Final = r"^[+-]?[0-9]+$"
 _DECIMAL: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)$"
 _DOUBLE: Final = r"^(([+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN))$"
 _CLOCK: Final = r"(([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?|24:00:00(\.0+)?)"
-_ZONE: Final = r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+_ZONE: Final = r"(Z|[+-]((0[0-9]|1[0-3]):[0-5][0-9]|14:00))"
 _DAY: Final = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
 DATE_TIME: Final = f"^{_DAY}T{_CLOCK}{_ZONE}?$"
 STAMP: Final = f"^{_DAY}T{_CLOCK}{_ZONE}$"
@@ -134,6 +135,12 @@ def moment_of(text: exp.Expr, datatype: exp.Expr) -> exp.Expr:
         dates=DATE,
         written=written,
     )
+
+
+def is_of_time(datatype: exp.Expr) -> exp.Expr:
+    """Whether a datatype is one of moments or durations; null without a datatype."""
+    names = [constant(each) for each in sorted(FAMILIES)]
+    return exp.In(this=free(datatype), expressions=names)
 
 
 def is_zoned(text: exp.Expr) -> exp.Expr:

@@ -19,7 +19,6 @@ _DIGITS: Final = 28
 
 def arithmetic(operator: str, left: Value, right: Value, frame: Frame) -> Value:
     """``left operator right``: exact for integers and decimals, IEEE 754 for the others."""
-    left, right = frame.light(left), frame.light(right)
     a, b = left.number, right.number
     rank = _common(left, right)
     if operator == "/":
@@ -44,9 +43,8 @@ def arithmetic(operator: str, left: Value, right: Value, frame: Frame) -> Value:
     )
 
 
-def negative(value: Value, frame: Frame) -> Value:
+def negative(value: Value) -> Value:
     """``- value``."""
-    value = frame.light(value)
     return Number(sql("-:number", number=value.number), value.rank)
 
 

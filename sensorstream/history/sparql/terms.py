@@ -11,11 +11,10 @@ from sensorstream.history.sparql.lexical import (
     decimal_of,
     double_of,
     integer_of,
-    moment_of,
     number_text,
     rounded,
 )
-from sensorstream.history.sparql.times import written_time
+from sensorstream.history.sparql.times import cast
 from sensorstream.history.sparql.values import (
     RANKED,
     Name,
@@ -25,18 +24,17 @@ from sensorstream.history.sparql.values import (
     Typed,
     Value,
     literal_of,
+    time_of,
 )
 from sensorstream.model.datatypes import (
     XSD_BOOLEAN,
-    XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
     XSD_DECIMAL,
     XSD_DOUBLE,
     XSD_FLOAT,
     XSD_INTEGER,
     XSD_STRING,
 )
+from sensorstream.network.expressions.times import FAMILIES
 
 _READERS: Final = {
     XSD_INTEGER: integer_of,
@@ -224,29 +222,14 @@ def _cast_number(target: str) -> Function:
 def _cast_time(target: str) -> Function:
     def function(value: Value, frame: Frame) -> Value:
         value = frame.light(value)
-        text = sql("BTRIM(:text, :blanks)", text=value.text)
-        written = written_time(value)
-        if target == XSD_DATE:
-            other = sql(
-                "LEFT(:text, 10) || COALESCE(SUBSTRING(:written FROM :form), '')",
-                text=text,
-                written=written,
-                form="(Z|[+-][0-9]{2}:[0-9]{2})$",
-            )
-        else:
-            other = written
-        return Typed(
-            sql(
-                "CASE WHEN :datatype IN (:string, :target) THEN CASE WHEN NOT :moment IS NULL "
-                "THEN :text END WHEN :datatype IN (:datetime, :stamp, :date) THEN :other END",
-                datatype=value.datatype,
-                target=target,
-                moment=moment_of(text, sql(":target", target=target)),
-                text=text,
-                other=other,
-            ),
-            target,
+        # A string is read as the datatype that it shall have.
+        datatype = sql(
+            "CASE WHEN :datatype = :string THEN :target ELSE :datatype END",
+            datatype=value.datatype,
+            target=target,
         )
+        read = time_of(value.text, frame.computed(datatype, "datatype"))
+        return Typed(frame.computed(cast(read, target), "text"), target)
 
     return function
 
@@ -257,5 +240,5 @@ CASTS: Final[Mapping[str, Function]] = {
     **{
         target: _cast_number(target) for target in (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
     },
-    **{target: _cast_time(target) for target in (XSD_DATE_TIME, XSD_DATE_TIME_STAMP, XSD_DATE)},
+    **{target: _cast_time(target) for target in FAMILIES},
 }

@@ -1,4 +1,4 @@
-"""The functions of dateTimes and dates (SPARQL 1.1, section 17.4.5), from the lexical form."""
+"""Sums of times and durations, and the functions of dateTimes, dates and times (section 17.4.5)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from sqlglot import exp
 
 from sensorstream.history.sparql.fragments import constant, sql
 from sensorstream.history.sparql.frames import Frame
-from sensorstream.history.sparql.values import DAY_TIME_DURATION, Number, Text, Typed, Value
+from sensorstream.history.sparql.lexical import is_of_time
+from sensorstream.history.sparql.values import Number, Text, Typed, Value, time_of
+from sensorstream.model.datatypes import XSD_DAY_TIME_DURATION
 
-_ZONE: Final = "(Z|[+-][0-9]{2}:[0-9]{2})"
-_FORM: Final = (
-    "^-?[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?" + _ZONE + "?$"
-)
+_ZONE: Final = "(Z|[+-][0-9]{2}:[0-9]{2}|)$"
 _FIELDS: Final = {
     "YEAR": "^(-?[0-9]{4,})",
     "MONTH": "^-?[0-9]{4,}-([0-9]{2})",
@@ -25,16 +24,61 @@ _FIELDS: Final = {
 }
 
 
-def written_time(value: Value) -> exp.Expr:
-    """The text of a dateTime, or of a date as the dateTime it starts at; null for all else."""
+def summed(a: Value, b: Value, way: int, frame: Frame) -> Value:
+    """``a + b`` of times and durations, or with a way of -1 ``a - b``."""
+    found = frame.computed(
+        sql(
+            "CASE WHEN :a_time AND :b_time "
+            "THEN store.time_sum(:a_text, :a_type, :b_text, :b_type, :way) END",
+            a_time=is_of_time(a.datatype),
+            b_time=is_of_time(b.datatype),
+            a_text=a.text,
+            a_type=a.datatype,
+            b_text=b.text,
+            b_type=b.datatype,
+            way=way,
+        ),
+        "text",
+    )
+    return time_of(
+        sql("SPLIT_PART(:found, ' ', 2)", found=found),
+        sql("SPLIT_PART(:found, ' ', 1)", found=found),
+    )
+
+
+def negative(value: Value, frame: Frame) -> Value:
+    """The same duration the other way."""
+    text = frame.computed(_of_time("store.time_negative(:text, :datatype)", value), "text")
+    return time_of(text, value.datatype)
+
+
+def cast(value: Value, target: str) -> exp.Expr:
+    """The text of a time as one of another datatype; null for what is no time."""
+    return _of_time("store.time_cast(:text, :datatype, :target)", value, target=target)
+
+
+def _of_time(call: str, value: Value, **parts: str) -> exp.Expr:
     return sql(
-        "(SELECT CASE WHEN m.written ~ :form THEN m.written END FROM (SELECT "
-        "CASE WHEN :datatype IN (:datetime, :stamp) THEN BTRIM(:text, :blanks) "
-        "WHEN :datatype = :date THEN SUBSTRING(BTRIM(:text, :blanks), 1, 10) || 'T00:00:00' "
-        "|| SUBSTRING(BTRIM(:text, :blanks), 11) END AS written OFFSET 0) AS m)",
-        form=_FORM,
-        datatype=value.datatype,
+        f"CASE WHEN :is_time THEN {call} END",
+        is_time=is_of_time(value.datatype),
         text=value.text,
+        datatype=value.datatype,
+        **parts,
+    )
+
+
+def _part(name: str, form: str, value: Value) -> exp.Expr:
+    """A part of a moment as text; the lexical form of one that is stored shows it."""
+    return sql(
+        "CASE WHEN :datatype IN (:datetime, :stamp, :date) AND NOT :moment IS NULL "
+        "AND NOT :text ~ 'T24:' THEN SUBSTRING(BTRIM(:text, :blanks) FROM :form) "
+        "WHEN :is_time THEN store.time_part(:text, :datatype, :part) END",
+        datatype=value.datatype,
+        moment=value.moment,
+        text=value.text,
+        form=form,
+        is_time=is_of_time(value.datatype),
+        part=name,
     )
 
 
@@ -42,9 +86,7 @@ def _field(name: str) -> Callable[[Value, Frame], Value]:
     rank = 1 if name == "SECONDS" else 0
 
     def function(value: Value, frame: Frame) -> Value:
-        field = sql(
-            "SUBSTRING(:written FROM :form)", written=written_time(value), form=_FIELDS[name]
-        )
+        field = frame.computed(_part(name, _FIELDS[name], frame.light(value)), "text")
         return Number(sql("CAST(:field AS DECIMAL)", field=field), constant(rank))
 
     return function
@@ -52,19 +94,13 @@ def _field(name: str) -> Callable[[Value, Frame], Value]:
 
 def _zone(value: Value, frame: Frame) -> exp.Expr:
     """The zone of a time, empty if it has none; null for what is no time."""
-    return frame.computed(
-        sql(
-            "CASE WHEN NOT :written IS NULL THEN COALESCE(SUBSTRING(:written FROM :form), '') END",
-            written=frame.computed(written_time(value), "text"),
-            form=f"{_ZONE}$",
-        ),
-        "text",
-    )
+    return frame.computed(_part("TZ", _ZONE, frame.light(value)), "text")
 
 
 def tz(value: Value, frame: Frame) -> Value:
     """TZ."""
-    return Text(_zone(value, frame))
+    zone = _zone(value, frame)
+    return Text(sql("CASE WHEN :zone IN ('+00:00', '-00:00') THEN 'Z' ELSE :zone END", zone=zone))
 
 
 def timezone(value: Value, frame: Frame) -> Value:
@@ -81,7 +117,7 @@ def timezone(value: Value, frame: Frame) -> Value:
             "ELSE CAST(CAST(SUBSTRING(:zone, 5, 2) AS INT) AS TEXT) || 'M' END END",
             zone=zone,
         ),
-        DAY_TIME_DURATION,
+        XSD_DAY_TIME_DURATION,
     )
 
 

@@ -16,7 +16,6 @@ from sensorstream.history.sparql.fragments import constant, free, is_light, null
 from sensorstream.history.sparql.lexical import moment_of, number_of, number_text
 from sensorstream.model.datatypes import (
     NUMERIC_TYPES,
-    XSD,
     XSD_BOOLEAN,
     XSD_DECIMAL,
     XSD_DOUBLE,
@@ -25,7 +24,8 @@ from sensorstream.model.datatypes import (
     XSD_STRING,
 )
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.network.expressions.values import TIMES, number, rank
+from sensorstream.network.expressions.times import FAMILIES
+from sensorstream.network.expressions.values import number, rank
 
 RANKED: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
 STORED: Final = ("kind", "text", "datatype", "language", "number")
@@ -199,7 +199,7 @@ class Constant(Columns):
 
     @property
     def moment(self) -> exp.Expr:
-        if isinstance(self.term, Literal) and self.term.datatype in TIMES:
+        if may_be_time(self):
             return super().moment
         return null("TIMESTAMPTZ")
 
@@ -412,8 +412,24 @@ class Unbound(Value):
         return exp.false()
 
 
+def may_be_time(value: Value) -> bool:
+    """Whether a value may be a moment or a duration."""
+    if isinstance(value, Constant):
+        return isinstance(value.term, Literal) and value.term.datatype in FAMILIES
+    return isinstance(value, Columns)
+
+
+def time_of(text: exp.Expr, datatype: exp.Expr) -> Value:
+    """A moment or duration with a datatype that only the query's run tells; null: an error."""
+    return _literal(text, datatype, null("DECIMAL"))
+
+
 def literal_of(text: exp.Expr, datatype: exp.Expr) -> Value:
     """A literal with a datatype that only the query's run tells; null text: an error."""
+    return _literal(text, datatype, number_of(text, datatype))
+
+
+def _literal(text: exp.Expr, datatype: exp.Expr, number: exp.Expr) -> Value:
     return Columns(
         {
             "kind": sql("CASE WHEN NOT :text IS NULL THEN 2 END", text=text),
@@ -422,9 +438,6 @@ def literal_of(text: exp.Expr, datatype: exp.Expr) -> Value:
                 "CASE WHEN NOT :text IS NULL THEN :datatype END", text=text, datatype=datatype
             ),
             "language": null("TEXT"),
-            "number": number_of(text, datatype),
+            "number": number,
         }
     )
-
-
-DAY_TIME_DURATION: Final = f"{XSD}dayTimeDuration"

@@ -6,35 +6,28 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from decimal import Decimal, localcontext
-from typing import Final, NamedTuple
+from typing import Final
 
 from sensorstream.errors import TermError
 from sensorstream.mapping.functions.numbers import read_number, write_number
+from sensorstream.model.durations import DAY, Duration, duration_text
 
 _WHOLE: Final = "([0-9]{1,15})"
 _ISO: Final = re.compile(
     rf"(-?)P(?=.)(?:{_WHOLE}Y)?(?:{_WHOLE}M)?(?:{_WHOLE}W)?(?:{_WHOLE}D)?"
     rf"(?:T(?=.)(?:{_WHOLE}H)?(?:{_WHOLE}M)?(?:([0-9]{{1,15}}(?:[.,][0-9]{{1,40}})?)S)?)?"
 )
-_DAY: Final = 86_400
 UNITS: Final = {
     "milliseconds": Decimal("0.001"),
     "seconds": Decimal(1),
     "minutes": Decimal(60),
     "hours": Decimal(3600),
-    "days": Decimal(_DAY),
-    "weeks": Decimal(7 * _DAY),
+    "days": Decimal(DAY),
+    "weeks": Decimal(7 * DAY),
 }
 FORMATS: Final = ("iso", *UNITS, "between")
 # Bounds of what is read; all arithmetic within them is exact.
 _LONGEST, _FINEST, _PRECISION = Decimal(10**15), -30, 80
-
-
-class Duration(NamedTuple):
-    """Months and seconds, of one sign: a month has no fixed number of seconds."""
-
-    months: int
-    seconds: Decimal
 
 
 def duration(formats: Sequence[str]) -> Callable[[str], str]:
@@ -46,7 +39,7 @@ def duration(formats: Sequence[str]) -> Callable[[str], str]:
         reason = f"expected {expected}"
         for reader in readers:
             try:
-                return written(reader(text))
+                return duration_text(reader(text))
             except TermError as error:
                 reason = error.message if len(readers) == 1 else reason
         raise TermError(f"'{text}' is not a duration: {reason}")
@@ -74,26 +67,6 @@ def fixed_length(text: str) -> Decimal:
     return found.seconds
 
 
-def written(length: Duration) -> str:
-    """The canonical form."""
-    # abs() would round to the digits of the context.
-    months, seconds = abs(length.months), length.seconds.copy_abs()
-    with localcontext(prec=_PRECISION):
-        days, seconds = divmod(seconds, _DAY)
-        hours, seconds = divmod(seconds, 3600)
-        minutes, seconds = divmod(seconds, 60)
-    date = _parts((months // 12, "Y"), (months % 12, "M"), (days, "D"))
-    time = _parts((hours, "H"), (minutes, "M"), (seconds, "S"))
-    if not date and not time:
-        return "PT0S"
-    sign = "-" if length.months < 0 or length.seconds < 0 else ""
-    return f"{sign}P{date}{'T' if time else ''}{time}"
-
-
-def _parts(*parts: tuple[int | Decimal, str]) -> str:
-    return "".join(f"{write_number(Decimal(n))}{unit}" for n, unit in parts if n)
-
-
 def _reader(form: str) -> Callable[[str], Duration]:
     if form == "iso":
         return _iso
@@ -119,7 +92,7 @@ def _iso(text: str) -> Duration:
     years, months, weeks, days, hours, minutes = (int(match[i] or 0) for i in range(2, 8))
     with localcontext(prec=_PRECISION):
         seconds = Decimal((match[8] or "0").replace(",", "."))
-        seconds += weeks * 7 * _DAY + days * _DAY + hours * 3600 + minutes * 60
+        seconds += weeks * 7 * DAY + days * DAY + hours * 3600 + minutes * 60
         return Duration(sign * (years * 12 + months), sign * seconds)
 
 
@@ -132,5 +105,5 @@ def _between(text: str) -> Duration:
     except (ValueError, TypeError):
         hint = "both with a time zone, or both without" if slash else "two times parted by '/'"
         raise TermError(f"expected {hint}, e.g. 2014-08-01T08:00Z/2014-08-01T08:05Z") from None
-    micros = (gap.days * _DAY + gap.seconds) * 1_000_000 + gap.microseconds
+    micros = (gap.days * DAY + gap.seconds) * 1_000_000 + gap.microseconds
     return Duration(0, Decimal(micros) / 1_000_000)

@@ -83,8 +83,10 @@ def compile_rml(
         named: dict[str, list[TriplesMap]] = {}
         for each in mapping.maps:
             named.setdefault(each.rule, []).append(each)
+        sources = _sources(mapping)
         rules += (
-            _planned(name, maps, mapping, timeline, surroundings) for name, maps in named.items()
+            _planned(name, maps, mapping, sources, timeline, surroundings)
+            for name, maps in named.items()
         )
     return tuple(rules)
 
@@ -106,11 +108,13 @@ def compile_maps(
     shared = {each.rule: 0 for each in mapping.maps}
     for each in mapping.maps:
         shared[each.rule] += 1
+    sources = _sources(mapping)
     return tuple(
         _planned(
             each.rule if shared[each.rule] == 1 else f"{each.rule}, {each.key}",
             [each],
             mapping,
+            sources,
             timeline,
             surroundings,
         )
@@ -131,10 +135,15 @@ def _index_of_file(
         ) from None
 
 
+def _sources(mapping: RmlMapping) -> frozenset[str]:
+    return frozenset(each.source.name for each in mapping.maps)
+
+
 def _planned(
     name: str,
     maps: Sequence[TriplesMap],
     mapping: RmlMapping,
+    sources: frozenset[str],
     timeline: Timeline,
     surroundings: Surroundings,
 ) -> PlannedRule:
@@ -143,7 +152,6 @@ def _planned(
         for each in maps
     )
     logical = maps[0].source
-    sources = frozenset(each.source.name for each in mapping.maps)
 
     def run(root: Element, harvest: Harvest, nodes: Nodes | None) -> bool:
         # A message of one of the document's sources is not for the maps of the others.

@@ -19,6 +19,8 @@ from sensorstream.mapping.rml.vocabulary import OWN, modern, short
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.vocabulary import RDF_TYPE
 
+_BLOCK: Final = re.compile(r"^[ \t]*(<[^>\n]*>|[^\s;\[<]+)(?=[\s;\[])", re.M)
+"""What a line begins with: maybe the name of a block."""
 # Names need a base; it is removed again in messages.
 _NO_BASE: Final = "urn:sensorstream:document"
 
@@ -35,6 +37,9 @@ class MappingGraph:
         self.file = file
         self._text = text
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._blocks: dict[str, int] = {}
+        for match in _BLOCK.finditer(text):
+            self._blocks.setdefault(match[1], match.start(1))
         self._nodes: dict[Subject, dict[IRI, list[Term]]] = {}
         parser = ox.parse(text, format=ox.RdfFormat.TURTLE, base_iri=_NO_BASE)
         try:
@@ -108,10 +113,8 @@ class MappingGraph:
     def _offset_of(self, node: Term) -> int:
         if not isinstance(node, IRI):
             return 0
-        names = {f"<{node}>", self.shown(node)}
-        alternatives = "|".join(re.escape(name) for name in sorted(names))
-        match = re.search(rf"^[ \t]*({alternatives})(?=[\s;\[])", self._text, re.M)
-        return match.start(1) if match else 0
+        found = (self._blocks.get(name) for name in (f"<{node}>", self.shown(node)))
+        return min((each for each in found if each is not None), default=0)
 
     def _position(self, offset: int) -> Position:
         line = bisect_right(self._lines, offset)

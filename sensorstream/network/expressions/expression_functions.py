@@ -16,6 +16,11 @@ from sensorstream.network.expressions.functions import (
     fault_of_pattern,
     iri_function,
 )
+from sensorstream.network.expressions.times import (
+    calculated_time,
+    negative_time,
+    positive_time,
+)
 from sensorstream.network.expressions.values import (
     FALSE,
     TRUE,
@@ -221,7 +226,7 @@ def _arithmetic(operator: str, left: Value, right: Value) -> Value:
         one, other = left(row), right(row)
         a, b = number(one), number(other)
         if a is None or b is None:
-            return None
+            return calculated_time(operator, one, other)
         assert type(one) is Literal
         assert type(other) is Literal
         common = max(rank(one), rank(other))
@@ -259,7 +264,7 @@ def _sign(operator: str, operand: Value) -> Value:
         term = operand(row)
         found = number(term)
         if found is None or type(term) is not Literal:
-            return None
+            return negative_time(term) if operator == "-" else positive_time(term)
         return numeral(-found if operator == "-" else found, rank(term))
 
     return value

@@ -17,21 +17,27 @@ from sensorstream.errors import TermError
 from sensorstream.model import terms
 from sensorstream.model.datatypes import (
     RDF_LANG_STRING,
-    XSD,
     XSD_BOOLEAN,
     XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
+    XSD_DAY_TIME_DURATION,
     XSD_DECIMAL,
     XSD_DOUBLE,
     XSD_FLOAT,
     XSD_INTEGER,
     XSD_STRING,
+    XSD_TIME,
 )
+from sensorstream.model.durations import Duration
+from sensorstream.model.moments import MOMENTS, Moment, fields, zone_text
 from sensorstream.model.regex import LONGEST_TEXT, xpath_regex
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.network.expressions.times import (
+    FAMILIES,
+    duration_literal,
+    time_cast,
+    time_of,
+)
 from sensorstream.network.expressions.values import (
-    TIMES,
     Number,
     boolean,
     decimal_text,
@@ -261,48 +267,39 @@ def _floor(value: Number) -> Number:
     return float(math.floor(value)) if isinstance(value, float) else value
 
 
-_DATE_TIME = re.compile(
-    r"(-?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d(?:\.\d+)?)(Z|[+-]\d\d:\d\d)?\Z"
-)
-
-
-def _part(place: int, whole: bool = True) -> Function:
+def _part(place: int) -> Function:
     def function(term: Term | None) -> Term | None:
-        match = _time_match(term)
-        if match is None:
+        found = _moment(term)
+        if found is None or type(term) is not Literal:
             return None
-        if whole:
-            return Literal(str(int(match[place])), XSD_INTEGER)
-        return Literal(decimal_text(Decimal(match[place])), XSD_DECIMAL)
+        # A time of day has no date, a date no time of day.
+        if (term.datatype == XSD_TIME and place < 3) or (term.datatype == XSD_DATE and place > 2):
+            return None
+        part = fields(found)[place]
+        if isinstance(part, Decimal):
+            return Literal(decimal_text(part), XSD_DECIMAL)
+        return Literal(str(part), XSD_INTEGER)
 
     return function
 
 
-def _time_match(term: Term | None) -> re.Match[str] | None:
-    if type(term) is not Literal or term.datatype not in TIMES:
+def _moment(term: Term | None) -> Moment | None:
+    if type(term) is not Literal or term.datatype not in MOMENTS:
         return None
-    written = term.lexical.strip()
-    if term.datatype == XSD_DATE:
-        written = f"{written[:10]}T00:00:00{written[10:]}"
-    return _DATE_TIME.match(written)
+    found = time_of(term)
+    return found if isinstance(found, Moment) else None
 
 
 def _timezone(term: Term | None) -> Term | None:
-    match = _time_match(term)
-    if match is None or match[7] is None:
+    found = _moment(term)
+    if found is None or found.zone is None:
         return None
-    zone = match[7]
-    duration = "PT0S"
-    if zone != "Z" and zone[1:] != "00:00":
-        hours, minutes = int(zone[1:3]), int(zone[4:6])
-        sign = "-" if zone[0] == "-" else ""
-        duration = f"{sign}PT{f'{hours}H' if hours else ''}{f'{minutes}M' if minutes else ''}"
-    return Literal(duration, f"{XSD}dayTimeDuration")
+    return duration_literal(Duration(0, Decimal(found.zone * 60)), XSD_DAY_TIME_DURATION)
 
 
 def _tz(term: Term | None) -> Term | None:
-    match = _time_match(term)
-    return None if match is None else Literal(match[7] or "")
+    found = _moment(term)
+    return None if found is None else Literal(zone_text(found.zone))
 
 
 def _hashing(name: str) -> Function:
@@ -379,12 +376,12 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "ROUND": _rounding(_round),
     "CEIL": _rounding(_ceil),
     "FLOOR": _rounding(_floor),
-    "YEAR": _part(1),
-    "MONTH": _part(2),
-    "DAY": _part(3),
-    "HOURS": _part(4),
-    "MINUTES": _part(5),
-    "SECONDS": _part(6, whole=False),
+    "YEAR": _part(0),
+    "MONTH": _part(1),
+    "DAY": _part(2),
+    "HOURS": _part(3),
+    "MINUTES": _part(4),
+    "SECONDS": _part(5),
     "TIMEZONE": _timezone,
     "TZ": _tz,
     "MD5": _hashing("md5"),
@@ -468,17 +465,9 @@ def _cast_time(target: str) -> Callable[[Term], Term | None]:
     def cast(term: Term) -> Term | None:
         if type(term) is not Literal:
             return None
-        if term.datatype in TIMES and term.datatype != target:
-            written = term.lexical.strip()
-            if target == XSD_DATE:
-                match = _time_match(term)
-                return None if match is None else Literal(written[:10] + (match[7] or ""), target)
-            if term.datatype == XSD_DATE:
-                written = f"{written[:10]}T00:00:00{written[10:]}"
-            return Literal(written, target)
-        if term.datatype in (XSD_STRING, target) and _fits(term, target):
-            return Literal(term.lexical.strip(), target)
-        return None
+        if term.datatype == XSD_STRING:
+            term = Literal(term.lexical, target)
+        return time_cast(term, target) if term.datatype in FAMILIES else None
 
     return cast
 
@@ -498,7 +487,5 @@ CASTS: Final[Mapping[str, Function]] = {
     XSD_DECIMAL: _cast_number(XSD_DECIMAL),
     XSD_FLOAT: _cast_number(XSD_FLOAT),
     XSD_DOUBLE: _cast_number(XSD_DOUBLE),
-    XSD_DATE_TIME: _cast_time(XSD_DATE_TIME),
-    XSD_DATE_TIME_STAMP: _cast_time(XSD_DATE_TIME_STAMP),
-    XSD_DATE: _cast_time(XSD_DATE),
+    **{target: _cast_time(target) for target in FAMILIES},
 }

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DATE, XSD_STRING
+from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_STRING
+from sensorstream.model.durations import Duration
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.network.expressions.values import TIMES, compare, moment, number, rank, zoned
+from sensorstream.network.expressions.times import FAMILIES, time_of
+from sensorstream.network.expressions.values import compare, number, rank
 
 
 def kind(term: Term) -> Hashable | None:
@@ -22,9 +24,13 @@ def kind(term: Term) -> Hashable | None:
     value = number(term)
     if value is not None:
         return None if value != value else ("number", min(rank(term), 2))
-    if term.datatype in TIMES:
-        known = moment(term) is not None
-        return ("time", term.datatype == XSD_DATE, zoned(term)) if known else None
+    family = FAMILIES.get(term.datatype)
+    if family is not None:
+        found = time_of(term)
+        if isinstance(found, Duration):
+            # Those with as many months differ in their seconds.
+            return family, found.months
+        return None if found is None else (family, found.zone is None)
     return term.datatype if term.datatype in (XSD_STRING, XSD_BOOLEAN) else None
 
 

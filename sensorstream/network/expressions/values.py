@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
@@ -16,32 +15,36 @@ from sensorstream.model.datatypes import (
     NUMERIC_TYPES,
     RDF_LANG_STRING,
     XSD_BOOLEAN,
-    XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
     XSD_DECIMAL,
     XSD_DOUBLE,
     XSD_FLOAT,
     XSD_INTEGER,
     XSD_STRING,
 )
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, numeric
+from sensorstream.model.moments import MOMENTS
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, valued
+from sensorstream.network.expressions.times import (
+    FAMILIES,
+    UNORDERED,
+    TimeKey,
+    time_key,
+    time_of,
+    time_order,
+)
 
 Number: TypeAlias = int | Decimal | float
 
 TRUE: Final = Literal("true", XSD_BOOLEAN)
 FALSE: Final = Literal("false", XSD_BOOLEAN)
-TIMES: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP, XSD_DATE})
 _MOST_DIGITS: Final = 4_200
 """Digits of a whole number, and places of a decimal: Python reads and writes no more than 4,300."""
 _MOST_BITS: Final = 3 * _MOST_DIGITS
-_ZONE_DOUBT: Final = timedelta(hours=14)
 RANKS: Final[Mapping[str, int]] = MappingProxyType(
     dict.fromkeys(NUMERIC_TYPES, 0) | {XSD_DECIMAL: 1, XSD_FLOAT: 2, XSD_DOUBLE: 3}
 )
 """The rank of each numeric type in the order of promotion."""
 _BY_RANK: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
-_KNOWN: Final = NUMERIC_TYPES | TIMES | {XSD_STRING, XSD_BOOLEAN, RDF_LANG_STRING}
+_KNOWN: Final = NUMERIC_TYPES | FAMILIES.keys() | {XSD_STRING, XSD_BOOLEAN, RDF_LANG_STRING}
 
 
 def number(term: Term | None) -> Number | None:
@@ -76,14 +79,14 @@ def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
         whole = int(value)
         if whole.bit_length() > _MOST_BITS:
             return None
-        return numeric(str(whole), XSD_INTEGER, whole)
+        return valued(str(whole), XSD_INTEGER, whole)
     if of_rank == 1:
         if isinstance(value, Fraction):
             value = Decimal(value.numerator) / Decimal(value.denominator)
         exact = Decimal(value)
-        return numeric(decimal_text(exact), XSD_DECIMAL, exact)
+        return valued(decimal_text(exact), XSD_DECIMAL, exact)
     double = float(value)
-    return numeric(double_text(double), _BY_RANK[of_rank], double)
+    return valued(double_text(double), _BY_RANK[of_rank], double)
 
 
 def decimal_text(value: Decimal) -> str:
@@ -144,31 +147,6 @@ def text(term: Term | None) -> str | None:
     return None
 
 
-def zoned(term: Literal) -> bool:
-    """Whether a dateTime or date has a time zone."""
-    tail = term.lexical.strip()[10:]
-    return tail.endswith("Z") or "+" in tail or "-" in tail
-
-
-def moment(term: Literal) -> datetime | None:
-    """The instant of a dateTime, or of the start of a date; UTC if it has no time zone."""
-    try:
-        value = term.value
-    except TermError:
-        return None
-    if isinstance(value, datetime):
-        return value
-    if isinstance(value, date):
-        start = datetime(value.year, value.month, value.day, tzinfo=UTC)
-        zone = term.lexical.strip()[10:]
-        if zone in ("", "Z"):
-            return start
-        hours, minutes = int(zone[1:3]), int(zone[4:6])
-        offset = timedelta(hours=hours, minutes=minutes)
-        return start - offset if zone[0] == "+" else start + offset
-    return None
-
-
 def compare(left: Term | None, right: Term | None) -> int | None:
     """-1, 0 or 1 where ``<`` is defined; None is a type error, 2 stands for unordered (NaN)."""
     if type(left) is not Literal or type(right) is not Literal:
@@ -183,23 +161,13 @@ def compare(left: Term | None, right: Term | None) -> int | None:
     datatype = left.datatype
     if datatype == XSD_STRING and right.datatype == XSD_STRING:
         return (left.lexical > right.lexical) - (left.lexical < right.lexical)
-    if datatype in TIMES and right.datatype in TIMES:
-        if (datatype == XSD_DATE) != (right.datatype == XSD_DATE):
-            return None
-        return _compare_times(left, right)
+    if datatype in FAMILIES:
+        order = time_order(left, right)
+        return None if order == UNORDERED else order
     if datatype == XSD_BOOLEAN and right.datatype == XSD_BOOLEAN:
         yes, no = truth(left), truth(right)
         return (yes or False) - (no or False)
     return None
-
-
-def _compare_times(left: Literal, right: Literal) -> int | None:
-    one, other = moment(left), moment(right)
-    if one is None or other is None:
-        return None
-    if zoned(left) != zoned(right) and abs(one - other) <= _ZONE_DOUBT:
-        return None
-    return (one > other) - (one < other)
 
 
 def equal(left: Term | None, right: Term | None) -> bool | None:
@@ -214,6 +182,9 @@ def equal(left: Term | None, right: Term | None) -> bool | None:
     order = compare(left, right)
     if order is not None:
         return order == 0
+    if left.datatype in FAMILIES and time_order(left, right) == UNORDERED:
+        # With a time zone on one side only it is not certain; of durations it is.
+        return None if left.datatype in MOMENTS else False
     if left.language is not None or right.language is not None:
         return False
     if left.datatype in _KNOWN and right.datatype in _KNOWN and _kind(left) != _kind(right):
@@ -225,10 +196,12 @@ def _kind(term: Literal) -> str:
     """The kind of a literal's datatype: values of different kinds are never equal."""
     if term.datatype in NUMERIC_TYPES:
         return XSD_DECIMAL
-    return XSD_DATE_TIME if term.datatype == XSD_DATE_TIME_STAMP else term.datatype
+    return FAMILIES.get(term.datatype, term.datatype)
 
 
 def _valid(term: Literal) -> bool:
+    if term.datatype in FAMILIES:
+        return time_of(term) is not None
     try:
         _ = term.value
     except TermError:
@@ -241,7 +214,7 @@ def is_integer(term: Literal) -> bool:
     return term.datatype in INTEGER_TYPES
 
 
-OrderKey: TypeAlias = tuple[int, "Ordered | str"]
+OrderKey: TypeAlias = tuple[int, "Ordered | str | TimeKey"]
 
 
 class Ordered:
@@ -255,7 +228,7 @@ class Ordered:
     def __lt__(self, other: Ordered) -> bool:
         order = compare(self.term, other.term)
         if order is None or order == 2:
-            return _fallback(self.term) < _fallback(other.term)
+            return str(self.term) < str(other.term)
         return order < 0
 
     def __eq__(self, other: object) -> bool:
@@ -264,17 +237,18 @@ class Ordered:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _fallback(term: Literal) -> tuple[int, str]:
-    kind = 0 if term.datatype in NUMERIC_TYPES else 1 if term.datatype in TIMES else 2
-    return kind, str(term)
-
-
 def order_key(term: Term | None) -> OrderKey:
-    """The key that ORDER BY compares (section 15.1): unbound, blank nodes, IRIs, literals."""
+    """The key that ORDER BY compares (section 15.1): unbound, blank nodes, IRIs, literals.
+
+    Of literals, numbers come first, then times, then all others.
+    """
     if term is None:
         return 0, ""
     if isinstance(term, BlankNode):
         return 1, str(term)
     if isinstance(term, IRI):
         return 2, str(term)
-    return 3, Ordered(term)
+    if term.datatype in NUMERIC_TYPES:
+        return 3, Ordered(term)
+    key = time_key(term)
+    return (5, Ordered(term)) if key is None else (4, key)

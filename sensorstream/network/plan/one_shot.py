@@ -23,7 +23,7 @@ from sensorstream.sparql.algebra import (
     Variable,
     Window,
 )
-from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.oxigraph_text import oxigraph_text
 from sensorstream.sparql.walk import replaced
 
 
@@ -49,7 +49,7 @@ def one_shot_text(plan: Anew, names: Mapping[Source, IRI]) -> str:
         pattern = Project(pattern, tuple(map(Variable, plan.output)))
     graphs = {name: names[source] for name, source in plan.graphs}
     windows = {name: names[source] for name, source in plan.windows}
-    return query_text(Query(Select(_renamed(pattern, graphs, windows)), base=plan.base))
+    return oxigraph_text(Query(Select(_renamed(pattern, graphs, windows)), base=plan.base))
 
 
 def _renamed(pattern: Pattern, graphs: Mapping[IRI, IRI], windows: Mapping[IRI, IRI]) -> Pattern:

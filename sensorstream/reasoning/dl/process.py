@@ -156,7 +156,9 @@ class JavaProcess:
         end = self._said.seek(0, os.SEEK_END)
         self._said.seek(max(0, end - _TOLD_BYTES))
         lines = self._said.read().decode(errors="replace").strip().splitlines()
-        return f": {lines[-1]}" if lines else ""
+        # Each JVM says so of the options in its environment; it is no reason to end.
+        told = [line for line in lines if not line.startswith("Picked up ")]
+        return f": {told[-1]}" if told else ""
 
 
 class Worker:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import JSONResponse
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from sensorstream.alerts.cloudevents import alert_data, plain_time
 from sensorstream.app.application import Application
@@ -18,6 +18,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.history.kept_messages import KeptMessage, Wanted
 from sensorstream.server.answers import RaisedAlertBody
 from sensorstream.server.problems import ContradictionBody, PositionBody
+from sensorstream.server.rest.moment import Moment
 from sensorstream.server.rest.webhooks import DeliveryBody
 
 Id = Annotated[str, Path(alias="id", description="the `message_id`, such as m42")]
@@ -97,7 +98,7 @@ def router(application: Application) -> APIRouter:
         status: Annotated[Status | None, Query(description="only those that are so now")] = None,
         source: Annotated[str | None, Query(description="only those of this source")] = None,
         since: Annotated[
-            AwareDatetime | None, Query(description="only those received then or later")
+            Moment | None, Query(description="only those received then or later")
         ] = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         before: Annotated[int | None, Query(description="`seq` of the page's last one")] = None,

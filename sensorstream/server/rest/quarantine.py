@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from sensorstream.app.application import Application
@@ -21,6 +21,7 @@ from sensorstream.history.quarantine import Chosen
 from sensorstream.server.answers import OutcomeBody, outcome_answer
 from sensorstream.server.negotiation import check_xml
 from sensorstream.server.problems import ContradictionBody, ProblemBody, problem_of
+from sensorstream.server.rest.moment import Moment
 from sensorstream.server.senders import admitted
 
 _PATH = "/quarantine"
@@ -81,10 +82,8 @@ def _chosen(
         str | None, Query(max_length=100, description="of the error that rejected them")
     ] = None,
     source: Annotated[str | None, Query(description="only those of this source")] = None,
-    since: Annotated[
-        AwareDatetime | None, Query(description="only those received then or later")
-    ] = None,
-    until: Annotated[AwareDatetime | None, Query(description="only those received before")] = None,
+    since: Annotated[Moment | None, Query(description="only those received then or later")] = None,
+    until: Annotated[Moment | None, Query(description="only those received before")] = None,
     after: Annotated[_Seq, Query(description="only those with a `seq` above")] = None,
     before: Annotated[_Seq, Query(description="only those with a `seq` below")] = None,
 ) -> Chosen:

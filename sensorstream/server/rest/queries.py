@@ -39,6 +39,7 @@ from sensorstream.server.rest.versioned import (
 from sensorstream.server.results import answer_response
 
 _PATH: Final = "/queries"
+_NAMED: Final = (f"{_PATH}/".encode(), f"{individuals.PATH}/".encode())
 _TEXTS: Final = (TEXT, "text/plain")
 _BODY: Final[dict[str, Any]] = {
     "required": True,
@@ -117,9 +118,9 @@ class EncodedNames:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            raw = scope.get("raw_path", b"").partition(b"?")[0].decode("ascii", "replace")
-            if raw.startswith((f"{_PATH}/", f"{individuals.PATH}/")):
-                scope = {**scope, "path": raw}
+            raw = scope.get("raw_path", b"")
+            if raw.startswith(_NAMED):
+                scope = {**scope, "path": raw.partition(b"?")[0].decode("ascii", "replace")}
         await self._app(scope, receive, send)
 
 

@@ -8,12 +8,14 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
+from sensorstream.app.mapping_files import RML_TYPE, RULES_TYPE, STYLESHEET_TYPE, type_of
 from sensorstream.app.rulebook import OnDisk
 from sensorstream.app.versions import Match
 from sensorstream.errors import RulesError
-from sensorstream.server.negotiation import tagged
+from sensorstream.server.negotiation import media_type_of, tagged
 from sensorstream.server.problems import PositionBody
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
@@ -26,7 +28,9 @@ from sensorstream.server.rest.versioned import (
     who,
 )
 
-_TEXT: Final[dict[str, Any]] = {"text/plain": {"schema": {"type": "string"}}}
+_TEXT: Final[dict[str, Any]] = {
+    each: {"schema": {"type": "string"}} for each in (RULES_TYPE, RML_TYPE, STYLESHEET_TYPE)
+}
 
 
 class RuleBody(BaseModel):
@@ -51,7 +55,8 @@ class RulesBody(BaseModel):
     rules: list[RuleBody]
     files: list[RuleFileBody]
     tables: dict[str, OnDisk] = Field(
-        description="tables that they name, and what the server's own file has now"
+        description="files that they name (tables, and what RML joins messages with), and what "
+        "the server's own file has now"
     )
     origin: str = Field(description="`settings`, or the journal's id of the change that put them")
     digest: str = Field(description="the ETag of the whole set of files")
@@ -109,9 +114,9 @@ def router(application: Application) -> APIRouter:
         responses={200: {"content": _TEXT}},
     )
     def read_rule_file(name: str, request: Request) -> Response:
-        """Its text."""
+        """Its text: rules, RML (`.ttl`, `.turtle`) or XSLT (`.xsl`, `.xslt`)."""
         found = application.rulebook.file(name)
-        return tagged(Response(found.text, media_type="text/plain"), request)
+        return tagged(Response(found.text, media_type=type_of(name)), request)
 
     @routes.put(
         "/rules/{name}",
@@ -127,7 +132,11 @@ def router(application: Application) -> APIRouter:
         match: Annotated[Match, Depends(wanted)],
         dry_run: DryRun = None,
     ) -> ChangedBody | TriedBody:
-        """Check and swap: a new file, or instead of the one of this name."""
+        """Check and swap: a new file, or instead of the one of this name, which says its language.
+
+        RML ends in `.ttl` or `.turtle`, XSLT in `.xsl` or `.xslt`.
+        """
+        _check_type(name, request)
         content = await request.body()
         try:
             text = content.decode("utf-8")
@@ -163,6 +172,17 @@ def router(application: Application) -> APIRouter:
     )
 
     return routes
+
+
+def _check_type(name: str, request: Request) -> None:
+    """Any type will do, such as none or text/plain, but that of another language."""
+    sent, expected = media_type_of(request.headers.get("content-type", "")), type_of(name)
+    if sent != expected and sent in (RML_TYPE, STYLESHEET_TYPE):
+        raise HTTPException(
+            415,
+            f"'{sent}' is not what '{name[:60]}' is by its ending: expected {expected}, or for RML "
+            "a name that ends in .ttl, for XSLT in .xsl",
+        )
 
 
 def _name(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from sensorstream.access.roles import Role
 from sensorstream.alerts.records import DeliveryState, LoggedDelivery, Webhook, WebhookState
@@ -18,6 +18,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.versions import Match, digest_of
 from sensorstream.app.webhooks import definition
 from sensorstream.server.access import user_of
+from sensorstream.server.rest.moment import Moment
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     DryRun,
@@ -280,8 +281,8 @@ def router(application: Application) -> APIRouter:
     @routes.post("/webhooks/{webhook_id}/recover", summary="Send dead deliveries again")
     def recover(
         webhook_id: str,
-        since: Annotated[AwareDatetime, Query(description="what was raised from then on")],
-        until: Annotated[AwareDatetime | None, Query(description="and before; or now")] = None,
+        since: Annotated[Moment, Query(description="what was raised from then on")],
+        until: Annotated[Moment | None, Query(description="and before; or now")] = None,
     ) -> RecoveredBody:
         """Send all dead deliveries of a webhook again whose alert or report is of a span."""
         return RecoveredBody(recovered=application.webhooks.recover(webhook_id, since, until))

@@ -38,7 +38,7 @@ _WSDL: Final = Path(__file__).with_name("service.wsdl")
 _TYPES: Final = {version.media_type: version for version in Version}
 _XML: Final = {"schema": {"type": "string", "format": "xml"}}
 # A document that comes as text is decoded already: its encoding declaration no longer applies.
-_DECLARATION: Final = re.compile(r"\s*<\?xml\s[^>]*\?>")
+_DECLARATION: Final = re.compile(r"<\?xml\s[^>]*\?>")
 
 
 def router(application: Application, max_message_bytes: int) -> APIRouter:
@@ -109,7 +109,9 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
 
     async def _take(text: str, sender: Sender, origin: str) -> tuple[Mapping[str, Any], bool]:
         """The answer, and whether it was given before."""
-        content = _DECLARATION.sub("", text, count=1).strip().encode()
+        text = text.strip()
+        declared = _DECLARATION.match(text)
+        content = text[declared.end() if declared else 0 :].strip().encode()
         if len(content) > max_message_bytes:
             raise MessageTooLarge(
                 f"the message holds {len(content)} bytes, the limit is {max_message_bytes}"

@@ -9,6 +9,8 @@ from typing import Final
 
 from sqlglot import exp
 
+from sensorstream.history.sparql.fragments import sql
+from sensorstream.history.sparql.lexical import is_zoned, moment_of
 from sensorstream.spark.sparql import numbers
 from sensorstream.spark.sparql.typed import (
     OF_NAME,
@@ -21,6 +23,7 @@ from sensorstream.spark.sparql.typed import (
     call,
     cast,
     number,
+    refusal,
     refused,
     text,
 )
@@ -138,6 +141,40 @@ def _anonymous(within: Within, node: exp.Anonymous) -> Typed:
     raise refused(node)
 
 
+_OF_TIMES: Final[Mapping[str, tuple[Kind, str]]] = {
+    "IS_TIME": (Kind.BOOLEAN, "a comparison of a time or a duration"),
+    "TIME_ORDER": (Kind.INTEGER, "a comparison of times or durations"),
+    "TIME_KEY": (Kind.NUMBER, "the order of these times or durations"),
+    "TIME_TIE": (Kind.NUMBER, "the order of these times or durations"),
+    "TIME_SUM": (Kind.TEXT, "a sum or difference of times or durations"),
+    "TIME_NEGATIVE": (Kind.TEXT, "a duration with a sign"),
+    "TIME_CAST": (Kind.TEXT, "a cast of a time or duration"),
+    "TIME_PART": (Kind.TEXT, "a part of a time"),
+}
+
+
+def _of_time(within: Within, node: exp.Dot) -> Typed:
+    """The functions of times that the history has: a row that needs one ends the query.
+
+    There is an order of dateTimes and dates of the years 1 to 9999 to the microsecond.
+    """
+    name = node.expression.name.upper()
+    kind, what = _OF_TIMES[name]
+    told = refusal(kind, what)
+    if name not in ("TIME_KEY", "TIME_TIE"):
+        return told
+    written, datatype = node.expression.expressions
+    order = sql("CASE WHEN :zoned THEN 0 ELSE 1 END", zoned=is_zoned(written))
+    if name == "TIME_KEY":
+        order = sql(
+            "CASE WHEN NOT :text ~ '[.][0-9]{7}' THEN :moment END",
+            text=written,
+            moment=moment_of(written, datatype),
+        )
+    micros = as_number(cast(within.typed(order), Kind.TEXT))
+    return call("coalesce", kind, micros, told)
+
+
 HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.Cast: _cast,
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
@@ -146,4 +183,5 @@ HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.Round: _rounded,
     exp.TimeToStr: _written,
     exp.Anonymous: _anonymous,
+    exp.Dot: _of_time,
 }

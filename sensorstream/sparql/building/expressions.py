@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from lark import Token, v_args
 from lark.tree import Meta
@@ -52,6 +52,7 @@ class _SignedProduct:
 
     sign: str
     value: Expression
+    offset: int
 
 
 class ExpressionBuilder(TermBuilder):
@@ -72,7 +73,7 @@ class ExpressionBuilder(TermBuilder):
 
     def comparison(self, children: list[Any]) -> Expression:
         left, operator, right = children
-        return Comparison(operator.value, left, right)
+        return self.operation(operator.start_pos, Comparison(operator.value, left, right))
 
     def membership(self, children: list[Any]) -> Expression:
         found = In(children[0], children[-1])
@@ -83,22 +84,24 @@ class ExpressionBuilder(TermBuilder):
         parts = iter(rest)
         for part in parts:
             if isinstance(part, _SignedProduct):
-                result = Arithmetic("-" if part.sign == "-" else "+", result, part.value)
+                sign: Literal["+", "-"] = "-" if part.sign == "-" else "+"
+                result = self.operation(part.offset, Arithmetic(sign, result, part.value))
             else:
-                result = Arithmetic(part.value, result, next(parts))
+                made = Arithmetic(part.value, result, next(parts))
+                result = self.operation(part.start_pos, made)
         return result  # type: ignore[no-any-return]
 
     def signed_product(self, children: list[Any]) -> _SignedProduct:
         token, *rest = children
         first: Expression = number(token.value[1:])
         product = self.arithmetic([first, *rest]) if rest else first
-        return _SignedProduct(token.value[0], product)
+        return _SignedProduct(token.value[0], product, token.start_pos)
 
     def negation(self, children: list[Expression]) -> Expression:
         return Not(children[0])
 
     def sign(self, children: list[Any]) -> Expression:
-        return Sign(children[0].value, children[1])
+        return self.operation(children[0].start_pos, Sign(children[0].value, children[1]))
 
     # Functions
 
@@ -124,7 +127,7 @@ class ExpressionBuilder(TermBuilder):
             self.fail_at(
                 function, f"DISTINCT is for aggregates, but <{function}> is not an aggregate"
             )
-        return FunctionCall(function, arguments)
+        return self.operation(self._places[function], FunctionCall(function, arguments))
 
     def builtin(self, children: list[Any]) -> Expression:
         token, arguments = children
@@ -138,7 +141,7 @@ class ExpressionBuilder(TermBuilder):
             self.fail(token.start_pos, "BOUND takes a variable: expected e.g. BOUND(?x)")
         name = _SAME_FUNCTION.get(name, name)
         self._makes_iris |= name == "IRI"
-        return Call(name, arguments)
+        return self.operation(token.start_pos, Call(name, arguments))
 
     def exists(self, children: list[Any]) -> Expression:
         found = Exists(children[-1].whole)

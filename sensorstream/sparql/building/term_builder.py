@@ -75,6 +75,8 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         # so the last position of a part is the one within the rule.
         self._places: dict[object, int] = {}
         self._first: dict[object, int] = {}
+        # By identity: to hash each part of a long sum would take the square of its length.
+        self._operations: list[tuple[object, int]] = []
         self._labels = set(_LABEL.findall(source.text))
         self._fresh = 0
 
@@ -99,6 +101,15 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     def places(self) -> dict[object, Position]:
         """The first position of each part."""
         return {thing: self.source.position(offset) for thing, offset in self._first.items()}
+
+    def operation(self, offset: int, node: _Written) -> _Written:
+        """``node``, after the place of its operator was recorded."""
+        self._operations.append((node, offset))
+        return node
+
+    def operations(self) -> dict[int, tuple[object, Position]]:
+        """The nodes of operators and functions, with their places, by identity."""
+        return {id(node): (node, self.source.position(offset)) for node, offset in self._operations}
 
     # Prologue
 

@@ -7,6 +7,7 @@ means for each thing that a server says is in :mod:`tests.integration.endurance.
 from __future__ import annotations
 
 import argparse
+import math
 import signal
 import sys
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="endurance", description=__doc__)
     parser.add_argument("--rounds", type=int, default=50, help="how often the server is killed")
     parser.add_argument("--seed", type=int, default=1, help="other faults at other points")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="for the rounds, at most")
     parser.add_argument("--folder", type=Path, help="an empty folder that is left as it is")
     options = parser.parse_args(arguments)
     # Ends the processes below, too, and gives the disk back.
@@ -30,10 +32,12 @@ def main(arguments: Sequence[str]) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o755)
         try:
-            counted = endure(folder, options.rounds, options.seed, say=_say)
+            counted = endure(
+                folder, options.rounds, options.seed, minutes=options.minutes, say=_say
+            )
         except BaseException:
-            _say("the server's log ends with:")
-            _say((folder / "server.log").read_text(errors="replace")[-5000:])
+            for log in folder.glob("*.log"):
+                _say(f"{log.name} ends with:\n{log.read_text(errors='replace')[-5000:]}")
             raise
     for what, count in counted.items():
         _say(f"{what:28}{count:8}")

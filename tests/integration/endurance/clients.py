@@ -1,7 +1,8 @@
-"""Those who use the server: senders, somebody who asks, a follower of the continuous query."""
+"""Those who use the server: senders, one who asks, one who changes rules, a follower."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import time
@@ -18,10 +19,19 @@ SENDERS: Final = 8
 QUERY: Final = "seen"
 _TEXT: Final = """PREFIX : <http://sensorstream.example/tracking#>
 REGISTER ISTREAM :seen AS SELECT ?p ?x WHERE { ?p a :Human ; :hasXLocation ?x FILTER(?x > 320) }"""
+_RULES: Final = """prefix : <http://sensorstream.example/tracking#>
+rule far-right
+on insert :Human as ?person
+if select {{ SELECT ?x {{ ?person :hasXLocation ?x . FILTER(?x > {least}) }} }}
+then
+  alert info "{{?person}} is at {{?x}}" key "{{?person}}"
+"""
 _XML: Final = {"content-type": "application/xml"}
 _PATIENCE: Final = 60.0
-_PAUSE: Final = 0.06
+_PAUSE: Final = 0.12
 """Seconds between two messages of a sender, on the average."""
+_CHANGE: Final = 2.0
+"""Seconds between two changes of the rules."""
 
 
 def message(number: int) -> bytes:
@@ -45,7 +55,7 @@ class Clients:
         self._witness = witness
         self._numbers = numbers
         self._stopping = Event()
-        works: list[Callable[[], None]] = [self._follow, self._ask]
+        works: list[Callable[[], None]] = [self._follow, self._ask, self._change]
         for place in range(SENDERS):
             works.append(self._sender(place, random.Random(seed * 1000 + place)))
         self._threads = [Thread(target=self._guarded, args=(each,), daemon=True) for each in works]
@@ -132,6 +142,22 @@ class Clients:
                     self._witness.asked += answer.status_code == 200
                     if answer.status_code not in (200, 503):
                         told = f"a question: {answer.status_code}: {answer.text[:200]}"
+                        self._witness.faults.append(told)
+
+    def _change(self) -> None:
+        """Put one of two files of rules, time and again."""
+        texts = itertools.cycle(_RULES.format(least=least) for least in (500, 600))
+        with self._client() as client:
+            while not self._stopping.wait(_CHANGE):
+                try:
+                    answer = client.put("/rules/endurance.rules", content=next(texts))
+                except httpx.TransportError:
+                    continue
+                with self._witness.lock:
+                    if answer.is_success:
+                        self._witness.changes.append(answer.json()["change"])
+                    elif answer.status_code != 503:
+                        told = f"rules were put: {answer.status_code}: {answer.text[:200]}"
                         self._witness.faults.append(told)
 
     def _follow(self) -> None:

@@ -5,6 +5,7 @@ What "nothing is lost, nothing is twice" means:
 - **Messages.** What was acknowledged (200 or 202) is in the journal once. What was sent with an
   idempotency key until it was answered, too, however often it was sent. What got no answer is there
   once or not at all. Entries are numbered without gaps, and each has been processed.
+- **Changes of rules.** Each that was acknowledged is in the journal, and counts from its place on.
 - **Answers.** Individuals and alerts of an answer are those of the undisturbed run.
 - **Window and history.** The individuals of the window, all that holds, each stay and each interval
   of a statement that ended: as in the undisturbed run, each as often as there.
@@ -32,6 +33,7 @@ from sensorstream.history.opening import open_kept
 from sensorstream.history.store import record_of
 from sensorstream.history.terms import Kind, TermKey
 from sensorstream.journal.records import Record
+from sensorstream.journal.takeover import PutRules
 from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.settings_file import load_settings
 from tests.integration.endurance.clients import message
@@ -113,6 +115,7 @@ def compare(workspace: Workspace, witness: Witness, present: Present) -> Mapping
         "reports": len(expected.reports),
         "reports followed": len(witness.reports),
         "reports told as missed": witness.missed,
+        "changes of rules": len(witness.changes),
         "questions answered": witness.asked,
     }
 
@@ -128,6 +131,9 @@ def _compare_journal(journal: Sequence[Record], witness: Witness) -> Mapping[int
     must = {*witness.answers, *witness.early, *witness.keyed}
     lost = sorted(must - found.keys())
     assert not lost, f"{len(lost)} acknowledged messages are lost: {lost[:5]}"
+    put = [each.message.id for each in journal if each.kind == PutRules.kind]
+    assert set(witness.changes) <= set(put), "acknowledged changes of rules are lost"
+    assert len(set(witness.changes)) == len(witness.changes), "two changes have one id"
     return {sent[each.content]: each.id for each in messages}
 
 

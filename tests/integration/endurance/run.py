@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 import signal
 import time
@@ -47,6 +48,7 @@ def endure(
     *,
     faults: Sequence[Fault] = FAULTS,
     courses: Sequence[Course] = tuple(Course),
+    minutes: float = math.inf,
     say: Callable[[str], object] = lambda _: None,
 ) -> Mapping[str, int]:
     """Send under faults, compare, and count.
@@ -57,6 +59,7 @@ def endure(
         seed: decides which faults come, and when.
         faults: to draw from.
         courses: to draw from.
+        minutes: after these no other round begins.
         say: is told how it goes on.
 
     Raises:
@@ -77,12 +80,20 @@ def endure(
         prepare(workspace.url, receiver.url)
         clients = Clients(workspace.url, witness, itertools.count(1), seed)
         clients.start()
+        end = time.monotonic() + 60 * minutes
         for number in range(1, rounds + 1):
             begun = time.monotonic()
+            if begun > end:
+                say(f"the time is over: {number - 1} of {rounds} rounds were done")
+                break
             time.sleep(dice.uniform(0.2, 3))
             course, fault = dice.choice(courses), dice.choice(faults)
             name = "" if course is Course.KILLED else fault.__name__
-            _round(stage, course, fault)
+            try:
+                _round(stage, course, fault)
+            except BaseException:
+                say(f"{number:3} {course.name:12}{name:16} failed")
+                raise
             done.update(filter(None, (kill_server.__name__, name)))
             took = time.monotonic() - begun
             say(f"{number:3} {course.name:12}{name:16}{witness.acknowledged:7}{took:6.1f} s")

@@ -35,6 +35,8 @@ class Witness:
     """The reports of which the follower was told that they are kept no more."""
     asked: int = 0
     """Answers of /sparql."""
+    changes: list[str] = field(default_factory=list)
+    """The ids of the changes of rules that were acknowledged."""
     faults: list[str] = field(default_factory=list)
     """What no server may do; the comparison wants none of it."""
     lock: Lock = field(default_factory=Lock)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -115,6 +116,8 @@ class Workspace:
             self.process.kill()
             self.process.wait()
         postgres = self.postgres()
+        with suppress(OSError):
+            shutil.copy(self.disk / "log", self.folder.parent / "postgres.log")
         signal_all(postgres, signal.SIGKILL)
         psutil.wait_procs(postgres, timeout=30)
         self._log.close()

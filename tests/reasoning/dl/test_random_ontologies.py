@@ -34,7 +34,7 @@ from sensorstream.model.vocabulary import (
     OWL_SAME_AS,
     RDF_TYPE,
 )
-from sensorstream.reasoning.dl.audit import Differences, compare
+from sensorstream.reasoning.dl.cross_check import Differences, compare
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -376,7 +376,7 @@ def follow(
         yield said(kb), expected, f"after +{delta.added} -{delta.removed}"
     process = worker._process
     found = compare(loaded, marks_of(kb), process, seconds=60, clock=SystemClock())
-    yield found, Differences(), "the audit"
+    yield found, Differences(), "the cross-check"
 
 
 EXAMPLES = int(os.environ.get("TEST_ONTOLOGIES", "5"))

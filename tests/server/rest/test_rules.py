@@ -74,10 +74,24 @@ def test_what_has_changed_meanwhile_is_not_overwritten(client: httpx.Client) -> 
 
 def test_what_is_no_text_or_no_name_is_refused_with_its_reason(client: httpx.Client) -> None:
     assert client.put("/rules/a.rules", content=b"\xff").status_code == 422
-    for name in ("a.ttl", "..rules", "%2e%2e%2fa.rules", "a%00.rules", "x" * 300 + ".rules"):
+    for name in ("a.owl", "..rules", "%2e%2e%2fa.rules", "a%00.rules", "x" * 300 + ".rules"):
         refused = client.put(f"/rules/{name}", content=b"# nothing")
         assert refused.status_code in {400, 404, 422}, name
     for body in (b'{"files": {"a.rules": "\\ud800"}}', b'{"files": {"a.rules": 1}}', b"[]"):
         refused = client.put("/rules", content=body, headers={"content-type": "application/json"})
         assert refused.status_code in {400, 422}, body
         assert refused.headers["content-type"] == "application/problem+json"
+
+
+def test_a_name_says_the_language_and_a_type_of_another_is_refused(client: httpx.Client) -> None:
+    for name, sent, status in (
+        ("a.ttl", "text/turtle", 200),
+        ("a.turtle", "text/plain", 200),
+        ("a.xsl", "application/xslt+xml; charset=utf-8", 200),
+        ("a.rules", "text/turtle", 415),
+        ("a.ttl", "application/xslt+xml", 415),
+    ):
+        headers = {"content-type": sent}
+        assert client.put(f"/rules/{name}", content=b"<a/>", headers=headers).status_code == status
+    for name, told in (("a.ttl", "text/turtle"), ("a.xsl", "application/xslt+xml")):
+        assert client.get(f"/rules/{name}").headers["content-type"].startswith(told)

@@ -45,7 +45,7 @@ _AT_ONCE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What an audit found: entailed but not inferred, and inferred but not entailed.
+    """What a cross-check found: entailed but not inferred, and inferred but not entailed.
 
     ``contradiction``: the window has no model.
     """
@@ -72,7 +72,7 @@ class Differences:
         return "; ".join(parts)
 
 
-def audit(
+def cross_check(
     ontology: Ontology,
     marks: Mapping[Triple, Origin],
     *,
@@ -94,7 +94,7 @@ def audit(
     Raises:
         ReasonerError: HermiT did not finish in time, or failed.
     """
-    process = JavaProcess("the audit", java=java, heap=heap, nice=_NICE, clock=clock)
+    process = JavaProcess("the cross-check", java=java, heap=heap, nice=_NICE, clock=clock)
     try:
         process.launch()
         return compare(ontology, marks, process, seconds=seconds, clock=clock)
@@ -110,7 +110,7 @@ def compare(
     seconds: float,
     clock: Clock,
 ) -> Differences:
-    """As :func:`audit`, with a process that runs already.
+    """As :func:`cross_check`, with a process that runs already.
 
     The list of HermiT gives the candidates. If axioms can make individuals equal, the list may be
     too long. So a difference counts only if a search for a model in which the statement is false
@@ -123,7 +123,7 @@ def compare(
     answer = process.exchange(Realise(_document(ontology, terminology, window), values), seconds)
     assert isinstance(answer, Realised)
     if answer.error:
-        raise ReasonerError(f"the audit: {answer.error}")
+        raise ReasonerError(f"the cross-check: {answer.error}")
     if answer.statements is None:
         return Differences(contradiction=True)
     listed = [_back(each) for each in answer.statements]
@@ -166,7 +166,7 @@ def _verified(
             answer = process.exchange(Verify(asked), end - clock.counter())
             assert isinstance(answer, Verified)
             if answer.error:
-                raise ReasonerError(f"the audit: {answer.error}")
+                raise ReasonerError(f"the cross-check: {answer.error}")
         except ReasonerError:
             if wrong:
                 break  # report what is certain so far

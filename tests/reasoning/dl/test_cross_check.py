@@ -1,4 +1,4 @@
-"""The audit is silent about right inferences and names wrong ones."""
+"""The cross-check is silent about right inferences and names wrong ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sensorstream.model.datatypes import XSD, XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
-from sensorstream.reasoning.dl.audit import Differences, audit, compare
+from sensorstream.reasoning.dl.cross_check import Differences, compare, cross_check
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
 from sensorstream.reasoning.dl.protocol import Message, Realise, Realised, Verify
 from sensorstream.reasoning.dl.reasoner import DlReasoner
@@ -70,7 +70,7 @@ ZERO = Literal("0", XSD_INTEGER)
 
 @pytest.fixture(scope="module")
 def process() -> Iterator[JavaProcess]:
-    made = JavaProcess("the audit", heap=256, clock=SystemClock())
+    made = JavaProcess("the cross-check", heap=256, clock=SystemClock())
     made.launch()
     yield made
     made.close()
@@ -102,7 +102,7 @@ def marks_of(kb: KnowledgeBase) -> dict[Triple, Origin]:
 
 @pytest.fixture(scope="module")
 def ontology(tmp_path_factory: pytest.TempPathFactory) -> Ontology:
-    return loaded(tmp_path_factory.mktemp("audit"), ONTOLOGY)
+    return loaded(tmp_path_factory.mktemp("cross-check"), ONTOLOGY)
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +191,7 @@ def test_names_that_one_model_merges_by_chance_raise_no_false_alarm(
 
 def test_an_audit_that_takes_too_long_is_given_up(ontology: Ontology, kb: KnowledgeBase) -> None:
     with pytest.raises(ReasonerError, match="gave no answer"):
-        audit(ontology, marks_of(kb), java="", heap=256, seconds=0.01, clock=SystemClock())
+        cross_check(ontology, marks_of(kb), java="", heap=256, seconds=0.01, clock=SystemClock())
 
 
 def test_what_is_certain_when_the_time_is_up_is_told(
@@ -209,8 +209,8 @@ def test_what_is_certain_when_the_time_is_up_is_told(
                     raise ReasonerError("gone")
             return super().exchange(request, seconds)
 
-    monkeypatch.setattr("sensorstream.reasoning.dl.audit._AT_ONCE", 1)
-    process = Ending("the audit", heap=256, clock=SystemClock())
+    monkeypatch.setattr("sensorstream.reasoning.dl.cross_check._AT_ONCE", 1)
+    process = Ending("the cross-check", heap=256, clock=SystemClock())
     process.launch()
     marks = marks_of(kb)
     wrong = [(iri(name), IRI(RDF_TYPE), iri("Adult")) for name in ("a", "c", "d")]

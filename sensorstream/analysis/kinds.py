@@ -1,0 +1,362 @@
+"""The kinds of values that an expression may have, and the operations that have none.
+
+What operators and functions do with a kind is found by trying the network's own on samples of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from sensorstream.errors import TermError
+from sensorstream.model.datatypes import (
+    NUMERIC_TYPES,
+    RDF_LANG_STRING,
+    XSD,
+    XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_DAY_TIME_DURATION,
+    XSD_DECIMAL,
+    XSD_DURATION,
+    XSD_INTEGER,
+    XSD_STRING,
+    XSD_TIME,
+    XSD_YEAR_MONTH_DURATION,
+)
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.network.expressions.expression_functions import value_of
+from sensorstream.network.expressions.functions import CASTS
+from sensorstream.network.expressions.times import FAMILIES, time_of
+from sensorstream.network.expressions.values import compare
+from sensorstream.sparql.algebra import (
+    BGP,
+    Aggregate,
+    And,
+    Arithmetic,
+    Call,
+    Comparison,
+    Exists,
+    Expression,
+    Extend,
+    FunctionCall,
+    Group,
+    In,
+    Minus,
+    Not,
+    Or,
+    Pattern,
+    Project,
+    Service,
+    Sign,
+    Values,
+    Variable,
+)
+from sensorstream.sparql.scope import children, in_scope, plain_keys
+
+Kinds: TypeAlias = frozenset[str] | None
+"""Datatypes, of which ``xsd:decimal`` stands for all numbers, and :data:`NAME`; None: any."""
+
+NAME: Final = "IRI"
+"""The kind of IRIs and blank nodes."""
+INVALID: Final = "invalid"
+"""The kind of a literal that is not valid in its datatype: no operator accepts it."""
+SAMPLES: Final[Mapping[str, tuple[Term, ...]]] = MappingProxyType(
+    {
+        XSD_DECIMAL: (Literal("2", XSD_INTEGER),),
+        XSD_STRING: (Literal("a"),),
+        RDF_LANG_STRING: (Literal("a", language="en"),),
+        XSD_BOOLEAN: (Literal("true", XSD_BOOLEAN),),
+        NAME: (IRI("urn:a"),),
+        INVALID: (Literal("a", XSD_DATE),),
+        **{
+            datatype: tuple(Literal(text, datatype) for text in texts)
+            for datatype, texts in (
+                # With and without a time zone; the two are over 14 hours apart, so in order.
+                (XSD_DATE_TIME, ("2020-02-01T00:00:00Z", "2024-02-01T00:00:00")),
+                (XSD_DATE_TIME_STAMP, ("2020-02-01T00:00:00Z",)),
+                (XSD_DATE, ("2020-02-01Z", "2024-02-01")),
+                (XSD_TIME, ("01:00:00Z", "23:00:00")),
+                (XSD_DURATION, ("P1Y", "PT1H", "-P1Y", "-PT1H")),
+                (XSD_DAY_TIME_DURATION, ("PT1H", "-PT1H")),
+                (XSD_YEAR_MONTH_DURATION, ("P1Y", "-P1Y")),
+            )
+        },
+    }
+)
+"""For each operator and kind there is one that it accepts, if it accepts any of the kind."""
+
+_BY_KIND: Final = frozenset(
+    ("YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS", "TZ", "TIMEZONE")
+) | {"ABS", "ROUND", "CEIL", "FLOOR", "STRLEN", "UCASE", "LCASE"}
+"""Functions that accept all valid values of a kind, or none."""
+_NUMBER: Final = frozenset((XSD_DECIMAL,))
+_TRUTH: Final = frozenset((XSD_BOOLEAN,))
+_TEXT: Final = frozenset((XSD_STRING,))
+_NAMES: Final = frozenset((NAME,))
+_NO_KINDS: Final[frozenset[str]] = frozenset()
+_COUNTED: Final[Mapping[str, Kinds]] = MappingProxyType(
+    {"COUNT": _NUMBER, "SUM": _NUMBER, "AVG": _NUMBER}
+)
+
+
+def kind_of(term: Term) -> Kinds:
+    """The kind of one term; None: of a datatype that is not known here."""
+    if not isinstance(term, Literal):
+        return _NAMES
+    datatype = XSD_DECIMAL if term.datatype in NUMERIC_TYPES else term.datatype
+    if datatype not in SAMPLES:
+        return None
+    return frozenset((datatype if _is_valid(term) else INVALID,))
+
+
+class Scope:
+    """The variables that may have a value where an expression stands, and the kinds of each.
+
+    What it finds of the parts of an expression it keeps by their identity, so they must outlive it.
+    """
+
+    __slots__ = ("_found", "variables")
+
+    def __init__(self, variables: Mapping[str, Kinds]) -> None:
+        self.variables = variables
+        self._found: dict[int, Kinds] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.variables
+
+    def kinds(self, expression: Expression) -> Kinds:
+        """The kinds of the values that it may have; an operation without a value counts as any."""
+        place = id(expression)
+        if place not in self._found:
+            self._found[place] = self._kinds(expression)
+        return self._found[place]
+
+    def _kinds(self, expression: Expression) -> Kinds:
+        match expression:
+            case IRI() | Literal():
+                return kind_of(expression)
+            case Variable(name):
+                return self.variables.get(name)
+            case And() | Or() | Not() | Comparison() | In() | Exists() | Call("BOUND"):
+                return _TRUTH
+            case Call("COALESCE", parts) | Call("IF", (_, *parts)):
+                return _either(map(self.kinds, parts))
+            case Call("NOW"):
+                return frozenset((XSD_DATE_TIME,))
+            case FunctionCall(function, _) if function in CASTS:
+                return frozenset((XSD_DECIMAL if function in NUMERIC_TYPES else str(function),))
+            case Arithmetic() | Sign() | Call():
+                return self._results(expression) or None
+        return None
+
+    def has_no_value(self, operation: Expression) -> bool:
+        """Whether an operation fails for all values that its operands may have."""
+        match operation:
+            case FunctionCall(function, (argument,)) if function in CASTS:
+                given = self.kinds(argument)
+                # Whether a text can be cast, its characters say.
+                return (
+                    given is not None
+                    and not given & _TEXT
+                    and self._results(operation) == _NO_KINDS
+                )
+            case Comparison() | Arithmetic() | Sign() | Call():
+                return self._results(operation) == _NO_KINDS
+        return False
+
+    def is_never_equal(self, operation: Expression) -> bool:
+        """Whether ``=`` or ``IN`` has operands of kinds whose values are never equal."""
+        match operation:
+            case Comparison("=", left, right):
+                others: tuple[Expression, ...] = (right,)
+            case In(left, others):
+                pass
+            case _:
+                return False
+        one = self.kinds(left)
+        return one is not None and not any(
+            other is None or _may_be_equal(one, other) for other in map(self.kinds, others)
+        )
+
+    def _results(self, operation: Expression) -> Kinds:
+        """The kinds of its values on samples; None: any."""
+        parts = operands(operation)
+        if isinstance(operation, Call) and (operation.name not in _BY_KIND or len(parts) != 1):
+            return None
+        of_parts = [self.kinds(each) for each in parts]
+        if all(each is None for each in of_parts):
+            return None
+        found: frozenset[str] = frozenset()
+        for choice in product(*map(_samples, of_parts)):
+            value = value_of(_with(operation, choice), {})(())
+            kind = _NO_KINDS if value is None else kind_of(value)
+            if kind is None:
+                return None
+            found |= kind
+        return found
+
+
+def operands(operation: Expression) -> tuple[Expression, ...]:
+    """The operands of an operator, or the arguments of a function."""
+    match operation:
+        case Comparison(_, left, right) | Arithmetic(_, left, right):
+            return left, right
+        case Sign(_, operand):
+            return (operand,)
+        case In(operand, choices):
+            return (operand, *choices)
+        case Call(_, arguments) | FunctionCall(_, arguments):
+            return arguments
+    return ()
+
+
+def pattern_kinds(pattern: Pattern, schema: Schema, given: Mapping[str, Kinds]) -> dict[str, Kinds]:
+    """The kinds of the values of each variable in the scope of a pattern.
+
+    A property has values of the datatype that the ontology states. ``given``: of the variables
+    that have a value from outside.
+    """
+    found = _pattern_kinds(pattern, schema, given)
+    # A variable may have its value from either.
+    return {
+        name: _either(each[name] for each in (found, given) if name in each)
+        for name in in_scope(pattern) & found.keys()
+    }
+
+
+def all_kinds(
+    patterns: Iterable[Pattern], schema: Schema, given: Mapping[str, Kinds]
+) -> dict[str, Kinds]:
+    """The kinds of all variables of some patterns, and of those with a value from outside."""
+    parts = [pattern_kinds(each, schema, given) for each in patterns]
+    names = {name for part in parts for name in part}
+    return {**given, **{n: _either(part[n] for part in parts if n in part) for n in names}}
+
+
+def _pattern_kinds(
+    pattern: Pattern, schema: Schema, given: Mapping[str, Kinds]
+) -> dict[str, Kinds]:
+    match pattern:
+        case BGP():
+            return _of_triples(pattern, schema)
+        case Values(columns, rows):
+            return {
+                each.name: _either(kind_of(t) for row in rows if (t := row[place]) is not None)
+                for place, each in enumerate(columns)
+            }
+        case Extend(inner, variable, expression):
+            before = all_kinds((inner,), schema, given)
+            return {**before, variable.name: Scope(before).kinds(expression)}
+        case Group(inner, keys, aggregates):
+            before = all_kinds((inner,), schema, given)
+            scope = Scope(before)
+            kept: dict[str, Kinds] = {name: before.get(name) for name in plain_keys(keys)}
+            for key in keys:
+                if key.variable is not None:
+                    kept[key.variable.name] = scope.kinds(key.expression)
+            for variable, aggregate in aggregates:
+                kept[variable.name] = _of_aggregate(aggregate, scope)
+            return kept
+        case Project(inner, variables):
+            names = {each.name for each in variables}
+            inside = {name: each for name, each in given.items() if name in names}
+            found = all_kinds((inner,), schema, inside)
+            return {name: found.get(name) for name in names}
+        case Minus(left, _):
+            return pattern_kinds(left, schema, given)
+        case Service():
+            return dict.fromkeys(in_scope(pattern))
+    found = all_kinds(children(pattern), schema, given)
+    return {name: found.get(name) for name in in_scope(pattern)}
+
+
+def _of_triples(block: BGP, schema: Schema) -> dict[str, Kinds]:
+    found: dict[str, Kinds] = dict.fromkeys(in_scope(block))
+    for triple in block.patterns:
+        predicate, value = triple.predicate, triple.object
+        if isinstance(triple.subject, Variable):
+            found[triple.subject.name] = _NAMES
+        if isinstance(predicate, IRI) and isinstance(value, Variable):
+            datatype = schema.datatype_of(predicate)
+            kind = XSD_DECIMAL if datatype in NUMERIC_TYPES else datatype
+            if kind is not None and kind in SAMPLES and found[value.name] is None:
+                found[value.name] = frozenset((kind,))
+    return found
+
+
+def _of_aggregate(aggregate: Aggregate, scope: Scope) -> Kinds:
+    if aggregate.name in _COUNTED:
+        return _COUNTED[aggregate.name]
+    if aggregate.name == "GROUP_CONCAT" or aggregate.expression is None:
+        return None
+    return scope.kinds(aggregate.expression)
+
+
+def _either(parts: Iterable[Kinds]) -> Kinds:
+    found: frozenset[str] = frozenset()
+    for each in parts:
+        if each is None:
+            return None
+        found |= each
+    return found or None
+
+
+def _samples(of: Kinds) -> Iterator[Term]:
+    """Of any kind: of all, since no operator accepts a datatype that is not among them."""
+    for kind in SAMPLES if of is None else of:
+        yield from SAMPLES[kind]
+
+
+def _with(operation: Expression, terms: tuple[Term, ...]) -> Expression:
+    """The operation on other operands."""
+    match operation, terms:
+        case Comparison(operator, _, _), (IRI() | Literal() as left, IRI() | Literal() as right):
+            return Comparison(operator, left, right)
+        case Arithmetic(sign, _, _), (IRI() | Literal() as left, IRI() | Literal() as right):
+            return Arithmetic(sign, left, right)
+        case Sign(side, _), (IRI() | Literal() as operand,):
+            return Sign(side, operand)
+        case Call(name, _), (IRI() | Literal() as operand,):
+            return Call(name, (operand,))
+        case FunctionCall(function, _), (IRI() | Literal() as operand,):
+            return FunctionCall(function, (operand,))
+    raise AssertionError(f"an operation with its operands: {operation}")
+
+
+def _may_be_equal(one: frozenset[str], other: frozenset[str]) -> bool:
+    if (one & other) - {INVALID}:
+        return True
+    pairs = product(_samples(one), _samples(other))
+    return any(compare(a, b) is not None for a, b in pairs)
+
+
+def _is_valid(term: Literal) -> bool:
+    if term.datatype in FAMILIES:
+        return time_of(term) is not None
+    try:
+        _ = term.value
+    except TermError:
+        return False
+    return True
+
+
+def shown(kind: str) -> str:
+    """A kind as people say it."""
+    match kind:
+        case _ if kind == XSD_DECIMAL:
+            return "a number"
+        case _ if kind == XSD_STRING:
+            return "a text"
+        case _ if kind == RDF_LANG_STRING:
+            return "a text with a language"
+        case _ if kind == NAME:
+            return "an IRI"
+        case _ if kind == INVALID:
+            return "a literal that is not valid in its datatype"
+        case _:
+            return f"an xsd:{kind.removeprefix(XSD)}"

@@ -1,0 +1,70 @@
+"""The texts of mapping files, and of the files that these name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from sensorstream.errors import SettingsError
+
+_NO_FILES: Final[Mapping[Path, str]] = MappingProxyType({})
+_ENCODING: Final = re.compile(r"""(<\?xml[^>]*?)\s+encoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
+
+
+class FileTexts:
+    """Texts of files by their paths; files of no known text are read from disk, once.
+
+    ``read`` are the texts that were read so, by resolved paths.
+    """
+
+    def __init__(self, known: Mapping[Path, str] = _NO_FILES, *, replayed: bool = False) -> None:
+        """``known`` are texts that count instead of those on disk.
+
+        ``replayed``: what is on disk now says nothing, so files that nobody reads may be absent.
+        """
+        self.replayed = replayed
+        self.read: dict[Path, str] = {}
+        self._known = {path.resolve(): text for path, text in known.items()}
+
+    def text(self, file: Path) -> str:
+        """The text of a file.
+
+        Raises:
+            SettingsError: it cannot be read.
+        """
+        path = file.resolve()
+        for texts in (self._known, self.read):
+            if path in texts:
+                return texts[path]
+        found = self.read[path] = text_of(file)
+        return found
+
+    def there(self, file: Path) -> bool:
+        """Whether a file is there, as far as that counts."""
+        return self.replayed or file.resolve() in self._known or file.is_file()
+
+
+def text_of(file: Path) -> str:
+    """The text of a file; XML that declares another encoding is read in that.
+
+    Raises:
+        SettingsError: it cannot be read.
+    """
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"rules.files: cannot read {file}: {error}") from None
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        found = _ENCODING.match(content[:200].decode("latin-1"))
+        if found is not None:
+            # The text is UTF-8 from here on, and may not declare anything else.
+            try:
+                return found[1] + content.decode(found[2])[found.end() :]
+            except (LookupError, UnicodeDecodeError):
+                pass  # It is no text in that encoding either.
+        raise SettingsError(f"rules.files: cannot read {file}: {error}") from None

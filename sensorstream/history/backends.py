@@ -1,0 +1,97 @@
+"""Processes of PostgreSQL that do not end with their question.
+
+PostgreSQL looks now and then whether it is to stop. Some of its functions do not while they
+compare much with much: two large arrays (``&&``), two paths (``?#``), a text with a set of
+characters (``btrim``). Such a process would work for hours, and a few would take all processors.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event, Thread
+from typing import Final
+
+import psutil
+from psycopg2 import extensions
+
+from sensorstream.errors import HistoryError, Overrun
+from sensorstream.history.asking.stopping import Stop
+from sensorstream.history.embedded import binaries
+
+_LOG: Final = logging.getLogger(__name__)
+GRACE: Final = 5.0
+"""Seconds after which a process is taken for one that does not stop."""
+PATIENCE: Final = 60.0
+"""Seconds that such a process is left at the lowest priority. Then it is killed, for which
+PostgreSQL starts again: that takes a second, and loses nothing that was committed."""
+_LOOK: Final = 0.5
+_LOWEST: Final = 19
+
+
+@contextmanager
+def ending(connection: extensions.connection, stop: Stop, seconds: float) -> Iterator[None]:
+    """A block in which a question works on a connection, for so many seconds in all.
+
+    PostgreSQL keeps that time itself (``statement_timeout``); where it does not, ``stop`` is told.
+    If the question was stopped, PostgreSQL's process for it is seen to afterwards.
+    """
+    pid, done = connection.info.backend_pid, Event()
+
+    def watch() -> None:
+        worked = 0.0
+        while not done.wait(_LOOK):
+            if connection.info.transaction_status == extensions.TRANSACTION_STATUS_ACTIVE:
+                worked += _LOOK
+            if worked > seconds + GRACE:
+                told = "the query took longer than limits.question_seconds allows"
+                stop.now(Overrun(told))
+                return
+
+    watching = Thread(target=watch, name="question", daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watching.join()
+        if stop.reason is not None:
+            Thread(target=_see_to, args=(pid,), name="backend", daemon=True).start()
+
+
+def _see_to(pid: int) -> None:
+    try:
+        process = psutil.Process(pid)
+        # Else the number means a process of another machine, or one of a server that is not ours.
+        ours = Path(process.exe()).resolve() == (binaries() / "postgres").resolve()
+    except (psutil.Error, OSError, HistoryError, ImportError):
+        return
+    if ours:
+        end_in_time(process)
+
+
+def end_in_time(process: psutil.Process, grace: float = GRACE, patience: float = PATIENCE) -> None:
+    """Wait until a process ends; lower its priority after ``grace``, kill it after ``patience``."""
+    if _ends_within(process, grace):
+        return
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, process.pid, _LOWEST)
+    if _ends_within(process, patience):
+        return
+    _LOG.warning(
+        "the process %d of PostgreSQL did not end with its question: it is killed, and PostgreSQL "
+        "starts again",
+        process.pid,
+    )
+    with suppress(psutil.Error):
+        process.kill()
+
+
+def _ends_within(process: psutil.Process, seconds: float) -> bool:
+    with suppress(psutil.TimeoutExpired):
+        process.wait(seconds)
+        return True
+    return False

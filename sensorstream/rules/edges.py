@@ -1,0 +1,100 @@
+"""``when CONDITION becomes true``: the edge of a condition, how long it holds, and its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Final
+
+from sensorstream.errors import LanguageError
+from sensorstream.language import syntax
+from sensorstream.model.timeline import Timeline
+from sensorstream.rules.condition_compiler import CompiledCondition, compile_condition
+from sensorstream.rules.conditions import Solution
+from sensorstream.rules.memory import Holding, SolutionKey
+from sensorstream.rules.triggers import NO_SOLUTION, NOW, Moment, Solutions, Trigger, read_duration
+
+_NOW_ONLY: Final = frozenset((NOW,))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A compiled ``when``: its trigger, and the conditions at its begin and at its end."""
+
+    trigger: Trigger
+    begins: CompiledCondition
+    ends: CompiledCondition | None
+
+
+def compile_edge(rule: str, when: syntax.When, file: syntax.RuleFile, line: Timeline) -> Edge:
+    """The trigger ``when`` of a rule.
+
+    A solution begins when the condition has it and the end does not hold; it ends when the end
+    holds or an individual of it leaves the window, or, without one, when the condition has it no
+    longer. The trigger has each solution once, as soon as it has begun; with ``for``, as soon as
+    the condition has had it for so long.
+
+    Raises:
+        LanguageError: as :func:`compile_condition`; or the length of time is not one above zero.
+    """
+    begins = compile_condition(when.condition, file, _NOW_ONLY)
+    ends = None
+    if when.until is not None:
+        ends = compile_condition(when.until, file, _NOW_ONLY | begins.returned)
+    length = 0
+    if when.lasting is not None:
+        length = read_duration(when.lasting, line)
+        if length <= 0:
+            raise LanguageError("expected a time above 0", position=when.lasting.position)
+    reads_now = any(NOW in each.query.given for each in (begins, ends) if each and each.query)
+
+    def trigger(moment: Moment) -> Solutions:
+        run = moment.run
+        due = run.timers.get(rule, run.memory.timers.get(rule))
+        is_due = due is not None and due <= run.time
+        is_new = moment.is_first and rule not in run.memory.held
+        if not (moment.delta or moment.departures or reads_now or is_due or is_new):
+            return NO_SOLUTION
+        before = run.held.get(rule, run.memory.held.get(rule, {}))
+        now = {NOW: moment.now(line)}
+        present = {_key(each): each for each in begins.test(run.host, (now,))}
+
+        departed = {each.individual.name for each in moment.departures}
+
+        def has_ended(solution: Solution) -> bool:
+            if ends is None:
+                return False
+            # What is no longer known could never end, and would be remembered for ever.
+            gone = not departed.isdisjoint(solution.values())
+            return gone or bool(ends.test(run.host, ({**solution, **now},)))
+
+        after: dict[SolutionKey, Holding] = {}
+        fires: list[Solution] = []
+        for key, held in before.items():
+            solution = dict(key)
+            if not held.fired and held.since + length <= run.time:
+                # Until now it held: that it ends at this very moment is no break.
+                fires.append({**solution, **now})
+                held = Holding(held.since, fired=True)
+            goes_on = key in present if ends is None or not held.fired else True
+            if goes_on and not has_ended(solution):
+                after[key] = held
+        for key, solution in present.items():
+            if key not in before and not has_ended(solution):
+                after[key] = Holding(run.time, fired=not length)
+                if not length:
+                    fires.append({**solution, **now})
+        if after == before and not is_new:
+            return fires
+        run.held[rule] = after
+        waiting = [held.since + length for held in after.values() if not held.fired]
+        run.timers[rule] = min(waiting, default=None)
+        return fires
+
+    return Edge(trigger, begins, ends)
+
+
+def _key(solution: Solution) -> SolutionKey:
+    """A solution without the time, which is another one at each evaluation."""
+    pairs = (each for each in solution.items() if each[0] != NOW)
+    return tuple(sorted(pairs, key=itemgetter(0)))

@@ -1,0 +1,63 @@
+"""``when … for`` over restarts: what has begun goes on, and nothing fires twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg2
+
+from sensorstream.app.application import Application
+from sensorstream.settings import OntologySettings, RuleSettings, Settings
+
+Open = Callable[[Settings], Application]
+ONTOLOGY = """
+@prefix : <http://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+:Sensor a owl:Class . :value a owl:DatatypeProperty .
+"""
+RULES = """
+prefix : <http://example.org/>
+prefix xsd: <http://www.w3.org/2001/XMLSchema#>
+mapping value on message {/m}
+then update individual :{@id} a :Sensor at {@t} ; :value {@v}^^xsd:integer .
+
+rule hot
+when select { SELECT ?s ?v { ?s :value ?v FILTER(?v > 30) } } becomes true for "10"
+then alert warning "{?s} {?v} {?now}" key "{?s}"
+"""
+
+
+def test_a_restart_neither_repeats_nor_loses_a_firing(
+    settings: Settings, tmp_path: Path, open_application: Open
+) -> None:
+    (tmp_path / "o.ttl").write_text(ONTOLOGY)
+    (tmp_path / "r.rules").write_text(RULES)
+    ours = replace(
+        settings,
+        ontology=OntologySettings((tmp_path / "o.ttl",)),
+        rules=RuleSettings((tmp_path / "r.rules",)),
+    )
+    found = []
+    for time, name, value in ((1, "a", 31), (2, "b", 40), (8, "b", 20), (11, "c", 5), (30, "c", 6)):
+        application = open_application(ours)
+        content = f"<m id='{name}' t='{time}' v='{value}'/>"
+        application.submit(content.encode(), "test").result(60)
+        found.append(alerts(application))
+        application.close()
+    told = ["http://example.org/a 31 11"]
+    assert found == [[], [], [], told, told]
+    # As after a crash of the machine: the journal is on disk, the last effects are not.
+    with closing(psycopg2.connect(settings.history.url)) as connection, connection.cursor() as sql:
+        for table in ("checkpoints", "deliveries", "alerts", "stays", "statements"):
+            sql.execute(f"delete from store.{table}")
+        sql.execute("update store.messages set status = null, reason = null")
+        sql.execute("update store.progress set watermark = 0")
+        connection.commit()
+    assert alerts(open_application(ours)) == told
+
+
+def alerts(application: Application) -> list[str]:
+    return [each.alert.text for each in application.alerts(100)]

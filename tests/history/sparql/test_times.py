@@ -1,0 +1,74 @@
+"""Times and durations in PostgreSQL: its values are those of the network."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sensorstream.model.terms import IRI, Term, Triple
+from sensorstream.network.expressions.expression_functions import value_of
+from sensorstream.network.expressions.values import order_key
+from sensorstream.sparql.algebra import (
+    BGP,
+    Expression,
+    Extend,
+    OrderBy,
+    OrderCondition,
+    Project,
+    Query,
+    Select,
+    TriplePattern,
+    Variable,
+)
+from tests.history.sparql.world import World
+from tests.network.expressions.times import questions, terms
+
+THING, NAMES = IRI("http://example.org/thing"), ("a", "b", "c")
+PROPERTIES = {name: IRI(f"http://example.org/{name}") for name in NAMES}
+operands: Any = st.one_of(terms, st.sampled_from(NAMES).map(Variable))
+
+
+def bound(values: dict[str, Term]) -> tuple[list[Triple], BGP]:
+    """Triples of a thing with these values, and the pattern that binds them."""
+    triples: list[Triple] = [(THING, PROPERTIES[name], value) for name, value in values.items()]
+    patterns = [TriplePattern(THING, PROPERTIES[name], Variable(name)) for name in values]
+    return triples, BGP(tuple(patterns))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    values=st.tuples(terms, terms, terms),
+    asked=st.lists(questions(operands), min_size=2, max_size=2),
+)
+def test_an_expression_of_times_has_the_value_of_the_network(
+    world: World, values: tuple[Any, Any, Any], asked: list[Expression]
+) -> None:
+    triples, pattern = bound(dict(zip(NAMES, values, strict=True)))
+    results = [Variable(f"x{n}") for n in range(len(asked))]
+    extended: Any = pattern
+    for variable, expression in zip(results, asked, strict=True):
+        extended = Extend(extended, variable, expression)
+    world.forget()
+    query = world.compiled(
+        Query(Select(Project(extended, tuple(results)))), world.load({None: triples})
+    )
+    places = {name: n for n, name in enumerate(NAMES)}
+    expected = tuple(value_of(each, places)(values) for each in asked)
+    assert set(world.answer(query)) == {expected}
+
+
+@settings(max_examples=25, deadline=None)
+@given(found=st.lists(terms, min_size=2, max_size=12, unique=True))
+def test_times_are_ordered_as_in_the_network(world: World, found: list[Any]) -> None:
+    variable = Variable("a")
+    triples: list[Triple] = [(THING, PROPERTIES["a"], each) for each in found]
+    block = BGP((TriplePattern(THING, PROPERTIES["a"], variable),))
+    pattern = Project(OrderBy(block, (OrderCondition(variable, False),)), (variable,))
+    world.forget()
+    query = world.compiled(Query(Select(pattern)), world.load({None: triples}))
+    answer = [row[0] for row in world.answer(query)]
+    keys = [order_key(each) for each in answer]
+    assert all(not after < before for before, after in pairwise(keys))
