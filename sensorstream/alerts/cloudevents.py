@@ -58,7 +58,7 @@ def plain_time(instant: Instant, timeline: Timeline) -> int | str:
 
 def query_report_data(name: str, report: Report, timeline: Timeline) -> dict[str, Any]:
     """A report with the id ``name`` as JSON, the same for SSE and webhooks."""
-    return {"id": name, **report_data(report, plain_time(report.time, timeline))}
+    return {"id": name, **report_data(report, lambda time: plain_time(time, timeline))}
 
 
 def report_json(reported: QueryReport, timeline: Timeline) -> str:
@@ -70,7 +70,9 @@ def report_json(reported: QueryReport, timeline: Timeline) -> str:
     report, cut = reported.report, {}
     if len(report.rows) > MOST_ROWS or len(report.triples or ()) > MOST_ROWS:
         triples = None if report.triples is None else report.triples[:MOST_ROWS]
-        report = replace(report, rows=report.rows[:MOST_ROWS], triples=triples)
+        intervals = None if report.intervals is None else report.intervals[:MOST_ROWS]
+        rows = report.rows[:MOST_ROWS]
+        report = replace(report, rows=rows, triples=triples, intervals=intervals)
         cut = {"truncated": True}
     data = {**query_report_data(reported.id, report, timeline), **cut}
     return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()

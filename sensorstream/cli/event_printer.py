@@ -61,7 +61,7 @@ class EventPrinter:
                 _print_texts(texts)
                 self._print_reactions(outcome)
                 reacted = True
-            texts.extend(report_text(each.report, self.time(each.report.time)))
+            texts.extend(report_text(each.report, self.time))
             if len(texts) >= _AT_ONCE:
                 _print_texts(texts)
         _print_texts(texts)

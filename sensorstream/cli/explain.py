@@ -176,6 +176,7 @@ def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
     from sensorstream.app.recorded import read_background
     from sensorstream.cli.offline import read_query
     from sensorstream.kb.index import TripleIndex
+    from sensorstream.model.timeline import Timeline
     from sensorstream.network.plan.text import plan_lines
     from sensorstream.network.sources import DEFAULT
     from sensorstream.streams.event_lines import SECOND, instant_of
@@ -186,7 +187,7 @@ def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
         if triple not in default:
             default.add(triple)
     name, _, query = read_query(query_file, background)
-    processor = StreamProcessor(default, instant=instant_of, second=SECOND)
+    processor = StreamProcessor(default, instant=instant_of, second=SECOND, line=Timeline.DATETIME)
     plan = processor.check(name, query, background.named(query.dataset, query_file))
     return list(plan_lines(plan, {DEFAULT: default}))
 

@@ -136,7 +136,7 @@ class MessagePrinter:
             "alerts": [plain_alert(each, line) for each in outcome.alerts],
             "replies": outcome.replies,
             "reports": [
-                report_data(each.report, plain_time(each.report.time, line))
+                report_data(each.report, lambda time: plain_time(time, line))
                 for each in outcome.reports
             ],
             "warnings": outcome.warnings,

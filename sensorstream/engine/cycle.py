@@ -86,7 +86,9 @@ class Cycle:
         self.kb = knowledge
         self.window = make_window(_EVERYTHING) if window is None else window
         self.evaluator = evaluator
-        self.queries = LiveQueries(knowledge.index, timeline, terms)
+        self.queries = LiveQueries(
+            knowledge, timeline, terms, lambda triple: self.reasoner.conclusions(triple)
+        )
         self.memory = RuleMemory()
         self.notices = Notices()
         self.shedder = shedder
@@ -506,6 +508,7 @@ class Cycle:
         self.reasoner = aside.reasoner
         # Or a query that begins now would see the change twice, and a restart would lose it.
         self.queries.settle()
+        self.queries.processor.patterns.renew()
 
     def _follow(self, inferred: Delta, cause: str, left: Iterable[Individual] = ()) -> None:
         now = self.window.now or 0

@@ -28,17 +28,20 @@ from sensorstream.errors import (
     UnknownQuery,
     UnsupportedQuery,
 )
+from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta, Event, net_delta
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.budget import NO_LIMITS, Limits
+from sensorstream.network.intervals.source import Conclusions
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.event_lines import instant_of
+from sensorstream.streams.patterns import Knowledge
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
 from sensorstream.streams.state import ProcessorState
@@ -46,6 +49,7 @@ from sensorstream.streams.state import ProcessorState
 _LOG = logging.getLogger(__name__)
 _MOST_STOPPED: Final = 1000
 """Queries that were stopped and are still known; the oldest are forgotten."""
+_ALWAYS: Final = int(Origin.STATIC | Origin.STATIC_INFERRED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,10 @@ Fault: TypeAlias = tuple[str, str, Exception]
 """A query that was stopped: its name, the entry of its registration, and why."""
 
 
+def _nothing(_triple: Triple) -> tuple[Triple, ...]:
+    return ()
+
+
 def stream_of(source: str) -> IRI | None:
     """The stream of a source's messages; None for messages that name none.
 
@@ -148,20 +156,33 @@ def stream_of(source: str) -> IRI | None:
 class LiveQueries:
     """The queries of one engine; owned by its thread.
 
-    ``knowledge`` is the graph that patterns outside WINDOW match.
+    Patterns outside WINDOW match the whole ``knowledge``; those in time the part of it that does
+    not come from messages, and what happens. With a triple its ``conclusions`` happen.
     """
 
     def __init__(
-        self, knowledge: TripleIndex, timeline: Timeline, terms: QueryTerms | None = None
+        self,
+        knowledge: KnowledgeBase,
+        timeline: Timeline,
+        terms: QueryTerms | None = None,
+        conclusions: Conclusions = _nothing,
     ) -> None:
         self._terms = QueryTerms() if terms is None else terms
         self.processor = StreamProcessor(
-            knowledge,
+            knowledge.index,
             instant=partial(_instant, timeline),
             second=timeline.of_wall_time(1),
             limits=self._terms.limits,
+            line=timeline,
+            knowledge=Knowledge(
+                knowledge.index,
+                lambda triple: bool(knowledge.marks(triple) & _ALWAYS),
+                conclusions,
+            ),
         )
-        self._knowledge = knowledge
+        self._knowledge = knowledge.index
+        self._kb = knowledge
+        self._conclusions = conclusions
         self._registered: dict[str, _Counted] = {}
         self._reports: list[QueryReport] = []
         self._moved: Moved | None = None
@@ -318,14 +339,28 @@ class LiveQueries:
             # What is reported before the message must not see what the message changed.
             with self._without(net_delta(first, changes)):
                 processor.complete(first, longest_gap)
+        inferred = self._inferred(events, changes)
         for event in said:
             if longest_gap is not None:
                 processor.complete(event.time, longest_gap)
-            processor.push(event)
+            processor.push(event, inferred if event is said[-1] else ())
         if not said:
             processor.settle(first)
         assert processor.now is not None
         self._moved = Moved(processor.now, received)
+
+    def _inferred(self, events: Sequence[Event], changes: Sequence[Delta]) -> Sequence[Triple]:
+        """What a reasoner infers since this message, beyond what follows from single triples."""
+        if not changes or not self.processor.patterns.reading:
+            return ()
+        told = {each for event in events for t in event.triples for each in self._conclusions(t)}
+        kb = self._kb
+        return [
+            triple
+            for delta in changes
+            for triple in delta.added
+            if kb.marks(triple) == Origin.INFERRED and triple not in told
+        ]
 
     def settle(self) -> None:
         """The knowledge base has changed by itself, at the present and between two messages."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.events import Delta
+from sensorstream.model.terms import Triple
 
 
 class Reasoner(Protocol):
@@ -35,6 +37,9 @@ class Reasoner(Protocol):
             ReasonerError: the reasoner's process failed; its state is also as before.
         """
 
+    def conclusions(self, triple: Triple) -> Iterable[Triple]:
+        """What follows from one triple by itself, under the stated schema; without the window."""
+
     def close(self) -> None:
         """Release processes and memory; a second call does nothing."""
 
@@ -48,6 +53,10 @@ class NoReasoner:
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         """An empty change."""
         return Delta(delta.time)
+
+    def conclusions(self, triple: Triple) -> Iterable[Triple]:
+        """Nothing."""
+        return ()
 
     def close(self) -> None:
         """Nothing to release."""

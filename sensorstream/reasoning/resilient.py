@@ -9,12 +9,14 @@ replaces it, until the engine adopts a new reasoner.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import Final
 
 from sensorstream.errors import Inconsistent, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
+from sensorstream.model.terms import Triple
 from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import Worker
@@ -38,6 +40,7 @@ class ResilientReasoner:
         self._worker = worker
         self._explainer = explainer
         self._schema = schema
+        self._told = SchemaClosure(schema)
         self._plain: SchemaClosure | None = None
         self._failures = 0
         self.restarts = 0
@@ -86,6 +89,10 @@ class ResilientReasoner:
             return self.degrade(kb, str(error), delta.time)
         self._failures = 0
         return inferred
+
+    def conclusions(self, triple: Triple) -> Iterable[Triple]:
+        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
+        return self._told.conclusions(triple)
 
     def degrade(self, kb: KnowledgeBase, reason: str, time: int = 0) -> Delta:
         """Switch to the plain profile.

@@ -339,12 +339,24 @@ class Group:
 # Temporal operators (EP-SPARQL, section 4.2)
 
 
+class Consumption(Enum):
+    """Which of the left solutions that fit a right one SEQ joins with it."""
+
+    UNRESTRICTED = "UNRESTRICTED"
+    """All: the paper's."""
+    RECENT = "RECENT"
+    """Those that ended last; of these, those that started last."""
+    CHRONOLOGICAL = "CHRONOLOGICAL"
+    """The one that ended first; a solution of either side is used once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seq:
     """``{ left } SEQ { right }``: right starts strictly after left has ended (SeqJoin)."""
 
     left: Pattern
     right: Pattern
+    consumption: Consumption = Consumption.UNRESTRICTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,7 @@ _KEPT: Final = (
     *("RSTREAM", "ISTREAM", "DSTREAM", "QUERY", "RANGE", "TRIPLES", "INDIVIDUALS", "LANDMARK"),
     *("SLIDINGTRIPLES", "SLIDINGINSTANCES", "SLIDINGDURATION"),
     *("SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL"),
+    *("UNRESTRICTED", "RECENT", "CHRONOLOGICAL"),
 )
 KEYWORDS: Final = {word: f"_{word}" for word in _SILENT} | {word: word for word in _KEPT}
 AGGREGATES: Final = frozenset(("SUM", "MIN", "MAX", "AVG", "SAMPLE"))

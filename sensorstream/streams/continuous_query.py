@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.network.intervals.build import KeptRow, flat, keep_rows, kept_rows, row_of
+from sensorstream.network.intervals.node import TimedNode
+from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.node import Node
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan.nodes import Anew, Plan
@@ -26,6 +29,7 @@ from sensorstream.sparql.algebra import (
     ReportKind,
     Slice,
 )
+from sensorstream.streams.patterns import Constructed
 from sensorstream.streams.report import Operation, Report, Sink, instantiated
 from sensorstream.streams.state import QueryState
 from sensorstream.streams.stream_window import StreamWindow
@@ -60,6 +64,7 @@ class ContinuousQuery:
         schedule: Schedule,
         sink: Sink,
         plan: Plan,
+        triples: Callable[[Iterable[TimedRow]], list[Constructed]] | None = None,
     ) -> None:
         self.name = name
         self.text = text
@@ -88,9 +93,12 @@ class ContinuousQuery:
         form = query.form
         self._triples = None
         self._constructed: Counter[Triple] = Counter()
-        if isinstance(form, Construct):
+        self.timed = isinstance(root, TimedNode)
+        """Whether its rows end with the start and end of their interval."""
+        if isinstance(form, Construct) and not self.timed:
             self._triples = instantiated(form.template, root.variables)
             self._constructed.update(self._triples(root.rows()))
+        self._timed_triples = triples
         self._key = _order(query, root)
         self._answer: bool | None = None
 
@@ -197,14 +205,21 @@ class ContinuousQuery:
             self.due,
             self.reports,
             self.last_report,
-            tuple(self._added),
+            () if self.timed else tuple(self._added),
             tuple(self._removed),
             self._arrived,
             self._computed,
             self._answer,
-            self.root.state(),
+            None if self.timed else self.root.state(),
             pending,
+            *self._timed_state(),
         )
+
+    def _timed_state(self) -> tuple[tuple[KeptRow, ...], tuple[KeptRow, ...]]:
+        root = self.root
+        if not isinstance(root, TimedNode):
+            return (), ()
+        return kept_rows(root), tuple(KeptRow(0, 0, *flat(row)) for row in self._added)
 
     def restore(self, state: QueryState) -> None:
         """Go on from a state; windows and graphs are as they were then."""
@@ -219,6 +234,9 @@ class ContinuousQuery:
         self._answer = state.answer
         if state.operator is not None:
             self.root.restore(state.operator)
+        if isinstance(self.root, TimedNode):
+            keep_rows(self.root, state.kept)
+            self._added = [row_of(each, self.root.variables) for each in state.unreported]
         if self._triples is not None:
             # What it has told so far: what there is, but for what it has not told.
             counts = Counter(self._triples(self.root.rows()))
@@ -241,7 +259,9 @@ class ContinuousQuery:
 
     def graph(self) -> list[Triple]:
         """The whole result of a CONSTRUCT query as it is now."""
-        assert self._triples is not None
+        if self._triples is None:
+            # What a pattern in time has found is over as soon as it is reported.
+            return []
         return list(dict.fromkeys(self._triples(self.root.rows())))
 
     def report(self, time: Instant) -> None:
@@ -251,12 +271,42 @@ class ContinuousQuery:
         self._added, self._removed = [], []
         self.reports += 1
         self.last_report = time
-        if isinstance(self.query.form, Ask):
+        if self.timed:
+            self._report_timed(time, added)
+        elif isinstance(self.query.form, Ask):
             self._report_answer(time)
         elif self._triples is not None:
             self._report_graph(time, self._triples(added), self._triples(removed))
         else:
             self._report_rows(time, added, removed)
+
+    def _report_timed(self, time: Instant, added: list[TimedRow]) -> None:
+        """Solutions with their intervals; the triples made of them, by interval."""
+        if not added:
+            return
+        if self._key is not None:
+            added.sort(key=self._key)
+        if self._timed_triples is None:
+            rows = [row[:-2] for row in added]
+            intervals = [row[-2:] for row in added]
+            self._sink(
+                Report(
+                    self.name,
+                    time,
+                    Operation.ADDED,
+                    self.variables,
+                    rows,
+                    intervals=intervals,
+                )
+            )
+            return
+        made: dict[tuple[Instant, Instant], list[Triple]] = {}
+        for triple, start, end in self._timed_triples(added):
+            made.setdefault((start, end), []).append(triple)
+        for interval, triples in made.items():
+            self._sink(
+                Report(self.name, time, Operation.ADDED, triples=triples, intervals=(interval,))
+            )
 
     def _report_rows(self, time: Instant, added: list[Row], removed: list[Row]) -> None:
         if self.schedule.relation is Relation.RSTREAM:

@@ -13,8 +13,8 @@ settles, and each query that is due reports, once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from operator import attrgetter
@@ -25,18 +25,21 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope, StreamElement
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.timeline import Instant
+from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.agenda import Timed
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.build import build
+from sensorstream.network.intervals.conditions import Clock
+from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.sources import Source
-from sensorstream.sparql.algebra import Query, ReportKind
-from sensorstream.streams.continuous_query import ContinuousQuery
+from sensorstream.sparql.algebra import Construct, Query, Relation, ReportKind
+from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.operator_graph import window_text
+from sensorstream.streams.patterns import Knowledge, Patterns, constructed
 from sensorstream.streams.planning import planned, sources_of
 from sensorstream.streams.report import Sink
 from sensorstream.streams.shape import StreamTick, WindowShape
@@ -84,8 +87,10 @@ class StreamProcessor:
 
     ``default`` is the graph that patterns outside WINDOW match.
     ``instant`` reads an instant that a query writes (a number or ``xsd:dateTime``), ``second``
-    is the length of a second on the time line. What happens costs what it concerns, however many
-    queries there are. A query that takes more than ``limits`` is stopped; the others go on.
+    is the length of a second on the time line ``line``. ``knowledge`` is what patterns in time know
+    besides the streams; the default graph, if it is not given. What happens costs what it concerns,
+    however many queries there are. A query that takes more than ``limits`` is stopped; the others
+    go on.
     """
 
     def __init__(
@@ -95,6 +100,8 @@ class StreamProcessor:
         instant: Callable[[Literal], Instant],
         second: int,
         limits: Limits = NO_LIMITS,
+        line: Timeline = Timeline.INTEGER,
+        knowledge: Knowledge | None = None,
     ) -> None:
         self.network = Network(limits)
         self.queries: dict[str, ContinuousQuery] = {}
@@ -106,6 +113,12 @@ class StreamProcessor:
         self._default = default
         self._lengths = Lengths(instant, second)
         self._agenda = self.network.agenda
+        self.patterns = Patterns(
+            self.network,
+            knowledge or Knowledge(default, lambda triple: True, lambda triple: ()),
+            Clock(line, second),
+        )
+        self._occurring = self.patterns.source
         self._streams: dict[StreamTick, WindowedStream] = {}
         self._windows: dict[WindowShape, StreamWindow] = {}
         self._users: Counter[StreamWindow] = Counter()
@@ -144,6 +157,8 @@ class StreamProcessor:
         """
         plan = self.check(name, query, named, replaces=replaces)
         schedule = self._lengths.schedule(query)
+        if is_in_time(query):
+            return self._register_in_time(name, text, query, sink, plan, schedule)
         windows: dict[IRI, StreamWindow] = {}
         try:
             shapes = self._shapes(query)
@@ -176,14 +191,45 @@ class StreamProcessor:
             self._readers[stream][running] = None
             if running.schedule.kind is ReportKind.TRIPLES:
                 self._counting[stream][running] = None
+        if name in self.queries:
+            self.unregister(name)
+        return self._begin_query(running)
+
+    def _register_in_time(
+        self,
+        name: str,
+        text: str,
+        query: Query,
+        sink: Sink,
+        plan: Plan,
+        schedule: Schedule,
+    ) -> ContinuousQuery:
+        """Start a query of a pattern in time, as :meth:`register` does."""
+        try:
+            with self.network.budget.alone():
+                root = self.patterns.build(plan)
+        except BaseException as error:
+            self.network.sweep()
+            raise _told(error) from error
+        form, triples = query.form, None
+        if isinstance(form, Construct):
+            triples = constructed(form.template, root.variables, self.patterns.clock)
+        if schedule.relation is not None:
+            schedule = replace(schedule, relation=Relation.ISTREAM)
+        running = ContinuousQuery(name, text, query, root, (), schedule, sink, plan, triples)
+        if name in self.queries:
+            self.unregister(name)
+        self._begin_query(running)
+        self.patterns.begin(name, query, plan, root)
+        return running
+
+    def _begin_query(self, running: ContinuousQuery) -> ContinuousQuery:
         running.start(self.now)
         self._agenda.note(running)
         self.network.listen(running.root, running.changed)
         running.on_change = partial(self._candidates.__setitem__, running, None)
         running.number = next(self._numbers)
-        if name in self.queries:
-            self.unregister(name)
-        self.queries[name] = running
+        self.queries[running.name] = running
         return running
 
     def check(
@@ -205,6 +251,8 @@ class StreamProcessor:
             raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
         try:
             self._lengths.schedule(query)
+            if is_in_time(query):
+                return self.patterns.plan(name, query)
             return planned(query, self._shapes(query), named)
         except Exception as error:
             raise _told(error) from error
@@ -220,7 +268,9 @@ class StreamProcessor:
         """
         running = self.queries.pop(name)
         self.untrace(name)
+        self.patterns.end(name)
         self.network.leave(running.root, running.changed)
+        self._agenda.note(self._occurring)
         self._users.subtract(running.windows)
         for stream in running.streams:
             del self._readers[stream][running]
@@ -307,6 +357,7 @@ class StreamProcessor:
             (counts.events, counts.triples, counts.late),
             tuple(queries),
             tuple((tick, stream.state()) for tick, stream in self._streams.items()),
+            self._occurring.state(),
         )
 
     def restore(self, state: ProcessorState, start: Callable[[str, str], object]) -> None:
@@ -343,11 +394,15 @@ class StreamProcessor:
                 self._agenda.note(query)
                 if at_rest.pending:
                     self._candidates[query] = None
+        self._occurring.restore(state.waiting)
+        self._agenda.note(self._occurring)
 
     # -- time -------------------------------------------------------------------------------
 
-    def push(self, event: StreamEvent) -> bool:
+    def push(self, event: StreamEvent, inferred: Sequence[Triple] = ()) -> bool:
         """An event happens.
+
+        Patterns in time take it that what is ``inferred`` since then happens with it.
 
         Returns:
             Whether it was taken in: one before the present is late and left out.
@@ -358,9 +413,11 @@ class StreamProcessor:
         self._begin(event.time)
         self.counts.events += 1
         self.counts.triples += len(event.triples)
-        element = StreamElement(
-            event.time, event.time if event.end is None else event.end, event.triples
-        )
+        end = event.time if event.end is None else max(event.time, event.end)
+        element = StreamElement(event.time, end, event.triples)
+        if not self._occurring.idle:
+            self._occurring.take((*event.triples, *inferred), event.time, end)
+            self._agenda.note(self._occurring)
         counting: dict[ContinuousQuery, None] = {}
         for name in (event.stream, None) if event.stream is not None else (None,):
             for stream in self._of_stream.get(name, ()):
@@ -421,6 +478,9 @@ class StreamProcessor:
         if self.now is None:
             return
         ends = {query: query.closes for query in self.queries.values()}
+        last_end = self._occurring.last
+        if last_end is not None:
+            self.complete(last_end + 1)
         self._end()
         last = max((end for end in ends.values() if end is not None), default=None)
         if last is None:
@@ -561,24 +621,42 @@ class StreamProcessor:
         graphs outside the windows belongs to a later instant.
         """
         assert self.now is not None
-        while self._agenda.next == self.now:
-            moved = True
-            for entry in self._agenda.take(self.now, closing=True):
-                self._move(entry, partial(entry.elapse, self.now))
-                if isinstance(entry, ContinuousQuery):
-                    self._candidates[entry] = None
-                elif isinstance(entry, WindowedStream):
-                    self._candidates.update(self._readers[entry])
-                    for window in entry.filled():
-                        self._agenda.note(window)
-        if moved:
-            self.network.settle()
+        while True:
+            occurring: list[Timed] = []
+            while self._agenda.next == self.now:
+                moved = True
+                for entry in self._agenda.take(self.now, closing=True):
+                    if entry is self._occurring:
+                        occurring.append(entry)
+                    else:
+                        self._close_entry(entry, self.now)
+            for entry in occurring:
+                # A round: what CONSTRUCT queries make of it is handed on in the next one.
+                self._close_entry(entry, self.now)
+            if moved:
+                self.network.settle()
+            if not occurring or self._agenda.next != self.now:
+                break
+        if self._occurring.overrun is not None:
+            overrun, self._occurring.overrun = self._occurring.overrun, None
+            for name in self.patterns.feeding():
+                self._broken[self.queries[name]] = overrun
         self._stop_broken()
         candidates = sorted(self._candidates, key=_number)
         self._candidates.clear()
         for query in candidates:
             if reporting is None or query in reporting:
                 self._report_if_due(query, self.now)
+
+    def _close_entry(self, entry: Timed, time: Instant) -> None:
+        """Let an entry do what it does at the end of an instant."""
+        self._move(entry, partial(entry.elapse, time))
+        if isinstance(entry, ContinuousQuery):
+            self._candidates[entry] = None
+        elif isinstance(entry, WindowedStream):
+            self._candidates.update(self._readers[entry])
+            for window in entry.filled():
+                self._agenda.note(window)
 
     def _report_if_due(self, query: ContinuousQuery, time: Instant) -> None:
         load = self.network.load

@@ -28,6 +28,7 @@ class Report:
     """One report of a query: ``rows`` lay out ``variables``; each as often as it occurs.
 
     ``triples`` stand for rows in the reports of a CONSTRUCT query, ``answer`` in those of ASK.
+    ``intervals`` are those of a pattern in time: one for each row, or the one of all ``triples``.
     """
 
     query: str
@@ -37,6 +38,7 @@ class Report:
     rows: Sequence[Row] = ()
     triples: Sequence[Triple] | None = None
     answer: bool | None = None
+    intervals: Sequence[tuple[Instant, Instant]] | None = None
 
 
 Sink: TypeAlias = Callable[[Report], None]

@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeAlias
 
 from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
+from sensorstream.model.timeline import Instant
 from sensorstream.network.rows import Row
 from sensorstream.streams.report import Report
 
 _AT_ONCE: Final = 1000
+Written: TypeAlias = Callable[[Instant], object]
 _json: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def report_lines(report: Report, time: object) -> Iterator[dict[str, Any]]:
-    """A report as lines: one a row, or one with the graph or the answer of it all."""
-    head = {"query": report.query, "time": time, "op": report.operation.value}
+def report_lines(report: Report, written: Written) -> Iterator[dict[str, Any]]:
+    """A report as lines: one a row, or one with the graph or the answer of it all.
+
+    ``written`` writes a time. Rows of a pattern in time carry their interval.
+    """
+    head = _head(report, written)
     if report.answer is not None:
         yield {**head, "boolean": report.answer}
     elif report.triples is not None:
-        yield {**head, "graph": graph_text(report.triples)}
+        yield {**head, **_when(report, 0, written), "graph": graph_text(report.triples)}
+    elif report.intervals is not None:
+        for place, row in enumerate(report.rows):
+            found = bindings(report.variables, row)
+            yield {**head, **_when(report, place, written), "bindings": found}
     else:
         for row in report.rows:
             yield {**head, "bindings": bindings(report.variables, row)}
 
 
-def report_text(report: Report, time: object) -> Iterator[str]:
+def report_text(report: Report, written: Written) -> Iterator[str]:
     """What :func:`report_lines` gives as JSON text, many lines at a time.
 
     The terms of a report stand in many of its rows: each is written once.
     """
-    if report.answer is not None or report.triples is not None:
-        yield from (f"{_json(line)}\n" for line in report_lines(report, time))
+    if not report.rows or report.intervals is not None:
+        yield from (f"{_json(line)}\n" for line in report_lines(report, written))
         return
-    head = {"query": report.query, "time": time, "op": report.operation.value}
+    head = _head(report, written)
     begin = _json(head)[:-1] + ', "bindings": {'
     columns = [_Column(name) for name in report.variables]
     for first in range(0, len(report.rows), _AT_ONCE):
@@ -59,14 +68,34 @@ class _Column(dict[Term, str]):
         return text
 
 
-def report_data(report: Report, time: object) -> dict[str, Any]:
-    """A report as one object: as a line, but ``bindings`` is the list of its rows'."""
-    head = {"query": report.query, "time": time, "op": report.operation.value}
+def report_data(report: Report, written: Written) -> dict[str, Any]:
+    """A report as one object: as a line, but ``bindings`` is the list of its rows'.
+
+    Of a pattern in time ``intervals`` are those of the rows, ``interval`` that of the graph.
+    """
+    head = _head(report, written)
     if report.answer is not None:
         return {**head, "boolean": report.answer}
     if report.triples is not None:
-        return {**head, "graph": graph_text(report.triples)}
+        return {**head, **_when(report, 0, written), "graph": graph_text(report.triples)}
+    if report.intervals is not None:
+        head["intervals"] = [[written(start), written(end)] for start, end in report.intervals]
     return {**head, "bindings": [bindings(report.variables, row) for row in report.rows]}
+
+
+def _head(report: Report, written: Written) -> dict[str, Any]:
+    return {
+        "query": report.query,
+        "time": written(report.time),
+        "op": report.operation.value,
+    }
+
+
+def _when(report: Report, place: int, written: Written) -> dict[str, Any]:
+    """The interval of a row, if it is one of a pattern in time."""
+    if report.intervals is None:
+        return {}
+    return {"interval": [written(each) for each in report.intervals[place]]}
 
 
 def bindings(variables: Iterable[str], row: Row) -> dict[str, dict[str, str]]:

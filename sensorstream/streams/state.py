@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from sensorstream.kb.occurrences import StreamElement
 from sensorstream.model.timeline import Instant
+from sensorstream.network.intervals.build import KeptRow
+from sensorstream.network.intervals.source import Waiting
 from sensorstream.network.rows import Row
 from sensorstream.streams.shape import StreamTick
 
@@ -37,6 +39,10 @@ class QueryState:
     """What its operator cannot derive again."""
     pending: bool = False
     """Whether it may report at the end of the present instant."""
+    kept: tuple[KeptRow, ...] = ()
+    """What the operators of a pattern in time remember."""
+    unreported: tuple[KeptRow, ...] = ()
+    """Solutions of a pattern in time that are not reported yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +54,5 @@ class ProcessorState:
     """Events, triples, late events."""
     queries: tuple[tuple[str, str, QueryState], ...] = ()
     streams: tuple[tuple[StreamTick, StreamState], ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    """What patterns in time get when its interval is over."""

@@ -110,8 +110,7 @@ def server_like(files: Path) -> Iterator[Callable[[Path | None], Engine]]:
 def lines_of(outcome: Outcome) -> Iterator[dict[str, Any]]:
     for each in (*outcome.released, outcome):
         for told in each.reports:
-            time = LINE.format(told.report.time)
-            yield from report_lines(told.report, time)
+            yield from report_lines(told.report, LINE.format)
 
 
 @pytest.mark.parametrize("query", QUERIES)

@@ -25,6 +25,30 @@ def event(time: object, sensor: str, value: int, stream: str = "readings") -> di
     return {"time": time, "stream": f"http://example.org/{stream}", "graph": graph}
 
 
+def test_patterns_in_time_tell_their_intervals_and_see_what_others_construct(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "last.rq").write_text(
+        f"{PREFIX}SELECT ?s ?d {{ ?s :fell ?v BIND(getDURATION() AS ?d) }}"
+    )
+    (tmp_path / "fell.rq").write_text(
+        f"{PREFIX}CONSTRUCT {{ ?s :fell ?w }} {{ {{ ?s a :Device ; :value ?v }} "
+        "SEQ { ?s :value ?w } FILTER(?w < ?v) }"
+    )
+    (tmp_path / "kb.ttl").write_text(
+        "@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
+        ":Sensor rdfs:subClassOf :Device . :a a :Sensor ."
+    )
+    events = write(tmp_path, event(1, "a", 5), event(2.5, "b", 4), event(61.5, "a", 3))
+    options = [f"--query={tmp_path / name}" for name in ("last.rq", "fell.rq")]
+    result = run("run", *options, f"--static={tmp_path / 'kb.ttl'}", f"--events={events}")
+    first, second = lines(result)
+    assert (first["query"], first["time"], first["interval"]) == ("last", 61.5, [1, 61.5])
+    assert first["bindings"]["d"]["value"] == "PT1M0.5S"
+    assert second["interval"] == [1, 61.5]
+    assert second["graph"].startswith("<http://example.org/a> <http://example.org/fell>")
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     (tmp_path / "sums.rq").write_text(SUMS)

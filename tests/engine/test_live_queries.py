@@ -19,7 +19,7 @@ from sensorstream.errors import InternalFault
 from sensorstream.model.events import Message
 from sensorstream.network.operators.group import Group
 from sensorstream.reasoning.aside import Aside
-from sensorstream.settings import TimeSettings, WindowSettings
+from sensorstream.settings import ReasoningSettings, TimeSettings, WindowSettings
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
@@ -53,6 +53,9 @@ QUERIES = (
     PREFIX
     + """SELECT (COUNT(*) AS ?n) REPORT EVERY PT4S
     FROM NAMED WINDOW :w [RANGE PT5S] WHERE { WINDOW :w { ?r :value ?v } }""",
+    PREFIX
+    + """SELECT ?r ?v ?w WHERE { { ?r :value ?v } SEQ { ?r :value ?w } FILTER(?v < ?w &&
+    getDURATION() < "PT6S"^^<http://www.w3.org/2001/XMLSchema#duration>) }""",
 )
 
 
@@ -245,6 +248,46 @@ def test_an_engine_restored_after_an_exchange_reports_as_one_that_went_on(
     assert len(late.result()) == 3
 
 
+def test_patterns_in_time_follow_an_exchange_of_the_ontology(deploy: Deploy, start: Start) -> None:
+    text = PREFIX + (
+        f"SELECT ?r ?c {{ {{ ?r a :Thing }} SEQ {{ ?r :value ?v }} ?c <{SUB_CLASS_OF}> :Thing }}"
+    )
+    engine = registered(start(deploy(ONTOLOGY, RULES)), text)
+    assert not all_reports(process(engine, message(1, 1, 5)))
+    assert not all_reports(process(engine, message(5, 2, 5)))
+    new = deploy(ONTOLOGY + f":Reading <{SUB_CLASS_OF}> :Thing . :Thing a owl:Class .", RULES)
+    aside = Aside(new.ontology.triples, reasoner_of(new))
+    engine.adopt(aside, new.rules, new.filters, new.shedding, "m0")
+    found = [
+        (each.report.time, each.report.intervals, each.report.rows)
+        for number, time in ((1, 3), (5, 4), (5, 5))
+        for each in all_reports(process(engine, message(number, time, 5)))
+    ]
+    assert found == [(4, [(3, 4)], [(f"{EX}r-1", f"{EX}Reading")])]
+
+
+def test_what_a_reasoner_infers_happens_with_the_message_that_makes_it_true(
+    deploy: Deploy, start: Start
+) -> None:
+    ontology = (
+        ONTOLOGY
+        + """@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+        @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        :High owl:equivalentClass [ a owl:Restriction ; owl:onProperty :value ;
+        owl:someValuesFrom [ a rdfs:Datatype ; owl:onDatatype xsd:integer ;
+        owl:withRestrictions ( [ xsd:minInclusive 100 ] ) ] ] ."""
+    )
+    text = PREFIX + "SELECT ?v { { ?r a :High } SEQ { ?s :value ?v } }"
+    reasoning = ReasoningSettings("hermit", heap=256)
+    engine = registered(start(deploy(ontology, RULES, reasoning=reasoning)), text)
+    found = [
+        (each.report.time, each.report.intervals)
+        for number, (time, value) in enumerate(((1, 5), (2, 120), (3, 6), (4, 7)), 1)
+        for each in all_reports(process(engine, message(number, time, value)))
+    ]
+    assert found == [(3, [(2, 3)])]
+
+
 def test_a_query_that_cannot_be_started_again_is_told_of(
     deploy: Deploy, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,7 +302,7 @@ def test_a_query_that_cannot_be_started_again_is_told_of(
     monkeypatch.setattr(Group, "load", broken)
     again = start(deployment)
     again.restore(state)
-    assert list(again.queries.processor.queries) == ["q0", "q1"]
+    assert list(again.queries.processor.queries) == ["q0", "q1", "q3"]
     (alert,) = process(again, message(2, 2, 6)).alerts
     assert (alert.kind, alert.key, alert.id) == ("query-stopped", "q2", "m2-e2")
     with pytest.raises(InternalFault, match="RuntimeError: a fault"):

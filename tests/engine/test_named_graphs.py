@@ -48,6 +48,9 @@ class Silent:
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         return Delta(delta.time)
 
+    def conclusions(self, triple: Triple) -> tuple[Triple, ...]:
+        return ()
+
 
 class Store:
     """Window, knowledge base and store; events come and may be taken back."""

@@ -201,7 +201,8 @@ def patterns(draw: st.DrawFn, depth: int = 3, windows: tuple[IRI, ...] = ()) -> 
     return draw(
         st.one_of(
             st.builds(a.Join, some, some),
-            *(st.builds(two, inner, inner) for two in (a.Union, a.Minus, a.Seq, a.Equals)),
+            *(st.builds(two, inner, inner) for two in (a.Union, a.Minus, a.Equals)),
+            st.builds(a.Seq, inner, inner, st.sampled_from(a.Consumption)),
             *(
                 st.builds(three, inner, inner, condition)
                 for three in (a.LeftJoin, a.OptionalSeq, a.EqualsOptional)

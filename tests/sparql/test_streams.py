@@ -10,6 +10,7 @@ from sensorstream.sparql.algebra import (
     BGP,
     Comparison,
     Construct,
+    Consumption,
     Distinct,
     Equals,
     EqualsOptional,
@@ -150,6 +151,9 @@ def test_temporal_operators_combine_groups_from_the_left() -> None:
     a, b, c = (f"{{ ?{name} <p> ?o }}" for name in "abc")
     assert patterns(f"{a} SEQ {b} SEQ {c}") == Seq(Seq(A, B), C)
     assert patterns(f"{a} SEQ {{ {b} EQUALS {c} }}") == Seq(A, Equals(B, C))
+    assert patterns(f"{a} seq recent {b} SEQ UNRESTRICTED {c}") == Seq(
+        Seq(A, B, Consumption.RECENT), C
+    )
     assert patterns(f"{a} OPTIONALSEQ {b} EQUALSOPTIONAL {c}") == EqualsOptional(
         OptionalSeq(A, B), C
     )

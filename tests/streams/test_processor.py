@@ -276,7 +276,7 @@ def test_what_is_late_is_left_out_and_counted() -> None:
     [
         ("SELECT * WHERE { WINDOW <http://x/w> { ?s ?p ?o } }", "is not defined"),
         ("SELECT * WHERE { SERVICE <http://x/> { ?s ?p ?o } }", "SERVICE"),
-        ("SELECT * WHERE { { ?s ?p ?o } SEQ { ?o ?p ?q } }", "temporal"),
+        ("SELECT * WHERE { { ?s ?p ?o } SEQ { SERVICE <http://x/> { ?o ?p ?q } } }", "SERVICE"),
     ],
 )
 def test_what_no_stream_can_answer_is_refused(text: str, expected: str) -> None:

@@ -23,10 +23,13 @@ ROWS = [(A, text) for text in TEXTS] + [(B, None), (None, None), (A, TEXTS[0])]
         Report("q", 3, Operation.RESULT, ("x",), []),
         Report("q", 3, Operation.ADDED, triples=[(A, A, TEXTS[0]), (B, A, A)]),
         Report("q", 3, Operation.RESULT, answer=True),
+        Report("q", 3, Operation.ADDED, ("x", "y"), ROWS[:1], intervals=[(1, 3)]),
+        Report("q", 3, Operation.ADDED, triples=[(A, A, TEXTS[0])], intervals=[(1, 3)]),
     ],
 )
 @pytest.mark.parametrize("time", [3, 0.5, "2014-08-01T08:00:00Z"])
 def test_the_text_of_a_report_is_that_of_its_lines(report: Report, time: object) -> None:
-    text = "".join(report_text(report, time))
-    expected = [json.dumps(line, ensure_ascii=False) for line in report_lines(report, time)]
+    text = "".join(report_text(report, lambda _: time))
+    lines = report_lines(report, lambda _: time)
+    expected = [json.dumps(line, ensure_ascii=False) for line in lines]
     assert text == "".join(f"{line}\n" for line in expected)

@@ -45,6 +45,11 @@ class Plan:
     def certain(self) -> frozenset[str]:
         return frozenset(self.variables)
 
+    @property
+    def text(self) -> str:
+        """One line about it for people, where its fields say nothing more."""
+        return type(self).__name__
+
 
 @dataclass(frozen=True, slots=True)
 class Triple:

@@ -73,7 +73,7 @@ def plan_text(plan: plans.Plan) -> str:
             return "LeftJoin" if condition is None else f"LeftJoin if {expression_text(condition)}"
         case plans.Mark(_, _, conditions, flag):
             return " ".join([f"Mark ?{flag} where a match exists", *map(_filter, conditions)])
-    return type(plan).__name__
+    return plan.text
 
 
 def _triples(triples: tuple[plans.Triple, ...]) -> str:

@@ -58,6 +58,7 @@ class DlReasoner:
         self._worker = worker
         self._questions = Questions(terminology, worker, remembered)
         self._closure = SchemaClosure(terminology.schema, types=False)
+        self._told = SchemaClosure(terminology.schema)
         self._decisions: Decisions | None = None
         self._types: dict[Subject, frozenset[IRI]] = {}
         self._triples: dict[Subject, frozenset[Triple]] = {}
@@ -105,6 +106,10 @@ class DlReasoner:
             derived.update(dict.fromkeys(terminology.roles.conclusions(triple)))
         self._closure.start(kb)
         kb.add(Origin.STATIC_INFERRED, derived)
+
+    def conclusions(self, triple: Triple) -> Iterable[Triple]:
+        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
+        return self._told.conclusions(triple)
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""

@@ -16,6 +16,7 @@ from sensorstream.model.terms import BlankNode
 from sensorstream.sparql.algebra import (
     BGP,
     And,
+    Consumption,
     Equals,
     EqualsOptional,
     Expression,
@@ -172,6 +173,9 @@ class PatternBuilder(ExpressionBuilder):
         *silent, endpoint, group = children
         return self.at(meta.start_pos, Service(endpoint, group.whole, silent=bool(silent)))
 
+    def sequence_of(self, children: list[Token]) -> Consumption:
+        return Consumption(children[1].type) if len(children) > 1 else Consumption.UNRESTRICTED
+
     def combined(self, children: list[Any]) -> Pattern:
         first, *rest = children
         left: GroupOfPatterns = first
@@ -209,12 +213,14 @@ def joined(left: Pattern, right: Pattern) -> Pattern:
     return left if right == BGP() else Join(left, right)
 
 
-def _combined(operator: Token, left: GroupOfPatterns, right: GroupOfPatterns) -> Pattern:
+def _combined(
+    operator: Token | Consumption, left: GroupOfPatterns, right: GroupOfPatterns
+) -> Pattern:
+    if isinstance(operator, Consumption):
+        return Seq(left.whole, right.whole, operator)
     match operator.type:
         case "UNION":
             return Union(left.whole, right.whole)
-        case "SEQ":
-            return Seq(left.whole, right.whole)
         case "EQUALS":
             return Equals(left.whole, right.whole)
         case "OPTIONALSEQ":

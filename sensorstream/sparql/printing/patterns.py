@@ -14,6 +14,7 @@ from sensorstream.sparql.algebra import (
     Arithmetic,
     Call,
     Comparison,
+    Consumption,
     Distinct,
     Equals,
     EqualsOptional,
@@ -196,7 +197,10 @@ def _combined(pattern: Union | Seq | Equals | OptionalSeq | EqualsOptional) -> I
         yield from _combined(left)
     else:
         yield from braces("", content(left))
-    yield _COMBINING[type(pattern)]
+    policy = ""
+    if isinstance(pattern, Seq) and pattern.consumption is not Consumption.UNRESTRICTED:
+        policy = f" {pattern.consumption.value}"
+    yield f"{_COMBINING[type(pattern)]}{policy}"
     if isinstance(pattern, EqualsOptional):
         yield from braces("", _optional(right, pattern.condition))
     else:

@@ -194,6 +194,31 @@ def test_followers_get_reports_as_they_come_and_catch_up(
     late.done()
 
 
+def test_a_pattern_in_time_is_followed_with_its_intervals(
+    web: httpx.Client, url: str, eventually: Callable[[Callable[[], object]], None]
+) -> None:
+    register(
+        web,
+        PREFIX + "CONSTRUCT { ?s :above ?r } WHERE { { ?r a :Thing ; :value ?v } "
+        "SEQ { ?s a :Thing ; :value ?w } FILTER(?w > ?v) }",
+        name="above",
+    )
+    register(web, PREFIX + "SELECT ?t WHERE { { ?s :above ?r } SEQ { ?t :value ?v } }", name="q")
+    follower = Follower(url, "q")
+    eventually(lambda: follower.listening)
+    for number, (time, value) in enumerate(((1, 5), (2, 7), (3, 1), (9, 0)), 1):
+        say(web, number, time, value)
+    eventually(lambda: len(follower.events) == 1)
+    report = follower.events[0][2]
+    assert (report["time"], report["op"], report["intervals"]) == (3, "+", [[1, 3]])
+    assert [each["t"]["value"] for each in report["bindings"]] == [f"{EX}r-3"]
+    kept = [each["memory"] for each in web.get("/queries/q/graph").json()["nodes"]]
+    assert sum(kept) == 1
+    assert web.get("/queries/q/step").status_code == 200
+    web.delete("/queries/q")
+    follower.done()
+
+
 def test_queries_are_listed_and_removed(web: httpx.Client) -> None:
     names = [register(web, PREFIX + "ASK { ?r :value 7 }")["name"] for _ in range(2)]
     names.append(register(web, PREFIX + "ASK { ?r :value 7 }", name="a/b %2F ü")["name"])

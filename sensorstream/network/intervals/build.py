@@ -1,0 +1,218 @@
+"""From the plan of a pattern in time to operators, and what of them survives a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import Term
+from sensorstream.model.timeline import Instant
+from sensorstream.network.expressions.expression_functions import value_of
+from sensorstream.network.expressions.values import number
+from sensorstream.network.intervals import joins, simple
+from sensorstream.network.intervals import plan as timed
+from sensorstream.network.intervals.conditions import Clock, asks_for_time, timed_test, timed_value
+from sensorstream.network.intervals.node import Rank, TimedNode
+from sensorstream.network.intervals.plan import OCCURRENCE, TimedRow
+from sensorstream.network.intervals.source import Occurring
+from sensorstream.network.network import Network
+from sensorstream.network.node import operators
+from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.rows import slots_of
+from sensorstream.sparql.algebra import Comparison, Consumption, Expression
+from sensorstream.sparql.scope import names_in
+
+_ABOVE: Final = {"<": False, "<=": False, ">": True, ">=": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What operators of patterns in time read; ``holds``: whether a triple of it holds always."""
+
+    network: Network
+    source: Occurring
+    background: TripleIndex
+    holds: simple.Holds
+    clock: Clock
+
+
+def build_in_time(plan: Plan, owner: Hashable, setting: Setting) -> TimedNode:
+    """The operators of a query's plan, filled and connected.
+
+    Equal parts of one query (``owner``) are one operator; queries share none, since each begins
+    with nothing of what happened before it.
+    """
+    return _Builder(owner, setting).built(plan)
+
+
+class _Builder:
+    def __init__(self, owner: Hashable, setting: Setting) -> None:
+        self._owner = owner
+        self._setting = setting
+
+    def built(self, plan: Plan) -> TimedNode:
+        network = self._setting.network
+        node = network.share((self._owner, plan), partial(self._made, plan))
+        assert isinstance(node, TimedNode)
+        return node
+
+    def _made(self, plan: Plan) -> TimedNode:
+        setting, text = self._setting, plan.text
+        match plan:
+            case timed.Occurrence():
+                return simple.Occurrences(plan, setting.source, setting.background, setting.holds)
+            case timed.Values(constant):
+                return simple.TimedValues(constant.names, constant.certain, constant.rows)
+        inputs = [self.built(each) for each in plan.inputs]
+        test = partial(self._test, plan)
+        match plan:
+            case timed.Join(_, _, longest):
+                return joins.TimedJoin(inputs[0], inputs[1], longest, text)
+            case timed.Seq(_, _, tests, longest):
+                holds = self._all(plan, tests)
+                if plan.consumption is Consumption.RECENT:
+                    return joins.RecentSeq(inputs[0], inputs[1], holds, longest, text)
+                if plan.consumption is Consumption.CHRONOLOGICAL:
+                    return joins.ChronologicalSeq(inputs[0], inputs[1], holds, longest, text)
+                return joins.TimedSeq(inputs[0], inputs[1], holds, rank_of(plan), longest, text)
+            case timed.Equals():
+                return joins.TimedEquals(inputs[0], inputs[1], text)
+            case timed.Optional(_, _, condition, longest):
+                return joins.TimedOptional(inputs[0], inputs[1], test(condition), longest, text)
+            case timed.OptionalSeq(_, _, condition, longest):
+                return joins.TimedOptionalSeq(inputs[0], inputs[1], test(condition), longest, text)
+            case timed.EqualsOptional(_, _, condition):
+                return joins.TimedEqualsOptional(inputs[0], inputs[1], test(condition), text)
+            case timed.Minus():
+                return joins.TimedMinus(inputs[0], inputs[1], text)
+            case timed.Union():
+                return simple.TimedUnion(inputs[0], inputs[1])
+            case timed.Filter(source, condition):
+                passes = timed_test(condition, source.variables, setting.clock)
+                return simple.TimedFilter(inputs[0], passes, text)
+            case timed.Extend(source, name, expression):
+                value = timed_value(expression, source.variables, setting.clock)
+                return simple.TimedExtend(inputs[0], name, value, text)
+            case timed.Once(source, pairs):
+                same = simple.same_occurrence(source.variables, pairs)
+                return simple.TimedFilter(inputs[0], same, text)
+            case timed.Project(_, names):
+                return simple.TimedProject(inputs[0], names, text)
+        raise AssertionError(plan)
+
+    def _test(self, plan: Plan, condition: Expression | None) -> joins.Test | None:
+        if condition is None:
+            return None
+        return timed_test(condition, plan.variables, self._setting.clock)
+
+    def _all(self, plan: Plan, conditions: Iterable[Expression]) -> joins.Test | None:
+        tests = [test for each in conditions if (test := self._test(plan, each)) is not None]
+        if len(tests) < 2:
+            return tests[0] if tests else None
+        return _both(tests)
+
+
+def _both(tests: list[joins.Test]) -> Callable[[TimedRow], bool]:
+    return lambda row: all(test(row) for test in tests)
+
+
+def rank_of(plan: timed.Seq) -> Rank | None:
+    """The order that a test of SEQ asks for, if it compares a value of either side."""
+    for test in plan.tests:
+        if not isinstance(test, Comparison) or test.operator not in _ABOVE or asks_for_time(test):
+            continue
+        for one, other, turned in (
+            (test.left, test.right, False),
+            (test.right, test.left, True),
+        ):
+            if names_in(one) <= plan.left.certain and names_in(other) <= plan.right.certain:
+                return Rank(
+                    _ABOVE[test.operator] is not turned,
+                    _number(one, plan.left.variables),
+                    _number(other, plan.right.variables),
+                )
+    return None
+
+
+def _number(expression: Expression, names: Sequence[str]) -> Callable[[TimedRow], float | None]:
+    value = value_of(expression, slots_of(names))
+
+    def found(row: TimedRow) -> float | None:
+        exact = number(value(row))
+        try:
+            rounded = None if exact is None else float(exact)
+        except OverflowError:
+            return None
+        return rounded if rounded == rounded else None
+
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRow:
+    """A row that an operator remembers of one of its inputs: its terms, and all its times."""
+
+    operator: int
+    side: int
+    terms: tuple[Term | None, ...]
+    times: tuple[Instant, ...]
+
+
+def kept_rows(root: TimedNode) -> tuple[KeptRow, ...]:
+    """All that the operators of a query remember of what happened."""
+    return tuple(
+        KeptRow(number, side, *flat(row))
+        for number, node in enumerate(timed_operators(root))
+        for side, kept in node.kept()
+        for row in kept.rows()
+    )
+
+
+def keep_rows(root: TimedNode, rows: Iterable[KeptRow]) -> None:
+    """Go on from :func:`kept_rows`; the operators are new."""
+    nodes = timed_operators(root)
+    for each in rows:
+        node = nodes[each.operator]
+        kept = dict(node.kept())[each.side]
+        kept.add((row_of(each, node.inputs[each.side].variables),))
+
+
+def flat(row: TimedRow) -> tuple[tuple[Term | None, ...], tuple[Instant, ...]]:
+    """The terms of a row, and all its times."""
+    terms: list[Term | None] = []
+    times: list[Instant] = []
+    for cell in row[:-2]:
+        if isinstance(cell, tuple):
+            # The label of an occurrence.
+            terms += cell[:3]
+            times += cell[3:]
+        else:
+            terms.append(cell)
+    return tuple(terms), (*times, *row[-2:])
+
+
+def row_of(kept: KeptRow, variables: Iterable[str]) -> TimedRow:
+    """The row that :func:`flat` was given."""
+    terms, times = iter(kept.terms), iter(kept.times)
+    cells: list[object] = []
+    for name in variables:
+        if name.startswith(OCCURRENCE):
+            cells.append((next(terms), next(terms), next(terms), next(times), next(times)))
+        else:
+            cells.append(next(terms))
+    return (*cells, *times)
+
+
+def timed_operators(root: TimedNode) -> list[TimedNode]:
+    """All operators of a query, inputs first, in an order that is the same after a restart."""
+    found = [each for each in operators(root) if isinstance(each, TimedNode)]
+    return found[::-1]
+
+
+def renew(root: TimedNode) -> None:
+    """Take in the background knowledge as it is now."""
+    for each in sorted(timed_operators(root), key=lambda node: node.depth):
+        each.renew()

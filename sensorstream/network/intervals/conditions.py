@@ -1,0 +1,250 @@
+"""Expressions over rows with intervals: getSTARTTIME, getENDTIME and getDURATION.
+
+``getDURATION() < constant`` compares lengths on the time line itself, and bounds what has to be
+kept; a constant with months is counted on the calendar, from the start. Elsewhere the three are
+literals as any other: moments of the time line, and an ``xsd:duration``.
+
+Source: "EP-SPARQL", section 4.1 (what they give), 4.2 (the interval that a filter sees).
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from sensorstream.errors import TermError, UnsupportedQuery
+from sensorstream.model.datatypes import XSD, parse_duration
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.network.expressions.expression_functions import test_of, value_of
+from sensorstream.network.intervals.plan import TimedRow
+from sensorstream.network.rows import slots_of
+from sensorstream.sparql.algebra import Call, Comparison, Expression, Variable
+from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.walk import nodes, replaced
+
+FUNCTIONS: Final = ("GETSTARTTIME", "GETENDTIME", "GETDURATION")
+_DURATION: Final = IRI(f"{XSD}duration")
+_DURATIONS: Final = frozenset(
+    {_DURATION, IRI(f"{XSD}dayTimeDuration"), IRI(f"{XSD}yearMonthDuration")}
+)
+_MONTHS: Final = re.compile(r"(-)?P(?=[0-9T])(?:([0-9]{1,6})Y)?(?:([0-9]{1,6})M)?(.*)", re.S)
+_TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
+_MICROSECOND: Final = timedelta(microseconds=1)
+_MOST_DAYS_OF_A_MONTH: Final = 31
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The time line of intervals: ``second`` is the length of a second on it."""
+
+    line: Timeline
+    second: int
+
+    def literal(self, function: str, row: TimedRow) -> Term | None:
+        """What one of the three functions gives for a row; None if it holds always."""
+        start, end = row[-2], row[-1]
+        if start > end:
+            return None
+        if function == "GETDURATION":
+            return self.duration(end - start)
+        return self.line.literal(start if function == "GETSTARTTIME" else end)
+
+    def duration(self, length: int) -> Literal:
+        """A length of the time line as an ``xsd:duration`` in canonical form."""
+        seconds, part = divmod(length, self.second)
+        days, seconds = divmod(seconds, 86_400)
+        hours, seconds = divmod(seconds, 3_600)
+        minutes, seconds = divmod(seconds, 60)
+        fraction = f".{part * 1_000_000 // self.second:06}".rstrip("0") if part else ""
+        time = "".join(
+            text
+            for text, is_there in (
+                (f"{hours}H", hours),
+                (f"{minutes}M", minutes),
+                (f"{seconds}{fraction}S", seconds or part),
+            )
+            if is_there
+        )
+        text = f"P{f'{days}D' if days else ''}{f'T{time}' if time else ''}"
+        return Literal("PT0S" if text == "P" else text, _DURATION)
+
+    def after(self, start: Instant, length: Length) -> Instant:
+        """The moment a length of time after another; months are those of the calendar."""
+        return self._later(start, length.months) + length.units
+
+    def _later(self, start: Instant, months: int) -> Instant:
+        if not months:
+            return start
+        moment = self.line.moment(start)
+        count = moment.year * 12 + moment.month - 1 + months
+        year, month = divmod(count, 12)
+        try:
+            day = min(moment.day, monthrange(year, month + 1)[1])
+            return self.line.of(moment.replace(year=year, month=month + 1, day=day))
+        except (ValueError, OverflowError, IndexError):
+            # Beyond the calendar's years: later, or earlier, than anything that happens.
+            return start + months * _MOST_DAYS_OF_A_MONTH * 86_400 * self.second
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A constant length of time: months, and units of the time line."""
+
+    months: int
+    units: int
+
+
+def length_of(literal: Literal, clock: Clock) -> Length | None:
+    """The length that a constant means; None if it is none.
+
+    Raises:
+        UnsupportedQuery: it has months or years, and the time line has no calendar.
+    """
+    if literal.datatype not in _DURATIONS:
+        return None
+    parts = _MONTHS.fullmatch(literal.lexical.strip())
+    if parts is None:
+        return None
+    sign, years, months, rest = parts.groups()
+    found = int(years or 0) * 12 + int(months or 0)
+    try:
+        time = parse_duration(f"P{rest}") if rest else timedelta()
+    except TermError:
+        return None
+    if found and clock.line is Timeline.INTEGER:
+        raise UnsupportedQuery(
+            f"'{literal.lexical}': the time line has whole numbers, no months or years: expected "
+            "a length of days, hours, minutes or seconds"
+        )
+    units = time // _MICROSECOND * clock.second // 1_000_000
+    return Length(-found, -units) if sign else Length(found, units)
+
+
+def asks_for_time(node: object) -> bool:
+    """Whether one of the three functions stands in an expression or pattern."""
+    return any(isinstance(each, Call) and each.name in FUNCTIONS for each in nodes(node))
+
+
+def longest(condition: Expression, clock: Clock) -> int | None:
+    """The length beyond which no row passes a condition; None if it does not bound it."""
+    found = _against_constant(condition, clock)
+    if found is None:
+        return None
+    operator, length = found
+    if operator not in ("<", "<=", "="):
+        return None
+    days = length.months * _MOST_DAYS_OF_A_MONTH
+    return max(days * 86_400 * clock.second + length.units, 0)
+
+
+def _against_constant(condition: Expression, clock: Clock) -> tuple[str, Length] | None:
+    match condition:
+        case Comparison(operator, Call("GETDURATION"), Literal() as constant):
+            length = length_of(constant, clock)
+        case Comparison(operator, Literal() as constant, Call("GETDURATION")):
+            operator = _TURNED[operator]  # type: ignore[assignment]
+            length = length_of(constant, clock)
+        case _:
+            return None
+    return None if length is None else (operator, length)
+
+
+def timed_test(
+    condition: Expression, names: Sequence[str], clock: Clock
+) -> Callable[[TimedRow], bool]:
+    """Whether a condition is true of a row with its interval; an error is not.
+
+    Raises:
+        NotIncremental, UnsupportedQuery: see :func:`.value_of`; a length has no meaning.
+    """
+    if not asks_for_time(condition):
+        return test_of(condition, slots_of(names))
+    found = _against_constant(condition, clock)
+    if found is not None:
+        return _length_test(*found, clock)
+    asked = _asked(condition)
+    test = test_of(_with_variables(condition), slots_of((*names, *map(_place, asked))))
+    return lambda row: test((*row[:-2], *[clock.literal(each, row) for each in asked]))
+
+
+def timed_value(
+    expression: Expression, names: Sequence[str], clock: Clock
+) -> Callable[[TimedRow], Term | None]:
+    """The value of an expression for a row with its interval; None is an error.
+
+    Raises:
+        NotIncremental, UnsupportedQuery: see :func:`.value_of`.
+    """
+    if not asks_for_time(expression):
+        return value_of(expression, slots_of(names))
+    asked = _asked(expression)
+    value = value_of(_with_variables(expression), slots_of((*names, *map(_place, asked))))
+    return lambda row: value((*row[:-2], *[clock.literal(each, row) for each in asked]))
+
+
+def check_lengths(condition: Expression, clock: Clock) -> None:
+    """Refuse what getDURATION() is compared with, if it can never be a length of time.
+
+    Raises:
+        UnsupportedQuery: it is a constant, but no duration.
+    """
+    for each in nodes(condition):
+        match each:
+            case Comparison(_, Call("GETDURATION"), (Literal() | IRI()) as constant) | Comparison(
+                _, (Literal() | IRI()) as constant, Call("GETDURATION")
+            ) if not isinstance(constant, Literal) or length_of(constant, clock) is None:
+                raise UnsupportedQuery(
+                    f"{expression_text(each)}: the length of an interval is compared with "
+                    'durations only: expected e.g. getDURATION() < "PT10M"^^xsd:duration'
+                )
+
+
+def _asked(expression: Expression) -> tuple[str, ...]:
+    """Which of the three functions stand in an expression, each once."""
+    calls = (each.name for each in nodes(expression) if isinstance(each, Call))
+    return tuple(dict.fromkeys(name for name in calls if name in FUNCTIONS))
+
+
+def _place(function: str) -> str:
+    """The name for what a function gives, which no variable of a query has."""
+    return f".{function}"
+
+
+def _with_variables(expression: Expression) -> Expression:
+    def change(node: Any) -> object | None:
+        if isinstance(node, Call) and node.name in FUNCTIONS:
+            return Variable(_place(node.name))
+        return None
+
+    return replaced(expression, change)
+
+
+def _length_test(operator: str, length: Length, clock: Clock) -> Callable[[TimedRow], bool]:
+    units = length.units
+    if length.months:
+        return _compared(operator, lambda row: clock.after(row[-2], length) - row[-2])
+    if operator == "<":
+        return lambda row: 0 <= row[-1] - row[-2] < units
+    if operator == "<=":
+        return lambda row: 0 <= row[-1] - row[-2] <= units
+    return _compared(operator, lambda row: units)
+
+
+def _compared(operator: str, length: Callable[[TimedRow], int]) -> Callable[[TimedRow], bool]:
+    match operator:
+        case "<":
+            return lambda row: row[-2] <= row[-1] and row[-1] - row[-2] < length(row)
+        case "<=":
+            return lambda row: row[-2] <= row[-1] and row[-1] - row[-2] <= length(row)
+        case ">":
+            return lambda row: row[-2] <= row[-1] and row[-1] - row[-2] > length(row)
+        case ">=":
+            return lambda row: row[-2] <= row[-1] and row[-1] - row[-2] >= length(row)
+        case "=":
+            return lambda row: row[-2] <= row[-1] and row[-1] - row[-2] == length(row)
+    return lambda row: row[-2] <= row[-1] and row[-1] - row[-2] != length(row)

@@ -1,0 +1,469 @@
+"""Join and SEQ, EQUALS and their optional forms, OPTIONAL and MINUS over intervals.
+
+What each keeps follows from the order of time: at the instant t all inputs end at t. So SEQ
+keeps its left side only (nothing that comes on the left can precede what is there on the right),
+EQUALS keeps nothing beyond the instant, and OPTIONAL and MINUS keep the side that is asked for.
+
+Source: "EP-SPARQL", section 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from sensorstream.model.timeline import Instant
+from sensorstream.network.intervals.node import Kept, Rank, Sides, TimedNode, by_key
+from sensorstream.network.intervals.plan import TimedRow
+from sensorstream.network.operators.join import join_key
+from sensorstream.network.rows import overlapping
+
+Test = Callable[[TimedRow], bool]
+
+
+class TimedJoin(TimedNode):
+    """Solutions of both sides that agree, in the hull of their intervals."""
+
+    __slots__ = ("_lefts", "_lefts_always", "_rights", "_rights_always", "_sides", "_text")
+
+    def __init__(self, left: TimedNode, right: TimedNode, longest: int | None, text: str) -> None:
+        self._sides = sides = Sides(left, right)
+        super().__init__((left, right), sides.variables, left.certain | right.certain)
+        self._lefts, self._rights = Kept(sides.left_key, longest), Kept(sides.right_key, longest)
+        self._lefts_always: dict[Any, list[TimedRow]] = {}
+        self._rights_always: dict[Any, list[TimedRow]] = {}
+        self._text = text
+
+    def flush(self) -> None:
+        left, right = self.inputs
+        sides, found = self._sides, list[TimedRow]()
+        now = (left.added or right.added)[0][-1]
+        self._lefts.forget(now)  # type: ignore[arg-type]
+        self._rights.forget(now)  # type: ignore[arg-type]
+        for row in left.added:
+            at = sides.left_key(row)
+            for others in (self._rights.at(at), self._rights_always.get(at, ())):
+                self._join((row,), others, found)
+        self._lefts.add(left.added)
+        for row in right.added:
+            at = sides.right_key(row)
+            for others in (self._lefts.at(at), self._lefts_always.get(at, ())):
+                self._join(others, (row,), found)
+        self._rights.add(right.added)
+        self.give(found)
+
+    def _join(
+        self, lefts: Iterable[TimedRow], rights: Iterable[TimedRow], found: list[TimedRow]
+    ) -> None:
+        agree, hull = self._sides.agree, self._sides.hull
+        rights = list(rights)
+        for left in lefts:
+            if len(rights) > 1:
+                self.meter.take(len(rights))
+            found += [hull(left, r) for r in rights if agree is None or agree(left, r)]
+
+    def renew(self) -> None:
+        left, right = self.inputs
+        assert isinstance(left, TimedNode)
+        assert isinstance(right, TimedNode)
+        self._lefts_always = by_key(left.always, self._sides.left_key)
+        self._rights_always = by_key(right.always, self._sides.right_key)
+        self.always = []
+        for at, rows in self._lefts_always.items():
+            self._join(rows, self._rights_always.get(at, ()), self.always)
+
+    def kept(self) -> Sequence[tuple[int, Kept]]:
+        return ((0, self._lefts), (1, self._rights))
+
+    def size(self) -> int:
+        return len(self._lefts) + len(self._rights)
+
+    def describe(self) -> str:
+        return self._text
+
+
+class TimedSeq(TimedNode):
+    """The right starts strictly after the left has ended."""
+
+    __slots__ = ("_lefts", "_longest", "_sides", "_test", "_text")
+
+    def __init__(
+        self,
+        left: TimedNode,
+        right: TimedNode,
+        test: Test | None,
+        rank: Rank | None,
+        longest: int | None,
+        text: str,
+    ) -> None:
+        self._sides = sides = Sides(left, right)
+        super().__init__((left, right), sides.variables, left.certain | right.certain)
+        self._lefts = Kept(sides.left_key, longest, rank=rank)
+        self._test = test
+        self._longest = longest
+        self._text = text
+
+    def flush(self) -> None:
+        left, right = self.inputs
+        kept = self._lefts
+        kept.forget((left.added or right.added)[0][-1])  # type: ignore[arg-type]
+        if right.added:
+            self.give(self._found(right.added))
+        kept.add(left.added)
+
+    def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
+        kept, key, hull = self._lefts, self._sides.right_key, self._sides.hull
+        agree, test, longest = self._sides.agree, self._test, self._longest
+        found: list[TimedRow] = []
+        for right in rights:
+            start, end = right[-2], right[-1]
+            since = None if longest is None else end - longest
+            for left in self.meter.through(list(kept.fitting(key(right), right))):
+                if left[-1] >= start or (since is not None and left[-2] < since):
+                    continue
+                if agree is not None and not agree(left, right):
+                    continue
+                row = hull(left, right)
+                if test is None or test(row):
+                    found.append(row)
+        return found
+
+    def kept(self) -> Sequence[tuple[int, Kept]]:
+        return ((0, self._lefts),)
+
+    def size(self) -> int:
+        return len(self._lefts)
+
+    def describe(self) -> str:
+        return self._text
+
+
+class _Choosing(TimedSeq):
+    """SEQ that joins a right row with some of the left rows that fit it."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        left: TimedNode,
+        right: TimedNode,
+        test: Test | None,
+        longest: int | None,
+        text: str,
+    ) -> None:
+        super().__init__(left, right, test, None, longest, text)
+
+    def _fits(self, left: TimedRow, right: TimedRow) -> bool:
+        agree, test, hull = self._sides.agree, self._test, self._sides.hull
+        self.meter.take(1)
+        return (agree is None or agree(left, right)) and (test is None or test(hull(left, right)))
+
+
+class RecentSeq(_Choosing):
+    """SEQ RECENT: with the left rows that ended last; of these, those that started last."""
+
+    __slots__ = ()
+
+    def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
+        hull, found = self._sides.hull, list[TimedRow]()
+        for right in rights:
+            latest: list[TimedRow] = []
+            for left in reversed(self._lefts.before(self._sides.right_key(right), right[-2])):
+                if latest and (left[-1] < latest[0][-1] or left[-2] < latest[0][-2]):
+                    if left[-1] < latest[0][-1]:
+                        break
+                    continue
+                if self._fits(left, right):
+                    if latest and left[-2] > latest[0][-2]:
+                        latest = []
+                    latest.append(left)
+            found += [hull(left, right) for left in latest]
+        return found
+
+
+class ChronologicalSeq(_Choosing):
+    """SEQ CHRONOLOGICAL: with the left row that ended first; a row of either side is used once.
+
+    Rows of one interval are used in the order of their bindings, whatever the order of arrival.
+    """
+
+    __slots__ = ()
+
+    def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
+        hull, found = self._sides.hull, list[TimedRow]()
+        left_order, right_order = (order_of_use(each.variables) for each in self.inputs)
+        for right in sorted(rights, key=right_order):
+            key = self._sides.right_key(right)
+            first: TimedRow | None = None
+            for left in self._lefts.before(key, right[-2]):
+                if first is not None and left[-1] > first[-1]:
+                    break
+                earlier = first is None or left_order(left) < left_order(first)
+                if earlier and not self._lefts.is_used(key, left) and self._fits(left, right):
+                    first = left
+            if first is not None:
+                self._lefts.use(key, first)
+                found.append(hull(first, right))
+        return found
+
+
+def order_of_use(names: Sequence[str]) -> Callable[[TimedRow], Any]:
+    """Rows that are used once are used by their ends, starts, and bindings by name."""
+    places = sorted(enumerate(names), key=lambda each: each[1])
+
+    def order(row: TimedRow) -> Any:
+        bindings = [(name, row[place]) for place, name in places if row[place] is not None]
+        return row[-1], row[-2], bindings
+
+    return order
+
+
+class _Now:
+    """The rows of the instant at work, by a key; O(1) a row."""
+
+    __slots__ = ("_instant", "_key", "_rows")
+
+    def __init__(self, key: Callable[[TimedRow], Any]) -> None:
+        self._key = key
+        self._instant: Instant | None = None
+        self._rows: dict[Any, list[TimedRow]] = {}
+
+    def add(self, rows: Iterable[TimedRow]) -> None:
+        for row in rows:
+            if row[-1] != self._instant:
+                self._instant, self._rows = row[-1], {}
+            self._rows.setdefault((self._key(row), row[-2]), []).append(row)
+
+    def like(self, key: Any, row: TimedRow) -> Iterable[TimedRow]:
+        """The rows with a key and the interval of another row."""
+        return self._rows.get((key, row[-2]), ()) if row[-1] == self._instant else ()
+
+
+class TimedEquals(TimedNode):
+    """Both sides have the same interval."""
+
+    __slots__ = ("_lefts", "_rights", "_sides", "_text")
+
+    def __init__(self, left: TimedNode, right: TimedNode, text: str) -> None:
+        self._sides = sides = Sides(left, right)
+        super().__init__((left, right), sides.variables, left.certain | right.certain)
+        self._lefts, self._rights = _Now(sides.left_key), _Now(sides.right_key)
+        self._text = text
+
+    def flush(self) -> None:
+        left, right = self.inputs
+        sides, found = self._sides, list[TimedRow]()
+        agree, hull = sides.agree, sides.hull
+        for row in left.added:
+            for other in self._rights.like(sides.left_key(row), row):
+                self.meter.take(1)
+                if agree is None or agree(row, other):
+                    found.append(hull(row, other))
+        self._lefts.add(left.added)
+        for row in right.added:
+            for other in self._lefts.like(sides.right_key(row), row):
+                self.meter.take(1)
+                if agree is None or agree(other, row):
+                    found.append(hull(other, row))
+        self._rights.add(right.added)
+        self.give(found)
+
+    def describe(self) -> str:
+        return self._text
+
+
+class _WithOptional(TimedNode):
+    """Each mandatory row with the optional rows that fit, or by itself if none does.
+
+    All optional rows of an instant are there when its mandatory rows come: strata see to that
+    (:mod:`.strata`).
+    """
+
+    __slots__ = ("_pad", "_sides", "_test", "_text")
+
+    def __init__(
+        self, mandatory: TimedNode, optional: TimedNode, test: Test | None, text: str
+    ) -> None:
+        self._sides = sides = Sides(mandatory, optional)
+        super().__init__((mandatory, optional), sides.variables, mandatory.certain)
+        self._pad = (None,) * (len(sides.variables) - len(mandatory.variables))
+        self._test = test
+        self._text = text
+
+    def _with(self, row: TimedRow, others: Iterable[TimedRow]) -> list[TimedRow]:
+        agree, hull, test = self._sides.agree, self._sides.hull, self._test
+        found: list[TimedRow] = []
+        for other in others:
+            self.meter.take(1)
+            if agree is None or agree(row, other):
+                joined = hull(row, other)
+                if test is None or test(joined):
+                    found.append(joined)
+        return found or [self._alone(row)]
+
+    def _alone(self, row: TimedRow) -> TimedRow:
+        return (*row[:-2], *self._pad, *row[-2:])
+
+    def describe(self) -> str:
+        return self._text
+
+
+class TimedOptional(_WithOptional):
+    """OPTIONAL: with what has ended by the end of the mandatory row."""
+
+    __slots__ = ("_always", "_optionals")
+
+    def __init__(
+        self,
+        mandatory: TimedNode,
+        optional: TimedNode,
+        test: Test | None,
+        longest: int | None,
+        text: str,
+    ) -> None:
+        super().__init__(mandatory, optional, test, text)
+        self._optionals = Kept(self._sides.right_key, longest, last=True)
+        self._always: dict[Any, list[TimedRow]] = {}
+
+    def flush(self) -> None:
+        mandatory, optional = self.inputs
+        self._optionals.forget((mandatory.added or optional.added)[0][-1])  # type: ignore[arg-type]
+        self._optionals.add(optional.added)
+        key, found = self._sides.left_key, list[TimedRow]()
+        for row in mandatory.added:
+            at = key(row)
+            found += self._with(row, [*self._optionals.at(at), *self._always.get(at, ())])
+        self.give(found)
+
+    def renew(self) -> None:
+        mandatory, optional = self.inputs
+        assert isinstance(mandatory, TimedNode)
+        assert isinstance(optional, TimedNode)
+        self._always = by_key(optional.always, self._sides.right_key)
+        key = self._sides.left_key
+        self.always = [
+            found
+            for row in mandatory.always
+            for found in self._with(row, self._always.get(key(row), ()))
+        ]
+
+    def kept(self) -> Sequence[tuple[int, Kept]]:
+        return ((1, self._optionals),)
+
+    def size(self) -> int:
+        return len(self._optionals)
+
+
+class TimedOptionalSeq(_WithOptional):
+    """OPTIONALSEQ: with what has ended before the start of the mandatory row."""
+
+    __slots__ = ("_optionals",)
+
+    def __init__(
+        self,
+        mandatory: TimedNode,
+        optional: TimedNode,
+        test: Test | None,
+        longest: int | None,
+        text: str,
+    ) -> None:
+        super().__init__(mandatory, optional, test, text)
+        self._optionals = Kept(self._sides.right_key, longest, last=True)
+
+    def flush(self) -> None:
+        mandatory, optional = self.inputs
+        kept, key = self._optionals, self._sides.left_key
+        kept.forget((mandatory.added or optional.added)[0][-1])  # type: ignore[arg-type]
+        found: list[TimedRow] = []
+        for row in mandatory.added:
+            found += self._with(row, kept.before(key(row), row[-2]))  # type: ignore[arg-type]
+        self.give(found)
+        kept.add(optional.added)
+
+    def renew(self) -> None:
+        (mandatory, _) = self.inputs
+        assert isinstance(mandatory, TimedNode)
+        self.always = [self._alone(row) for row in mandatory.always]
+
+    def kept(self) -> Sequence[tuple[int, Kept]]:
+        return ((1, self._optionals),)
+
+    def size(self) -> int:
+        return len(self._optionals)
+
+
+class TimedEqualsOptional(_WithOptional):
+    """EQUALSOPTIONAL: with what has the same interval."""
+
+    __slots__ = ("_optionals",)
+
+    def __init__(
+        self, mandatory: TimedNode, optional: TimedNode, test: Test | None, text: str
+    ) -> None:
+        super().__init__(mandatory, optional, test, text)
+        self._optionals = _Now(self._sides.right_key)
+
+    def flush(self) -> None:
+        mandatory, optional = self.inputs
+        self._optionals.add(optional.added)
+        key, found = self._sides.left_key, list[TimedRow]()
+        for row in mandatory.added:
+            found += self._with(row, self._optionals.like(key(row), row))
+        self.give(found)
+
+    def renew(self) -> None:
+        (mandatory, _) = self.inputs
+        assert isinstance(mandatory, TimedNode)
+        self.always = [self._alone(row) for row in mandatory.always]
+
+
+class TimedMinus(TimedNode):
+    """MINUS: without the left rows that agree with a right row that has ended by then."""
+
+    __slots__ = ("_always", "_rights", "_sides", "_test", "_text")
+
+    def __init__(self, left: TimedNode, right: TimedNode, text: str) -> None:
+        self._sides = sides = Sides(left, right)
+        super().__init__((left, right), left.variables, left.certain)
+        self._rights = Kept(sides.right_key, None)
+        self._always: dict[Any, list[TimedRow]] = {}
+        keys, loose = join_key(left, right)
+        self._test: Callable[[TimedRow, TimedRow], bool] | None = None
+        if not keys:
+            # Without a variable that both always bind, the domains may be disjoint.
+            never: Callable[[TimedRow, TimedRow], bool] = lambda l, r: False  # noqa: E731, E741
+            self._test = overlapping(left.variables, right.variables, loose) if loose else never
+        self._text = text
+
+    def flush(self) -> None:
+        left, right = self.inputs
+        self._rights.add(right.added)
+        self.give([row for row in left.added if not self._matched(row)])
+
+    def _matched(self, row: TimedRow) -> bool:
+        at, agree, test = self._sides.left_key(row), self._sides.agree, self._test
+        for rows in (self._rights.at(at), self._always.get(at, ())):
+            for other in rows:
+                self.meter.take(1)
+                if (agree is None or agree(row, other)) and (test is None or test(row, other)):
+                    return True
+        return False
+
+    def renew(self) -> None:
+        left, right = self.inputs
+        assert isinstance(left, TimedNode)
+        assert isinstance(right, TimedNode)
+        self._always = by_key(right.always, self._sides.right_key)
+        # What holds always is not taken away by what happens.
+        rights, self._rights = self._rights, Kept(self._sides.right_key, None)
+        self.always = [row for row in left.always if not self._matched(row)]
+        self._rights = rights
+
+    def kept(self) -> Sequence[tuple[int, Kept]]:
+        return ((1, self._rights),)
+
+    def size(self) -> int:
+        return len(self._rights)
+
+    def describe(self) -> str:
+        return self._text

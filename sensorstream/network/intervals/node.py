@@ -1,0 +1,308 @@
+"""What the operators of patterns in time have in common.
+
+All that ends at one moment is taken in as one instant, so what an operator gives out at the
+instant t are the solutions that end at t, and they never have to be taken back: what the
+absence of something decides is decided when all that could have come by t is there. Within the
+instant there may be several rounds, when CONSTRUCT queries feed the stream.
+
+Source: "EP-SPARQL", section 4.2 (timewise monotonicity).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sensorstream.model.timeline import Instant
+from sensorstream.network.intervals.plan import TimedRow
+from sensorstream.network.node import Node
+from sensorstream.network.operators.join import join_key
+from sensorstream.network.rows import compatible, compiled, key_of, slots_of
+
+_end: Final[Callable[[TimedRow], Instant]] = lambda row: row[-1]  # noqa: E731
+_NO_ROWS: Final[Sequence[TimedRow]] = ()
+
+
+class TimedNode(Node):
+    """An operator whose rows end with the start and the end of their interval.
+
+    ``always`` are the solutions that background knowledge makes by itself. A solution is given
+    out once an instant, however often it is found: results are sets.
+    """
+
+    __slots__ = ("_instant", "_seen", "always")
+
+    def __init__(
+        self, inputs: Sequence[TimedNode], variables: Sequence[str], certain: Iterable[str]
+    ) -> None:
+        super().__init__(inputs, variables, certain)
+        self.always: list[TimedRow] = []
+        self._instant: Instant | None = None
+        self._seen: set[TimedRow] = set()
+
+    def give(self, rows: list[TimedRow]) -> None:
+        """Add solutions to the output, but for those of this instant that are there already."""
+        if not rows:
+            return
+        if rows[0][-1] != self._instant:
+            self._instant = rows[0][-1]
+            self._seen = set()
+        seen, added = self._seen, self.added
+        for row in rows:
+            if row not in seen:
+                seen.add(row)
+                added.append(row)
+
+    def rows(self) -> Iterable[TimedRow]:
+        """Nothing: what happened is over."""
+        return ()
+
+    def load(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Find :attr:`always` anew, those of the inputs being found already."""
+
+    def kept(self) -> Sequence[tuple[int, Kept]]:
+        """What it remembers of which of its inputs, by their numbers."""
+        return ()
+
+
+class Kept:
+    """The rows of one side by a key, in the order of their ends.
+
+    Rows that ended ``longest`` ago or earlier are let go: O(1) for each, in all. With
+    ``last`` the latest of those stays for each key: then it is still known that there was one.
+    With a ``rank`` those that :meth:`fitting` finds are found without a look at the others.
+    """
+
+    __slots__ = ("_ends", "_key", "_lanes", "_last", "_longest", "_rank", "_size")
+
+    def __init__(
+        self,
+        key: Callable[[TimedRow], Any],
+        longest: int | None,
+        *,
+        last: bool = False,
+        rank: Rank | None = None,
+    ) -> None:
+        self._key = key
+        self._rank = rank
+        self._longest = longest
+        self._last = last
+        self._lanes: dict[Any, _Lane] = {}
+        # Ends and keys of all rows that can get too old, oldest first.
+        self._ends: deque[tuple[Instant, Any]] = deque()
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, rows: Iterable[TimedRow]) -> None:
+        """Take rows in, none of which ends before one that is there."""
+        lanes, key, rank = self._lanes, self._key, self._rank
+        ends = self._ends if self._longest is not None else None
+        for row in rows:
+            at = key(row)
+            lane = lanes.get(at)
+            if lane is None:
+                lane = lanes[at] = _Lane() if rank is None else _RankedLane(rank)
+            lane.put(row)
+            self._size += 1
+            if ends is not None:
+                ends.append((row[-1], at))
+
+    def before(self, key: Any, time: Instant) -> Sequence[TimedRow]:
+        """The rows of a key that ended before a time."""
+        lane = self._lanes.get(key)
+        return _NO_ROWS if lane is None else lane.before(time)
+
+    def fitting(self, key: Any, right: TimedRow) -> Iterable[TimedRow]:
+        """At least the rows of a key that fit a right row by their rank, perhaps later ones too."""
+        lane = self._lanes.get(key)
+        return _NO_ROWS if lane is None else lane.fitting(right)
+
+    def is_used(self, key: Any, row: TimedRow) -> bool:
+        """Whether a row of a key has been used."""
+        return row in self._lanes[key].used
+
+    def use(self, key: Any, row: TimedRow) -> None:
+        """Let go of one row of a key."""
+        lane = self._lanes[key]
+        lane.used.add(row)
+        self._size -= 1
+        if self._longest is None:
+            # No one else drops what stands first.
+            while lane and lane.rows[lane.head] in lane.used:
+                lane.used.discard(lane.rows[lane.head])
+                lane.drop()
+            if not lane:
+                del self._lanes[key]
+
+    def at(self, key: Any) -> Sequence[TimedRow]:
+        """All rows of a key."""
+        lane = self._lanes.get(key)
+        return _NO_ROWS if lane is None else lane.all()
+
+    def forget(self, now: Instant) -> None:
+        """Let go of what nothing that ends now, or later, can be joined with."""
+        if self._longest is None:
+            return
+        ends, horizon = self._ends, now - self._longest
+        while ends and ends[0][0] < horizon:
+            _, key = ends.popleft()
+            lane = self._lanes[key]
+            if self._last and not lane.old:
+                lane.old = True
+                continue
+            if lane.rows[lane.head] in lane.used:
+                lane.used.discard(lane.rows[lane.head])
+            else:
+                self._size -= 1
+            lane.drop()
+            if not lane:
+                del self._lanes[key]
+
+    def rows(self) -> Iterator[TimedRow]:
+        """All rows, in the order of their ends."""
+        lanes = self._lanes.values()
+        everything = (row for lane in lanes for row in lane.all() if row not in lane.used)
+        return iter(sorted(everything, key=_end))
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """What a test ``left < right``, or another order, asks of a row of either side.
+
+    ``above``: whether the value of the left must be the greater one. Both functions give None for
+    what is no number. Numbers are rounded to floats, so who fits by rank has yet to be tested.
+    """
+
+    above: bool
+    of_left: Callable[[TimedRow], float | None]
+    of_right: Callable[[TimedRow], float | None]
+
+
+class _Lane:
+    """Rows of one key; the first ``head`` are gone already."""
+
+    __slots__ = ("head", "old", "rows", "used")
+
+    def __init__(self) -> None:
+        self.rows: list[TimedRow] = []
+        self.head = 0
+        self.old = False
+        """Whether the first row is too old, and stays."""
+        self.used: set[TimedRow] = set()
+        """Rows that are there no more, though they still stand in the list."""
+
+    def __len__(self) -> int:
+        return len(self.rows) - self.head
+
+    def put(self, row: TimedRow) -> None:
+        self.rows.append(row)
+
+    def fitting(self, right: TimedRow) -> Iterable[TimedRow]:
+        return self.before(right[-2])
+
+    def drop(self) -> None:
+        self.head += 1
+        if 2 * self.head > len(self.rows):
+            del self.rows[: self.head]
+            self.head = 0
+
+    def all(self) -> Sequence[TimedRow]:
+        return self.rows[self.head :] if self.head else self.rows
+
+    def before(self, time: Instant) -> Sequence[TimedRow]:
+        rows, head = self.rows, self.head
+        until = len(rows)
+        if rows[-1][-1] >= time:
+            until = bisect_left(rows, time, lo=head, key=_end)
+        return rows if not head and until == len(rows) else rows[head:until]
+
+
+class _RankedLane(_Lane):
+    """Rows of one key that are also in the order of a value."""
+
+    __slots__ = ("_others", "_rank", "_ranked", "_ranks", "_values")
+
+    def __init__(self, rank: Rank) -> None:
+        super().__init__()
+        self._rank = rank
+        # The value of each row; all values in order; and the rows in that order.
+        self._values: deque[float | None] = deque()
+        self._ranks: list[float] = []
+        self._ranked: list[TimedRow] = []
+        # Rows without a value, oldest first.
+        self._others: deque[TimedRow] = deque()
+
+    def put(self, row: TimedRow) -> None:
+        super().put(row)
+        value = self._rank.of_left(row)
+        self._values.append(value)
+        if value is None:
+            self._others.append(row)
+        else:
+            place = bisect_right(self._ranks, value)
+            self._ranks.insert(place, value)
+            self._ranked.insert(place, row)
+
+    def drop(self) -> None:
+        value = self._values.popleft()
+        if value is None:
+            self._others.popleft()
+        else:
+            # Of equal values the oldest is the first.
+            place = bisect_left(self._ranks, value)
+            del self._ranks[place], self._ranked[place]
+        super().drop()
+
+    def fitting(self, right: TimedRow) -> Iterable[TimedRow]:
+        bound = self._rank.of_right(right)
+        if bound is None:
+            return self._others
+        if self._rank.above:
+            found = self._ranked[bisect_left(self._ranks, bound) :]
+        else:
+            found = self._ranked[: bisect_right(self._ranks, bound)]
+        return [*found, *self._others] if self._others else found
+
+
+class Sides:
+    """How rows of two operators are compared and put together."""
+
+    __slots__ = ("agree", "hull", "left_key", "right_key", "variables")
+
+    def __init__(self, left: Node, right: Node) -> None:
+        keys, loose = join_key(left, right)
+        lefts, rights = slots_of(left.variables), slots_of(right.variables)
+        self.variables = tuple(dict.fromkeys((*left.variables, *right.variables)))
+        self.left_key = key_of([lefts[name] for name in keys])
+        self.right_key = key_of([rights[name] for name in keys])
+        self.agree = compatible(left.variables, right.variables, loose)
+        """A test of what the keys leave open; None: nothing."""
+        cells = []
+        for name in self.variables:
+            if name in loose:
+                one, other = f"l[{lefts[name]}]", f"r[{rights[name]}]"
+                cells.append(f"{one} if {one} is not None else {other}")
+            else:
+                cells.append(f"l[{lefts[name]}]" if name in lefts else f"r[{rights[name]}]")
+        cells.append("l[-2] if l[-2] <= r[-2] else r[-2]")
+        cells.append("l[-1] if l[-1] >= r[-1] else r[-1]")
+        self.hull: Callable[[TimedRow, TimedRow], TimedRow] = compiled(
+            f"lambda l, r: ({', '.join(cells)})"
+        )
+        """The joined row, in the hull of both intervals."""
+
+
+def by_key(rows: Iterable[TimedRow], key: Callable[[TimedRow], Any]) -> dict[Any, list[TimedRow]]:
+    """Rows by their keys."""
+    found: dict[Any, list[TimedRow]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found

@@ -1,0 +1,311 @@
+"""Plans of patterns in time: each row has the interval in which its solution happened.
+
+A row is laid out as ``variables``, followed by the start and the end of its interval. Solutions
+that background knowledge makes by itself have no interval: they hold always. Theirs is
+:data:`ALWAYS`, which leaves the interval of what they are joined with as it is.
+
+``longest`` is the length beyond which no solution is wanted, in units of the time line, as far as
+the filters above say so: it bounds what is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from sensorstream.network.plan.nodes import Constant as PlainConstant
+from sensorstream.network.plan.nodes import End, Plan
+from sensorstream.sparql.algebra import Consumption, Expression, Variable
+from sensorstream.sparql.printing import expression_text
+
+TimedRow: TypeAlias = tuple[Any, ...]
+"""Terms, None where unbound; then start and end."""
+ALWAYS: Final = (float("inf"), float("-inf"))
+"""The interval of what holds always: neutral to ``min`` of starts and ``max`` of ends."""
+
+OCCURRENCE: Final = ".occurrence"
+"""How the variables begin that are bound to an occurrence itself: triple, start and end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed(Plan):
+    """One operator to be, whose rows have intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence(Timed):
+    """The occurrences that fit one triple pattern; also what background knowledge says of it."""
+
+    subject: End
+    predicate: End
+    object: End
+    label: str = ""
+    """The name of one more variable, bound to the occurrence itself; "": none."""
+
+    @property
+    def ends(self) -> tuple[End, End, End]:
+        return (self.subject, self.predicate, self.object)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        names = dict.fromkeys(e.name for e in self.ends if isinstance(e, Variable))
+        return (*names, self.label) if self.label else tuple(names)
+
+    @property
+    def text(self) -> str:
+        ends = (str(e) if isinstance(e, Variable) else e.n3 for e in self.ends)
+        return f"Occurrences of {' '.join(ends)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Values(Timed):
+    """Rows that hold always: VALUES, and the one empty solution."""
+
+    constant: PlainConstant
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.constant.variables
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.constant.certain
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair(Timed):
+    """Over two others."""
+
+    left: Plan
+    right: Plan
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return (self.left, self.right)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.left.variables, *self.right.variables)))
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.left.certain | self.right.certain
+
+    @property
+    def on(self) -> str:
+        """What both sides share, for people."""
+        shared = [f"?{name}" for name in self.left.variables if name in self.right.variables]
+        return f" on {', '.join(shared)}" if shared else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Join(_Pair):
+    """Solutions of both sides that agree; the hull of their intervals."""
+
+    longest: int | None = None
+
+    @property
+    def text(self) -> str:
+        return f"Join{self.on}{_kept(self.longest)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Seq(_Pair):
+    """The right starts strictly after the left has ended, and the tests hold of both.
+
+    Of the left rows that fit a right one, ``consumption`` says which are joined with it.
+    """
+
+    tests: tuple[Expression, ...] = ()
+    longest: int | None = None
+    consumption: Consumption = Consumption.UNRESTRICTED
+
+    @property
+    def text(self) -> str:
+        policy = "" if self.unrestricted else f" {self.consumption.value}"
+        return f"SEQ{policy}{self.on}{_if(*self.tests)}{_kept(self.longest)}"
+
+    @property
+    def unrestricted(self) -> bool:
+        """Whether all that fits is joined."""
+        return self.consumption is Consumption.UNRESTRICTED
+
+
+@dataclass(frozen=True, slots=True)
+class Equals(_Pair):
+    """Both have the same interval."""
+
+    @property
+    def text(self) -> str:
+        return f"EQUALS{self.on}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Optional(Timed):
+    """``mandatory``, together with ``optional`` where there is one that fits."""
+
+    mandatory: Plan
+    optional: Plan
+    condition: Expression | None = None
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return (self.mandatory, self.optional)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.mandatory.variables, *self.optional.variables)))
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.mandatory.certain
+
+
+@dataclass(frozen=True, slots=True)
+class Optional(_Optional):
+    """OPTIONAL: with what has ended by the end of the mandatory part."""
+
+    longest: int | None = None
+
+    @property
+    def text(self) -> str:
+        return f"OPTIONAL{_if(self.condition)}{_kept(self.longest)}"
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalSeq(_Optional):
+    """OPTIONALSEQ: with what has ended before the start of the mandatory part."""
+
+    longest: int | None = None
+
+    @property
+    def text(self) -> str:
+        return f"OPTIONALSEQ{_if(self.condition)}{_kept(self.longest)}"
+
+
+@dataclass(frozen=True, slots=True)
+class EqualsOptional(_Optional):
+    """EQUALSOPTIONAL: with what has the same interval."""
+
+    @property
+    def text(self) -> str:
+        return f"EQUALSOPTIONAL{_if(self.condition)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Minus(_Pair):
+    """MINUS: without what agrees with something that has ended by then."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.left.variables
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.left.certain
+
+    @property
+    def text(self) -> str:
+        return f"MINUS{self.on}"
+
+
+@dataclass(frozen=True, slots=True)
+class Union(_Pair):
+    """The rows of both."""
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.left.certain & self.right.certain
+
+    @property
+    def text(self) -> str:
+        return "UNION"
+
+
+@dataclass(frozen=True, slots=True)
+class _Over(Timed):
+    """Over one other; its rows are laid out alike unless it says otherwise."""
+
+    source: Plan
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return (self.source,)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.source.variables
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.source.certain
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(_Over):
+    """The rows for which a condition is true; it may ask for their intervals."""
+
+    condition: Expression
+
+    @property
+    def text(self) -> str:
+        return f"Filter {expression_text(self.condition)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Extend(_Over):
+    """Each row with the value of an expression as one variable more."""
+
+    name: str
+    expression: Expression
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.source.variables, self.name)
+
+    @property
+    def text(self) -> str:
+        return f"Extend ?{self.name} = {expression_text(self.expression)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Once(_Over):
+    """Rows in which equal triples of a block are the same occurrence.
+
+    A block is a set of triples: what two of its patterns become may be one triple, which then
+    has one interval. ``pairs`` are the labels of occurrences that may be of the same triple.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+
+    @property
+    def text(self) -> str:
+        return "Equal triples are one occurrence"
+
+
+@dataclass(frozen=True, slots=True)
+class Project(_Over):
+    """Only some variables, in some order."""
+
+    names: tuple[str, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.names
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.source.certain.intersection(self.names)
+
+    @property
+    def text(self) -> str:
+        return f"Project {' '.join(f'?{name}' for name in self.names) or 'nothing'}"
+
+
+def _if(*conditions: Expression | None) -> str:
+    texts = [expression_text(each) for each in conditions if each is not None]
+    return f" if {' && '.join(texts)}" if texts else ""
+
+
+def _kept(longest: int | None) -> str:
+    return "" if longest is None else f", no longer than {longest} units of time"

@@ -1,0 +1,286 @@
+"""The definition of patterns in time, as it is printed: slow, direct, over a finite stream.
+
+Source: Anicic et al., "EP-SPARQL", 2011, section 4.2. Where docs/decisions/019 differs, a comment
+says so. A solution is its bindings, its start and its end; what holds always has no interval,
+which is the empty one: it leaves every hull as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
+from typing import Any, TypeAlias
+
+from sensorstream.model.datatypes import XSD_BOOLEAN
+from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
+from sensorstream.network.expressions.expression_functions import test_of
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Variable
+from sensorstream.sparql.walk import replaced
+
+Occurrence: TypeAlias = tuple[Triple, float, float]
+Bindings: TypeAlias = frozenset[tuple[str, str]]
+Solution: TypeAlias = tuple[Bindings, float, float]
+_TURNED: dict[str, Any] = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
+ALWAYS = (float("inf"), float("-inf"))
+
+
+def solutions(pattern: algebra.Pattern, stream: frozenset[Occurrence]) -> frozenset[Solution]:
+    """All solutions of a pattern over a stream."""
+    match pattern:
+        case algebra.BGP(patterns):
+            return frozenset(_block(patterns, stream))
+    if (sequence := _consuming(pattern)) is not None:
+        return frozenset(_chosen(*sequence, stream))
+    if isinstance(pattern, algebra.Filter):
+        found = solutions(pattern.pattern, stream)
+        return frozenset(s for s in found if holds(pattern.condition, s))
+    if isinstance(pattern, algebra.Project):
+        names = {each.name for each in pattern.variables}
+        return frozenset(
+            (frozenset(b for b in bindings if b[0] in names), start, end)
+            for bindings, start, end in solutions(pattern.pattern, stream)
+        )
+    if isinstance(pattern, algebra.Distinct):
+        return solutions(pattern.pattern, stream)
+    assert not isinstance(pattern, algebra.Extend | algebra.Group)
+    left = solutions(pattern.left, stream)  # type: ignore[union-attr]
+    right = solutions(pattern.right, stream)  # type: ignore[union-attr]
+    match pattern:
+        case algebra.Union():
+            return left | right
+        case algebra.Join():
+            return frozenset(joined(left, right, lambda a, b: True))
+        case algebra.Seq():
+            return frozenset(joined(left, right, before))
+        case algebra.Equals():
+            return frozenset(joined(left, right, same))
+        case algebra.LeftJoin(_, _, condition):
+            # <= where the paper has <: else it would not be downward compatible with SPARQL.
+            return frozenset(optional(left, right, condition, lambda a, b: b[2] <= a[2]))
+        case algebra.EqualsOptional(_, _, condition):
+            return frozenset(optional(left, right, condition, same))
+        case algebra.OptionalSeq(_, _, condition):
+            return frozenset(optional(right, left, condition, lambda a, b: before(b, a)))
+        case algebra.Minus():
+            return frozenset(
+                a
+                for a in left
+                if not any(
+                    compatible(a, b) and dict(a[0]).keys() & dict(b[0]).keys() and b[2] <= a[2]
+                    for b in right
+                )
+            )
+    raise AssertionError(pattern)
+
+
+def _consuming(
+    pattern: algebra.Pattern,
+) -> tuple[algebra.Seq, list[algebra.Expression]] | None:
+    """A SEQ that chooses, and the filters of its group: they come first."""
+    conditions = []
+    while isinstance(pattern, algebra.Filter):
+        conditions.append(pattern.condition)
+        pattern = pattern.pattern
+    if not isinstance(pattern, algebra.Seq):
+        return None
+    chooses = pattern.consumption is not algebra.Consumption.UNRESTRICTED
+    return (pattern, conditions) if chooses else None
+
+
+def _chosen(
+    sequence: algebra.Seq, conditions: list[algebra.Expression], stream: frozenset[Occurrence]
+) -> Iterator[Solution]:
+    def order(solution: Solution) -> Any:
+        return solution[2], solution[1], sorted(solution[0])
+
+    used: set[Solution] = set()
+    lefts = solutions(sequence.left, stream)
+    for right in sorted(solutions(sequence.right, stream), key=order):
+        fitting = [
+            left
+            for left in lefts - used
+            if compatible(left, right)
+            and before(left, right)
+            and all(holds(each, together(left, right)) for each in conditions)
+        ]
+        if not fitting:
+            continue
+        if sequence.consumption is algebra.Consumption.RECENT:
+            latest = max((left[2], left[1]) for left in fitting)
+            yield from (together(a, right) for a in fitting if (a[2], a[1]) == latest)
+        else:
+            first = min(fitting, key=order)
+            used.add(first)
+            yield together(first, right)
+
+
+def _block(
+    patterns: Iterable[algebra.TriplePattern], stream: frozenset[Occurrence]
+) -> Iterator[Any]:
+    found: list[dict[str, str]] = [{}]
+    everything = {triple for triple, _, _ in stream}
+    for pattern in patterns:
+        ends = (pattern.subject, pattern.predicate, pattern.object)
+        found = [
+            fitted
+            for bindings in found
+            for triple in everything
+            if (fitted := _fitted(bindings, ends, triple)) is not None
+        ]
+    for bindings in found:
+        triples = {
+            tuple(bindings[_name(e)] if _name(e) else e for e in (p.subject, p.predicate, p.object))
+            for p in patterns
+        }
+        # One occurrence for each triple of the set.
+        of = [[o for o in stream if o[0] == triple] for triple in triples]
+        told = frozenset((n, t) for n, t in bindings.items() if not n.startswith("_:"))
+        for chosen in product(*of):
+            yield (
+                told,
+                min((o[1] for o in chosen), default=ALWAYS[0]),
+                max((o[2] for o in chosen), default=ALWAYS[1]),
+            )
+
+
+def _name(end: object) -> str:
+    if isinstance(end, Variable):
+        return end.name
+    return str(end) if isinstance(end, BlankNode) else ""
+
+
+def _fitted(bindings: dict[str, str], ends: Iterable[Any], triple: Triple) -> dict[str, str] | None:
+    new = dict(bindings)
+    for end, term in zip(ends, triple, strict=True):
+        name = _name(end)
+        if name:
+            if new.setdefault(name, term) != term:
+                return None
+        elif end != term:
+            return None
+    return new
+
+
+def compatible(one: Solution, other: Solution) -> bool:
+    a, b = dict(one[0]), dict(other[0])
+    return all(a[name] == b[name] for name in a.keys() & b.keys())
+
+
+def together(one: Solution, other: Solution) -> Solution:
+    return (one[0] | other[0], min(one[1], other[1]), max(one[2], other[2]))
+
+
+def timed(solution: Solution) -> bool:
+    return solution[1] <= solution[2]
+
+
+def before(one: Solution, other: Solution) -> bool:
+    return timed(one) and timed(other) and one[2] < other[1]
+
+
+def same(one: Solution, other: Solution) -> bool:
+    return timed(one) and one[1:] == other[1:]
+
+
+def joined(
+    left: Iterable[Solution], right: Iterable[Solution], when: Callable[[Solution, Solution], bool]
+) -> Iterator[Solution]:
+    for a, b in product(left, right):
+        if compatible(a, b) and when(a, b):
+            yield together(a, b)
+
+
+def optional(
+    mandatory: Iterable[Solution],
+    other: Iterable[Solution],
+    condition: algebra.Expression | None,
+    when: Callable[[Solution, Solution], bool],
+) -> Iterator[Solution]:
+    for a in mandatory:
+        # The condition sees the interval of both together, in either case: else a solution
+        # could be missing with and without the optional part.
+        fitting = [
+            together(a, b)
+            for b in other
+            if compatible(a, b)
+            and when(a, b)
+            and (condition is None or holds(condition, together(a, b)))
+        ]
+        yield from fitting or [a]
+
+
+def holds(condition: algebra.Expression, solution: Solution) -> bool:
+    """Whether a condition is true; times and lengths are numbers of seconds."""
+    bindings, start, end = solution
+
+    def change(node: object) -> object | None:
+        match node:
+            case algebra.Comparison(operator, Literal() as constant, algebra.Call("GETDURATION")):
+                turned = algebra.Comparison(_TURNED[operator], node.right, constant)
+                return change(turned)
+            case algebra.Comparison(operator, algebra.Call("GETDURATION"), Literal() as constant):
+                if not timed(solution):
+                    return Literal("none")  # an error: a text is compared below
+                length = int(constant.lexical.removeprefix("PT").removesuffix("S"))
+                truth = {
+                    "<": end - start < length,
+                    "<=": end - start <= length,
+                    ">": end - start > length,
+                    ">=": end - start >= length,
+                    "=": end - start == length,
+                }[operator]
+                return Literal(str(truth).lower(), XSD_BOOLEAN)
+            case algebra.Call("GETSTARTTIME") if timed(solution):
+                return Literal(str(int(start)), "http://www.w3.org/2001/XMLSchema#integer")
+            case algebra.Call("GETENDTIME") if timed(solution):
+                return Literal(str(int(end)), "http://www.w3.org/2001/XMLSchema#integer")
+            case algebra.Call("GETSTARTTIME" | "GETENDTIME"):
+                return Variable(".unbound")
+        return None
+
+    if not timed(solution) and "GETDURATION" in repr(condition):
+        return False
+    names = [name for name, _ in bindings]
+    row: tuple[Any, ...] = tuple(term for _, term in bindings)
+    test = test_of(replaced(condition, change), {name: i for i, name in enumerate(names)})
+    return test(row)
+
+
+def closed(
+    stream: frozenset[Occurrence], rules: Iterable[Iterable[algebra.Query]]
+) -> frozenset[Occurrence]:
+    """The stream with all that CONSTRUCT queries add; ``rules`` are strata, lowest first.
+
+    Moment by moment, since what is absent is asked of the past or of lower strata.
+    """
+    known = stream
+    for time in sorted({end for _, start, end in stream if start <= end}):
+        for stratum in rules:
+            while True:
+                new = {
+                    occurrence
+                    for rule in stratum
+                    for occurrence in _made(rule, _until(known, time))
+                    if occurrence[2] == time
+                }
+                if new <= known:
+                    break
+                known |= new
+    return known
+
+
+def _until(stream: frozenset[Occurrence], time: float) -> frozenset[Occurrence]:
+    return frozenset(each for each in stream if each[2] <= time)
+
+
+def _made(rule: algebra.Query, stream: frozenset[Occurrence]) -> Iterator[Occurrence]:
+    form = rule.form
+    assert isinstance(form, algebra.Construct)
+    for bindings, start, end in solutions(form.pattern, stream):
+        values: Mapping[str, str] = dict(bindings)
+        for pattern in form.template:
+            ends = [pattern.subject, pattern.predicate, pattern.object]
+            made: Any = tuple(values.get(e.name) if isinstance(e, Variable) else e for e in ends)
+            if all(each is not None for each in made) and isinstance(made[0], IRI):
+                yield made, start, end
