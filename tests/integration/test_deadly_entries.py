@@ -109,6 +109,7 @@ def wait_for_the_end(process: subprocess.Popen[str], client: httpx.Client) -> li
 
 
 def test_what_kills_the_server_twice_is_set_aside_and_told(deployment: Path) -> None:
+    # The first entry of the journal names the functions in force.
     with serving(deployment) as (process, client):
         assert post(client, "hall").status_code == 200
         with pytest.raises(httpx.TransportError):
@@ -119,15 +120,15 @@ def test_what_kills_the_server_twice_is_set_aside_and_told(deployment: Path) -> 
         assert rooms(client) == ["hall"]
         (kept,) = client.get("/quarantine").json()["messages"]
         assert (kept["status"], kept["content"]) == ("skipped", "<Seen code='abort'/>")
-        assert "entry 2 was in work, 2 times in a row" in kept["reason"]
+        assert "entry 3 was in work, 2 times in a row" in kept["reason"]
         (alert,) = client.get("/alerts").json()["alerts"]
         assert alert["kind"] == "entry-skipped"
-        assert "the message m2 from 'rest' is in quarantine" in alert["text"]
+        assert "the message m3 from 'rest' is in quarantine" in alert["text"]
         assert post(client, "door").status_code == 200
         refused = journal(deployment, "skip", "1")
         assert (refused.returncode, "stop it first" in refused.stderr) == (3, True)
     listed = journal(deployment, "list", "--status", "skipped")
-    assert "skipped: the server ended while entry 2 was in work" in listed.stdout
+    assert "skipped: the server ended while entry 3 was in work" in listed.stdout
     with serving(deployment) as (_, client):
         assert rooms(client) == ["hall", "door"]
         assert len(client.get("/alerts").json()["alerts"]) == 1
@@ -142,13 +143,13 @@ def test_what_never_ends_fails_the_health_check_and_then_ends_the_process(
             told = wait_for_the_end(process, client)
         assert isinstance(answer.exception(), httpx.TransportError)
     assert process.returncode == EXIT_CODE
-    assert any("entry 1 (message from 'rest') has been in work for" in each for each in told)
+    assert any("entry 2 (message from 'rest') has been in work for" in each for each in told)
     assert "in room" in (deployment / "stderr").read_text()
     # By hand, before the server has done it by itself.
-    shown = journal(deployment, "show", "1")
+    shown = journal(deployment, "show", "2")
     assert (shown.stdout, shown.returncode) == ("<Seen code='endless'/>", 0)
-    assert journal(deployment, "skip", "1", "--reason", "no end").returncode == 0
-    again = journal(deployment, "skip", "1")
+    assert journal(deployment, "skip", "2", "--reason", "no end").returncode == 0
+    again = journal(deployment, "skip", "2")
     assert (again.returncode, "skipped already" in again.stderr) == (1, True)
     with serving(deployment) as (_, client):
         (kept,) = client.get("/quarantine").json()["messages"]

@@ -1,7 +1,7 @@
 """The values of dateTimes, dates, times and durations: order, sums and differences.
 
 As XPath Functions 3.1 (sections 8.4, 9.4 and 9.7) has them, but for a moment without a time zone,
-which is not taken to be in an implicit one: decision 018 tells what that means.
+which is not taken to be in an implicit one: decision 017 tells what that means.
 """
 
 from __future__ import annotations

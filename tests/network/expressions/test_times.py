@@ -37,7 +37,7 @@ def is_doubtful(question: Expression) -> bool:
 def test_an_expression_of_times_has_the_value_that_oxigraph_computes(question: Expression) -> None:
     found, expected = computed(question), oxigraph_value(question)
     if found is None and is_doubtful(question):
-        # For Oxigraph, what has a time zone never equals what has none (decision 018).
+        # For Oxigraph, what has a time zone never equals what has none (decision 017).
         return
     if isinstance(question, Arithmetic) or not isinstance(found, Literal):
         assert found == expected

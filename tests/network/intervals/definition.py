@@ -1,6 +1,6 @@
 """The definition of patterns in time, as it is printed: slow, direct, over a finite stream.
 
-Source: Anicic et al., "EP-SPARQL", 2011, section 4.2. Where docs/decisions/019 differs, a comment
+Source: Anicic et al., "EP-SPARQL", 2011, section 4.2. Where docs/decisions/018 differs, a comment
 says so. A solution is its bindings, its start and its end; what holds always has no interval,
 which is the empty one: it leaves every hull as it is.
 """
