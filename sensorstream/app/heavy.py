@@ -29,8 +29,8 @@ _PAUSE: Final = 4.0
 """How many times its seconds others have the engine after a heavy one."""
 _LONGEST: Final = 20.0
 """As long at most, until others have had enough messages."""
-_MESSAGES: Final = 150
-"""How many others are taken for each sender that waited: then fewer than a hundredth wait."""
+_MESSAGES: Final = 300
+"""How many others are taken for each sender that waited: then far fewer than a hundredth wait."""
 _LATELY: Final = 1.0
 """Seconds without others (or a pause, if longer) after which there is nobody to pause for."""
 

@@ -54,7 +54,7 @@ _GROUP: Final = 100
 """The most messages made durable together: of more, the effects could not be stored meanwhile."""
 _GROUP_BYTES: Final = 16 * 1024 * 1024
 """The most bytes made durable together, but for a single message."""
-_GROUP_SECONDS: Final = 0.1
+_GROUP_SECONDS: Final = 0.03
 """How long a group may take while there are several senders: it is answered whole."""
 _COMPANY: Final = 1.0
 """Seconds for which there are several senders after two have been seen together."""
