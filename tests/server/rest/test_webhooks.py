@@ -36,20 +36,20 @@ def test_a_secret_is_told_once_when_a_webhook_is_registered(client: httpx.Client
 def test_a_webhook_is_put_by_an_id_and_told_its_secret_when_it_is_new(
     client: httpx.Client,
 ) -> None:
-    put = client.put("/webhooks/ops", json={"url": URL, "queries": ["crowd"]})
-    assert (put.status_code, put.json()["id"]) == (201, "ops")
+    put = client.put("/webhooks/of-this-test", json={"url": URL, "queries": ["crowd"]})
+    assert (put.status_code, put.json()["id"]) == (201, "of-this-test")
     assert put.json()["secret"].startswith("whsec_")
-    again = client.put("/webhooks/ops", json={"url": f"{URL}/b"})
+    again = client.put("/webhooks/of-this-test", json={"url": f"{URL}/b"})
     assert (again.status_code, again.json()["url"], "secret" in again.json()) == (
         200,
         f"{URL}/b",
         False,
     )
     tried = client.put(
-        "/webhooks/ops", json={"url": URL, "queries": ["crowd"]}, params={"dry-run": ""}
+        "/webhooks/of-this-test", json={"url": URL, "queries": ["crowd"]}, params={"dry-run": ""}
     )
     assert tried.json() == {"faults": [], "absent": ["crowd"]}
-    refused = client.put("/webhooks/ops", json={"url": URL, "secret": "whsec_x"})
+    refused = client.put("/webhooks/of-this-test", json={"url": URL, "secret": "whsec_x"})
     assert (refused.status_code, refused.json()["type"]) == (
         422,
         "urn:sensorstream:error:invalid-request",
