@@ -10,7 +10,6 @@ from itertools import product
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from sensorstream.errors import TermError
 from sensorstream.model.datatypes import (
     NUMERIC_TYPES,
     RDF_LANG_STRING,
@@ -31,8 +30,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.network.expressions.functions import CASTS
-from sensorstream.network.expressions.times import FAMILIES, time_of
-from sensorstream.network.expressions.values import compare
+from sensorstream.network.expressions.values import compare, is_valid
 from sensorstream.sparql.algebra import (
     BGP,
     Aggregate,
@@ -111,7 +109,7 @@ def kind_of(term: Term) -> Kinds:
     datatype = XSD_DECIMAL if term.datatype in NUMERIC_TYPES else term.datatype
     if datatype not in SAMPLES:
         return None
-    return frozenset((datatype if _is_valid(term) else INVALID,))
+    return frozenset((datatype if is_valid(term) else INVALID,))
 
 
 class Scope:
@@ -333,16 +331,6 @@ def _may_be_equal(one: frozenset[str], other: frozenset[str]) -> bool:
         return True
     pairs = product(_samples(one), _samples(other))
     return any(compare(a, b) is not None for a, b in pairs)
-
-
-def _is_valid(term: Literal) -> bool:
-    if term.datatype in FAMILIES:
-        return time_of(term) is not None
-    try:
-        _ = term.value
-    except TermError:
-        return False
-    return True
 
 
 def shown(kind: str) -> str:

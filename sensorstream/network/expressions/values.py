@@ -188,7 +188,7 @@ def equal(left: Term | None, right: Term | None) -> bool | None:
     if left.language is not None or right.language is not None:
         return False
     if left.datatype in _KNOWN and right.datatype in _KNOWN and _kind(left) != _kind(right):
-        return False if _valid(left) and _valid(right) else None
+        return False if is_valid(left) and is_valid(right) else None
     return None
 
 
@@ -199,7 +199,8 @@ def _kind(term: Literal) -> str:
     return FAMILIES.get(term.datatype, term.datatype)
 
 
-def _valid(term: Literal) -> bool:
+def is_valid(term: Literal) -> bool:
+    """Whether the text of a literal is one of its datatype."""
     if term.datatype in FAMILIES:
         return time_of(term) is not None
     try:
